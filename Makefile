@@ -1,0 +1,59 @@
+# Everything runs inside .venv; nothing is installed globally.
+#   make setup        create .venv with the project and its test extras
+#   make test         lint, type-check, test
+#   make demo         the embedded default, ends with a page to look at
+#   make readers      read every development data set and print the counts
+#   make bench-NAME   one benchmark; FULL=1 is paper size
+#   make lock         renew requirements.lock
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PYTHONHASHSEED := 0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: setup test lint types unit demo readers lock clean bench-setup
+
+# The stamp ties the environment to what it was built from.
+$(VENV)/.stamp: pyproject.toml requirements.lock
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable ".[test]"
+	touch $@
+
+setup: $(VENV)/.stamp
+
+$(VENV)/.stamp-bench: $(VENV)/.stamp
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable ".[bench]"
+	touch $@
+
+bench-setup: $(VENV)/.stamp-bench
+
+test: lint types unit
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+unit: setup
+	$(BIN)/python -m pytest $(ARGS)
+
+demo: setup
+	$(BIN)/likewise demo $(if $(DIR),"$(DIR)")
+
+readers: setup
+	$(BIN)/likewise datasets
+
+# One pattern for all benchmarks: likewise.bench.NAME is run as a module.
+bench-%: bench-setup
+	$(BIN)/python -m likewise.bench.$* $(if $(FULL),--full)
+
+lock: setup
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,20 @@
+"""Likewise: image search and tagging that learns what you mean by "alike".
+
+Every public name is behind a lazy door (see ``_doors``): importing this package loads no
+numerical library.
+"""
+
+from typing import TYPE_CHECKING
+
+from likewise._doors import doors
+
+if TYPE_CHECKING:
+    from likewise._version import __version__ as __version__
+    from likewise.errors import DatasetError as DatasetError
+    from likewise.errors import ImageError as ImageError
+    from likewise.errors import InvalidInput as InvalidInput
+    from likewise.errors import LikewiseError as LikewiseError
+    from likewise.images import decode as decode
+    from likewise.images import probe as probe
+
+__getattr__, __dir__, __all__ = doors(__name__)
