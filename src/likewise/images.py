@@ -1,0 +1,392 @@
+"""The only place that decodes a picture: bytes of unknown origin in, RGB pixels or a reason out.
+
+The one idea: nothing is believed but the content.  The format is recognised by its first bytes,
+never by a file's name; only that format's decoder is started; and the pixel limit is checked on
+the header before a single pixel is decoded.  Whatever a decoder then raises on hostile bytes
+leaves this file as an :class:`~likewise.errors.ImageError` that names the picture and the reason.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import (
+    DamagedImage,
+    ImageError,
+    ImageTooLarge,
+    InvalidInput,
+    NotAnImage,
+    UnreadableImage,
+)
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageFile
+
+Source = str | os.PathLike[str] | bytes
+
+MAX_PIXELS = 1 << 28
+"""268 million: the largest phone photos (200 megapixels) pass, a decompression bomb does not."""
+
+MAX_BYTES = 1 << 31
+"""2 GiB: some decoders read the whole file, so a file must fit in memory whatever it claims."""
+
+# Shrinking decodes to at least twice the wanted side first, so that the last, careful
+# resampling step still has real detail to average over.
+_GAP = 2.0
+
+_DECODERS = {
+    # JpegImageFile and not Pillow's factory: the first picture of a multi-picture file is the
+    # plain JPEG at its start.
+    "JPEG": ("PIL.JpegImagePlugin", "JpegImageFile"),
+    "PNG": ("PIL.PngImagePlugin", "PngImageFile"),
+    "WEBP": ("PIL.WebPImagePlugin", "WebPImageFile"),
+    "GIF": ("PIL.GifImagePlugin", "GifImageFile"),
+    "TIFF": ("PIL.TiffImagePlugin", "TiffImageFile"),
+    "BMP": ("PIL.BmpImagePlugin", "BmpImageFile"),
+    "AVIF": ("PIL.AvifImagePlugin", "AvifImageFile"),
+    "HEIC": ("pillow_heif", "HeifImageFile"),
+}
+FORMATS = tuple(_DECODERS)
+
+_MAGIC = (
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"\x89PNG\r\n\x1a\n", "PNG"),
+    (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"),
+    (b"II*\x00", "TIFF"),
+    (b"MM\x00*", "TIFF"),
+    (b"II+\x00", "TIFF"),
+    (b"MM\x00+", "TIFF"),
+    (b"BM", "BMP"),
+)
+_AVIF_BRANDS = {b"avif", b"avis"}
+_HEIC_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
+
+# Recognised only to give a better reason than "not a picture".
+_FOREIGN = (
+    (b"%PDF", "a PDF document"),
+    (b"8BPS", "a Photoshop file"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\xff\x0a", "a JPEG XL picture"),
+    (b"\x00\x00\x00\x0cJXL ", "a JPEG XL picture"),
+    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
+    (b"<svg", "an SVG drawing"),
+    (b"<?xml", "an XML file"),
+    (b"<!DOCTYPE", "a web page"),
+    (b"<html", "a web page"),
+)
+
+# EXIF orientation -> what brings the picture upright (Pillow's Transpose members).
+_UPRIGHT = {
+    2: "FLIP_LEFT_RIGHT",
+    3: "ROTATE_180",
+    4: "FLIP_TOP_BOTTOM",
+    5: "TRANSPOSE",
+    6: "ROTATE_270",
+    7: "TRANSVERSE",
+    8: "ROTATE_90",
+}
+_TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF = 0x0112, 0x0132, 0x8769
+_TAG_TAKEN, _TAG_DIGITISED, _TAG_OFFSET = 0x9003, 0x9004, 0x9011
+_DATE = re.compile(r"(\d{4})[:\-](\d\d)[:\-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
+_OFFSET = re.compile(r"[+-]\d\d:\d\d")
+
+
+@dataclass(frozen=True)
+class ImageInfo:
+    """What the header says.
+
+    Width and height are those of the upright picture; ``orientation`` (1 to 8, as in EXIF) is
+    the turn that still has to be applied to the stored pixels to get there.
+    """
+
+    source: str
+    format: str
+    width: int
+    height: int
+    mode: str
+    orientation: int
+    date: datetime | None
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A decoded picture: ``pixels`` is (height, width, 3) uint8 RGB, upright.
+
+    ``pixels`` may be smaller than ``info`` says when a ``max_side`` was asked for.
+    """
+
+    pixels: NDArray[np.uint8]
+    info: ImageInfo
+
+    @property
+    def scale(self) -> float:
+        """Size of a pixel of the file, measured in pixels of this array (1 or less)."""
+        height, width = self.pixels.shape[:2]
+        return max(height, width) / max(self.info.width, self.info.height)
+
+
+def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
+    """Format, upright size and date of a picture, from its header alone."""
+    with _opened(source, max_pixels) as (_, info):
+        return info
+
+
+def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX_PIXELS) -> Picture:
+    """Decode a path or the bytes of a picture to upright 8-bit RGB.
+
+    The first frame of an animation and the first page of a document are taken.  Transparent
+    parts become white.  16-bit greys keep their high byte; other integer or float greys are
+    stretched to their own range.  CMYK is converted without a colour profile.  ``max_side``
+    shrinks the picture to that longer side (never enlarges it); JPEG is then decoded at reduced
+    size to begin with.
+
+    >>> import io
+    >>> from PIL import Image
+    >>> buffer = io.BytesIO()
+    >>> Image.new("RGB", (640, 480), "red").save(buffer, "PNG")
+    >>> picture = decode(buffer.getvalue(), max_side=320)
+    >>> picture.pixels.shape, picture.info.width, picture.scale
+    ((240, 320, 3), 640, 0.5)
+    """
+    if max_side is not None and max_side < 1:
+        raise InvalidInput(f"max_side is {max_side}; a positive number of pixels expected")
+    with _opened(source, max_pixels) as (image, info):
+        if max_side is not None and info.format == "JPEG":
+            side = round(max_side * _GAP)
+            image.draft(None, (side, side))
+        image.load()
+        plain = _shrunk(_simple(image), max_side)
+        upright = _UPRIGHT.get(info.orientation)
+        if upright is not None:
+            from PIL import Image
+
+            plain = plain.transpose(Image.Transpose[upright])
+        return Picture(np.array(_rgb(plain), dtype=np.uint8), info)
+
+
+@contextmanager
+def _opened(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.ImageFile, ImageInfo]]:
+    """The lazily opened picture; every failure inside the ``with`` leaves as an ImageError."""
+    name, stream, n_bytes = _stream(source)
+    with stream:
+        format_ = ""
+        try:
+            format_ = _recognise(stream, name)
+            image = _decoder(format_)(stream, None)
+            info = _info(image, name, format_, n_bytes)
+            if info.width * info.height > max_pixels:
+                raise ImageTooLarge(
+                    name,
+                    f"{info.width} x {info.height} pixels, more than the limit of "
+                    f"{max_pixels:,}; raise max_pixels if you trust it",
+                )
+            yield image, info
+        except ImageError:
+            raise
+        except MemoryError as error:
+            raise ImageTooLarge(name, f"not enough memory to decode this {format_}") from error
+        except Exception as error:
+            # Deliberately everything: decoders fed with broken bytes raise OSError, SyntaxError,
+            # ValueError, EOFError, struct.error, KeyError and more, and one bad picture must
+            # never stop a run.  The cause stays attached.
+            raise _translated(name, format_, error) from error
+
+
+def _stream(source: Source) -> tuple[str, IO[bytes], int]:
+    if isinstance(source, bytes | bytearray | memoryview):
+        return f"<{len(source)} bytes>", io.BytesIO(source), len(source)
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidInput(f"a picture is given as a path or as bytes; got {type(source).__name__}")
+    name = os.fspath(source)
+    try:
+        path = Path(name).expanduser()
+        status = path.stat()
+        # Opening a pipe or a device would wait for ever.
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise UnreadableImage(name, f"is {kind}")
+        if status.st_size > MAX_BYTES:
+            raise ImageTooLarge(
+                name, f"{status.st_size:,} bytes, more than the limit of {MAX_BYTES:,}"
+            )
+        return name, path.open("rb"), status.st_size
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableImage(name, f"cannot be read: {reason}") from error
+
+
+def _recognise(stream: IO[bytes], name: str) -> str:
+    """The format by its first bytes; leaves the stream at its start."""
+    head = stream.read(64)
+    stream.seek(0)
+    if not head:
+        raise NotAnImage(name, "the file is empty")
+    for magic, format_ in _MAGIC:
+        if head.startswith(magic):
+            return format_
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[4:8] == b"ftyp":
+        # The box lists a major brand and the compatible ones; AVIF files may lead with mif1.
+        size = min(int.from_bytes(head[:4], "big"), len(head))
+        brands = {head[i : i + 4] for i in (8, *range(16, size - 3, 4))}
+        if brands & _AVIF_BRANDS:
+            return "AVIF"
+        if brands & _HEIC_BRANDS:
+            return "HEIC"
+        raise NotAnImage(name, "is a film or another MP4-like file, not a picture")
+    for magic, what in _FOREIGN:
+        if head.lower().startswith(magic.lower()):
+            raise NotAnImage(name, f"is {what}; Likewise decodes {', '.join(FORMATS)}")
+    raise NotAnImage(name, f"is not a picture; Likewise decodes {', '.join(FORMATS)}")
+
+
+def _decoder(format_: str) -> Callable[[IO[bytes], str | None], ImageFile.ImageFile]:
+    module, name = _DECODERS[format_]
+    return cast(
+        "Callable[[IO[bytes], str | None], ImageFile.ImageFile]",
+        getattr(importlib.import_module(module), name),
+    )
+
+
+def _translated(name: str, format_: str, error: Exception) -> ImageError:
+    from PIL import Image
+
+    if isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning):
+        # Pillow's own, process-wide limit; it may be below ours.
+        return ImageTooLarge(name, f"{error} (PIL.Image.MAX_IMAGE_PIXELS)")
+    detail = str(error) or type(error).__name__
+    return DamagedImage(name, f"is a truncated or corrupt {format_} ({detail})")
+
+
+def _info(image: ImageFile.ImageFile, name: str, format_: str, n_bytes: int) -> ImageInfo:
+    exif = _exif(image, format_)
+    orientation = exif.get(_TAG_ORIENTATION, 1) if exif else 1
+    # These two arrive upright: Pillow turns a TIFF as it loads it, and the rotation of a HEIC is
+    # a property of its container, which libheif applies (EXIF only repeats it there).
+    if orientation not in _UPRIGHT or format_ in ("TIFF", "HEIC"):
+        orientation = 1
+    width, height = image.size
+    if orientation >= 5:
+        width, height = height, width
+    return ImageInfo(
+        source=name,
+        format=format_,
+        width=width,
+        height=height,
+        mode=image.mode,
+        orientation=orientation,
+        date=_date(exif),
+        n_bytes=n_bytes,
+    )
+
+
+def _exif(image: ImageFile.ImageFile, format_: str) -> Image.Exif | None:
+    """EXIF from the header, or None.  Broken metadata never costs a picture."""
+    # PngImageFile.getexif() decodes the picture to look behind the pixels; the header must do.
+    if format_ != "TIFF" and "exif" not in image.info:
+        return None
+    with suppress(Exception):
+        return image.getexif()
+    return None
+
+
+def _date(exif: Image.Exif | None) -> datetime | None:
+    """When the picture was taken, with its offset from UTC where the camera wrote one."""
+    if not exif:
+        return None
+    inner: dict[int, Any] = {}
+    with suppress(Exception):
+        inner = exif.get_ifd(_IFD_EXIF)
+    for value in (inner.get(_TAG_TAKEN), inner.get(_TAG_DIGITISED), exif.get(_TAG_DATE)):
+        found = _DATE.match(value.strip()) if isinstance(value, str) else None
+        if found is None:
+            continue
+        text = "{}-{}-{}T{}:{}:{}".format(*found.groups())
+        offset = inner.get(_TAG_OFFSET)
+        if isinstance(offset, str) and _OFFSET.fullmatch(offset.strip("\x00 ")):
+            text += offset.strip("\x00 ")
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            continue  # cameras without a clock write 0000:00:00
+    return None
+
+
+def _simple(image: Image.Image) -> Image.Image:
+    """The picture in a mode that may be resampled: L, RGB, RGBA, CMYK or the like."""
+    from PIL import Image
+
+    mode = image.mode
+    if mode == "P":
+        return image.convert("RGBA" if "transparency" in image.info else "RGB")
+    if mode in ("PA", "LA", "La", "RGBa"):
+        return image.convert("RGBA")
+    if mode == "1":
+        return image.convert("L")
+    if mode in ("L", "RGB") and "transparency" in image.info:
+        return image.convert("RGBA")  # one colour is declared see-through
+    if mode.startswith("I;16"):
+        values = np.asarray(image).astype(np.uint16)
+        return Image.fromarray((values >> 8).astype(np.uint8))
+    if mode in ("I", "F"):
+        return Image.fromarray(_stretched(np.asarray(image)))
+    if mode == "LAB":
+        from PIL import ImageCms
+
+        lab, srgb = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
+        converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
+        return cast("Image.Image", converted)
+    return image
+
+
+def _stretched(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Greys without a fixed range to 0..255: 16-bit integers by their high byte, else min-max."""
+    if values.dtype.kind == "i" and values.min() >= 0 and 255 < values.max() <= 0xFFFF:
+        return (values >> 8).astype(np.uint8)
+    finite = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    low, high = float(finite.min()), float(finite.max())
+    if values.dtype.kind == "f" and low >= 0.0 and high <= 1.0:
+        low, high = 0.0, 1.0  # the usual convention for float pictures
+    elif low >= 0 and high <= 255:
+        low, high = 0.0, 255.0
+    span = high - low or 1.0
+    return np.rint((finite - low) * (255.0 / span)).astype(np.uint8)
+
+
+def _shrunk(image: Image.Image, max_side: int | None) -> Image.Image:
+    """At most ``max_side`` on the longer side; a sliver keeps at least one pixel."""
+    from PIL import Image
+
+    longer = max(image.size)
+    if max_side is None or longer <= max_side:
+        return image
+    width, height = (max(1, round(side * max_side / longer)) for side in image.size)
+    return image.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=_GAP)
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    """Transparent parts on white, then plain RGB."""
+    from PIL import Image
+
+    if image.mode == "RGBA":
+        paper = Image.new("RGB", image.size, "white")
+        paper.paste(image, mask=image.getchannel("A"))
+        return paper
+    return image if image.mode == "RGB" else image.convert("RGB")

@@ -1,0 +1,278 @@
+"""The decoder on everything a folder of pictures may hold."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from PIL.Image import Transpose
+
+from likewise.errors import (
+    DamagedImage,
+    ImageError,
+    ImageTooLarge,
+    InvalidInput,
+    NotAnImage,
+    UnreadableImage,
+)
+from likewise.images import FORMATS, decode, probe
+from tests.corpus import BROKEN, ODD, noisy, quarters, ramp16, saved
+
+# How the upright picture lies in the file, for each EXIF orientation.
+STORED = {
+    1: None,
+    2: Transpose.FLIP_LEFT_RIGHT,
+    3: Transpose.ROTATE_180,
+    4: Transpose.FLIP_TOP_BOTTOM,
+    5: Transpose.TRANSPOSE,
+    6: Transpose.ROTATE_90,
+    7: Transpose.TRANSVERSE,
+    8: Transpose.ROTATE_270,
+}
+
+
+def corners(pixels: np.ndarray) -> np.ndarray:
+    """The middles of the four quarters, coarse enough to survive lossy formats."""
+    height, width = pixels.shape[:2]
+    y, x = np.array([height // 4, 3 * height // 4]), np.array([width // 4, 3 * width // 4])
+    return (pixels[np.ix_(y, x)] > 127).astype(int)
+
+
+UPRIGHT = corners(np.asarray(quarters()))
+
+
+@pytest.mark.parametrize("name", sorted(ODD))
+def test_odd_files_decode(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(ODD[name]())
+    picture = decode(path)
+    assert picture.pixels.dtype == np.uint8
+    assert picture.pixels.shape == (picture.info.height, picture.info.width, 3)
+    assert picture.pixels.flags.c_contiguous
+    assert picture.pixels.flags.writeable
+    assert picture.info.format in FORMATS
+    assert picture.info.n_bytes == path.stat().st_size
+    assert probe(path) == picture.info
+    small = decode(path, max_side=16)
+    assert max(small.pixels.shape[:2]) <= 16
+    assert min(small.pixels.shape[:2]) >= 1
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_broken_files_are_refused_with_name_and_reason(name: str, tmp_path: Path) -> None:
+    make, expected = BROKEN[name]
+    path = tmp_path / name
+    path.write_bytes(make())
+    with pytest.raises(expected) as caught:
+        decode(path)
+    assert str(path) in str(caught.value)
+    assert caught.value.source == str(path)
+    assert len(caught.value.reason) > 5
+    with pytest.raises(expected):
+        decode(make())
+
+
+@pytest.mark.parametrize("format_", ["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "HEIF"])
+def test_every_format_gives_the_right_pixels(format_: str) -> None:
+    picture = decode(saved(quarters(), format_))
+    assert (corners(picture.pixels) == UPRIGHT).all()
+    assert picture.info.format == ("HEIC" if format_ == "HEIF" else format_)
+
+
+@pytest.mark.parametrize("orientation", sorted(STORED))
+@pytest.mark.parametrize("format_", ["JPEG", "PNG", "WEBP", "TIFF", "AVIF", "HEIF"])
+def test_orientation_is_applied(format_: str, orientation: int) -> None:
+    turn = STORED[orientation]
+    image = quarters() if turn is None else quarters().transpose(turn)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    # For HEIC the encoder takes it from here and writes the container's own rotation.
+    image.info["exif"] = exif.tobytes()
+    data = saved(image, format_, **({} if format_ == "HEIF" else {"exif": exif}))
+    for max_side in (None, 30):
+        picture = decode(data, max_side=max_side)
+        assert (picture.info.width, picture.info.height) == (60, 40)
+        assert (corners(picture.pixels) == UPRIGHT).all()
+
+
+def test_a_large_jpeg_is_decoded_small() -> None:
+    data = saved(quarters(4000, 3000), "JPEG")
+    picture = decode(data, max_side=500)
+    assert picture.pixels.shape == (375, 500, 3)
+    assert (picture.info.width, picture.info.height) == (4000, 3000)
+    assert picture.scale == 0.125
+    assert (corners(picture.pixels) == UPRIGHT).all()
+    # Never enlarged.
+    assert decode(data, max_side=10_000).pixels.shape == (3000, 4000, 3)
+
+
+def test_shrinking_averages_instead_of_skipping() -> None:
+    checks = np.indices((512, 512)).sum(0) % 2 * 255
+    data = saved(Image.fromarray(checks.astype(np.uint8)), "PNG")
+    small = decode(data, max_side=64).pixels.astype(int)
+    assert np.abs(small - 127).max() < 20
+
+
+def test_sixteen_bits_keep_the_high_byte() -> None:
+    data = saved(Image.fromarray(ramp16()), "PNG")
+    expected = (ramp16() >> 8).astype(np.uint8)
+    assert (decode(data).pixels == expected[..., None]).all()
+    assert (decode(ODD["rgb16.png"]()).pixels == (0x80, 0, 0)).all()
+
+
+def test_transparency_becomes_white() -> None:
+    image = quarters().convert("RGBA")
+    image.putalpha(Image.new("L", image.size, 0))
+    assert (decode(saved(image, "PNG")).pixels == 255).all()
+    image.putalpha(Image.new("L", image.size, 128))
+    half_red = decode(saved(image, "PNG")).pixels[5, 5]
+    assert half_red[0] == 255
+    assert abs(int(half_red[1]) - 127) <= 1
+    gif = decode(ODD["transparent.gif"]()).pixels
+    assert (gif[:, 0] == 255).all()
+    assert (gif[0, -1] == (0, 255, 0)).all()
+
+
+def test_first_frame_of_animations() -> None:
+    for name in ("animated.gif", "animated.webp", "animated.png", "pages.tif"):
+        pixel = decode(ODD[name]()).pixels[5, 5].astype(int)
+        assert pixel[0] > 240, name
+        assert pixel[1:].max() < 15, name
+
+
+def test_cmyk_and_lab_give_their_colours() -> None:
+    for name in ("cmyk.jpg", "cmyk.tif", "lab.tif"):
+        assert (corners(decode(ODD[name]()).pixels) == UPRIGHT).all(), name
+
+
+def test_floats_and_wide_integers_are_stretched() -> None:
+    assert set(np.unique(decode(ODD["float.tif"]()).pixels)) == {0, 255}
+    ramp = decode(ODD["int32.tif"]()).pixels[0, :, 0].astype(int)
+    assert (ramp[0], ramp[-1]) == (0, 255)
+    assert (np.diff(ramp) >= 0).all()
+
+
+def exif_jpeg(**tags: str) -> bytes:
+    exif = Image.Exif()
+    inner = exif.get_ifd(0x8769)
+    for name, value in tags.items():
+        if name == "date":
+            exif[0x0132] = value
+        else:
+            inner[{"taken": 0x9003, "digitised": 0x9004, "offset": 0x9011}[name]] = value
+    return saved(quarters(), "JPEG", exif=exif)
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ({}, None),
+        ({"date": "2020:01:02 03:04:05"}, datetime(2020, 1, 2, 3, 4, 5)),
+        (
+            {"date": "2020:01:02 03:04:05", "taken": "2019:05:06 07:08:09"},
+            datetime(2019, 5, 6, 7, 8, 9),
+        ),
+        (
+            {"taken": "2019:05:06 07:08:09", "offset": "+02:00"},
+            datetime(2019, 5, 6, 7, 8, 9, tzinfo=timezone(timedelta(hours=2))),
+        ),
+        (
+            {"taken": "0000:00:00 00:00:00", "digitised": "2001:01:01 00:00:00"},
+            datetime(2001, 1, 1),
+        ),
+        ({"taken": "0000:00:00 00:00:00"}, None),
+        ({"date": "yesterday"}, None),
+    ],
+)
+def test_date(tags: dict[str, str], expected: datetime | None) -> None:
+    assert probe(exif_jpeg(**tags)).date == expected
+
+
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data")
+def test_broken_exif_does_not_cost_the_picture() -> None:
+    for body in (b"Exif\x00\x00", b"Exif\x00\x00garbage", b"Exif\x00\x00II*\x00\xff\xff\xff\xff"):
+        data = saved(quarters(), "JPEG", exif=body)
+        picture = decode(data)
+        assert picture.info.date is None
+        assert picture.pixels.shape == (40, 60, 3)
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableImage, match="No such file"):
+        decode(tmp_path / "absent.jpg")
+    with pytest.raises(UnreadableImage, match="folder"):
+        decode(tmp_path)
+    with pytest.raises(UnreadableImage, match="cannot be read"):
+        decode("nul\x00byte.jpg")
+    pipe = tmp_path / "pipe.jpg"
+    os.mkfifo(pipe)
+    with pytest.raises(UnreadableImage, match="not a regular file"):
+        decode(pipe)
+    with pytest.raises(InvalidInput, match="path or as bytes; got int"):
+        decode(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="max_side is 0"):
+        decode(b"", max_side=0)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(tmp_path: Path) -> None:
+    path = tmp_path / "secret.jpg"
+    path.write_bytes(saved(quarters(), "JPEG"))
+    path.chmod(0)
+    with pytest.raises(UnreadableImage, match="Permission denied"):
+        decode(path)
+
+
+def test_the_limit_is_checked_before_pixels_are_decoded() -> None:
+    data = saved(quarters(100, 100), "PNG")
+    with pytest.raises(ImageTooLarge, match=r"100 x 100 pixels, more than the limit of 9,999"):
+        decode(data, max_pixels=9_999)
+    assert decode(data, max_pixels=10_000).pixels.shape == (100, 100, 3)
+    # The pixels of this one are cut off: had they been touched, it would be damaged, not large.
+    with pytest.raises(ImageTooLarge):
+        decode(data[:60], max_pixels=9_999)
+    with pytest.raises(ImageTooLarge):
+        probe(data, max_pixels=9_999)
+
+
+def test_foreign_formats_are_named() -> None:
+    with pytest.raises(NotAnImage, match="PDF document; Likewise decodes JPEG, PNG"):
+        decode(b"%PDF-1.4")
+    with pytest.raises(NotAnImage, match="empty"):
+        decode(b"")
+    with pytest.raises(DamagedImage, match="truncated or corrupt JPEG"):
+        decode(b"\xff\xd8\xff\xe0")
+
+
+WHOLE = {f: saved(noisy(24, 18), f) for f in ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP")}
+WHOLE |= {f: saved(noisy(24, 18), f) for f in ("AVIF", "HEIF")}
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from(sorted(WHOLE)),
+    st.integers(0, 100_000),
+    st.lists(st.tuples(st.integers(0, 100_000), st.integers(0, 255)), max_size=8),
+)
+def test_damage_gives_a_picture_or_a_typed_error(
+    format_: str, cut: int, changes: list[tuple[int, int]]
+) -> None:
+    data = bytearray(WHOLE[format_])
+    for at, value in changes:
+        data[at % len(data)] = value
+    del data[1 + cut % len(data) :]
+    try:
+        picture = decode(bytes(data), max_pixels=1_000_000)
+    except ImageError as error:
+        reason = error.reason
+    else:
+        reason = "none: it decoded"
+        assert picture.pixels.ndim == 3
+    assert reason
