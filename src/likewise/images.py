@@ -137,8 +137,7 @@ class Picture:
     @property
     def scale(self) -> float:
         """Size of a pixel of the file, measured in pixels of this array (1 or less)."""
-        height, width = self.pixels.shape[:2]
-        return max(height, width) / max(self.info.width, self.info.height)
+        return float(max(self.pixels.shape[:2]) / max(self.info.width, self.info.height))
 
 
 def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:

@@ -1,0 +1,113 @@
+"""How a ranking is asked for and scored: which pictures are queries, what is taken out, the mean.
+
+A protocol turns a data set into :class:`~likewise.evaluation.datasets.RetrievalQuery` records;
+:func:`evaluate` asks a search function for each and scores what came back.  The query picture
+itself never counts, neither as a hit nor as a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from likewise.errors import InvalidInput
+from likewise.evaluation.datasets import RetrievalQuery, RetrievalSet
+from likewise.evaluation.metrics import average_precision, relevance
+
+Search = Callable[[RetrievalQuery], Iterable[str]]
+
+
+@dataclass(frozen=True)
+class RetrievalScores:
+    """Average precision of each query, and their means: over queries and by group."""
+
+    average_precisions: Mapping[str, float]
+    by_group: Mapping[str, float]
+
+    @property
+    def mean(self) -> float:
+        """mAP: the mean over queries."""
+        return float(np.mean(list(self.average_precisions.values())))
+
+    @property
+    def mean_of_groups(self) -> float:
+        """The mean over groups, so that a landmark with many queries weighs no more."""
+        return float(np.mean(list(self.by_group.values())))
+
+
+def evaluate(
+    queries: Sequence[RetrievalQuery], search: Search, *, trapezoid: bool = False
+) -> RetrievalScores:
+    """Ask ``search`` for a ranked list of picture names for each query and score it.
+
+    Positives that do not appear in the list count as never found.
+
+    >>> queries = leave_one_out({"a1": "a", "a2": "a", "b1": "b"})
+    >>> evaluate(queries, lambda query: ["a1", "b1", "a2"]).average_precisions
+    {'a1': 0.5, 'a2': 1.0}
+    """
+    if not queries:
+        raise InvalidInput("there are no queries to evaluate")
+    values: dict[str, float] = {}
+    groups: dict[str, list[float]] = {}
+    for query in queries:
+        if query.name in values:
+            raise InvalidInput(f"two queries are named {query.name!r}")
+        positives = query.positives - {query.query}
+        hits = relevance(search(query), positives, query.junk | {query.query})
+        value = average_precision(hits, len(positives), trapezoid=trapezoid)
+        values[query.name] = value
+        groups.setdefault(query.group, []).append(value)
+    return RetrievalScores(values, {group: float(np.mean(v)) for group, v in groups.items()})
+
+
+def leave_one_out(labels: Mapping[str, Hashable]) -> list[RetrievalQuery]:
+    """Every picture a query in turn; positives are the others of its class.
+
+    Pictures alone in their class cannot be queries and are passed over.
+    """
+    members: dict[Hashable, set[str]] = {}
+    for name, label in labels.items():
+        members.setdefault(label, set()).add(name)
+    return [
+        RetrievalQuery(
+            name=name,
+            query=name,
+            positives=frozenset(members[label] - {name}),
+            group=str(label),
+        )
+        for name, label in labels.items()
+        if len(members[label]) > 1
+    ]
+
+
+def positives_in_turn(data: RetrievalSet, *, at_least: int = 2) -> list[RetrievalQuery]:
+    """For partial copies of Oxford5K: every positive of a landmark is a query in turn.
+
+    The official query pictures are often missing from such a copy, but the lists of good and ok
+    pictures are not.  Landmarks with fewer than ``at_least`` positives present are left out;
+    a landmark's lists must agree between its queries, as Oxford's do.
+    """
+    landmarks: dict[str, RetrievalQuery] = {}
+    for query in data.queries:
+        known = landmarks.setdefault(query.group, query)
+        if known.positives != query.positives:
+            raise InvalidInput(
+                f"{known.name} and {query.name} of landmark {query.group!r} list different "
+                "positives; use the official queries instead"
+            )
+    return [
+        replace(
+            landmark,
+            name=f"{group}/{name}",
+            query=name,
+            box=None,
+            present=True,
+            positives=landmark.positives - {name},
+        )
+        for group, landmark in landmarks.items()
+        if len(landmark.positives) >= max(at_least, 2)
+        for name in sorted(landmark.positives)
+    ]

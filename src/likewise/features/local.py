@@ -1,0 +1,302 @@
+"""Local features: SIFT and RootSIFT at detected keypoints, and SIFT on a dense grid.
+
+A recipe (:class:`SIFT`, :class:`DenseSIFT`) is a frozen record of parameters with one method,
+``extract``.  Descriptors are 128 non-negative numbers of unit l2 norm: 4 x 4 spatial bins (rows
+first), 8 orientations each, counter-clockwise from the positive x axis.  Dense and detected
+descriptors share that layout, so that one vocabulary serves both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import InvalidInput
+from likewise.features.pixels import Pixels, as_pixels, grey, shrunk
+
+Floats = NDArray[np.float32]
+
+_CELLS = 4
+_ORIENTATIONS = 8
+_WIDTH = _CELLS * _CELLS * _ORIENTATIONS
+# Lowe's cap on one entry of the unit descriptor: no single strong edge may dominate.
+_CAP = 0.2
+
+
+@dataclass(frozen=True)
+class LocalFeatures:
+    """Descriptors with their places, in pixels of the array that was given to ``extract``.
+
+    ``positions`` are (x, y) centres; ``scales`` the sides of the described squares; ``angles``
+    degrees; ``responses`` the detector's strength (for a dense grid the gradient norm).
+    """
+
+    descriptors: Floats
+    positions: Floats
+    scales: Floats
+    angles: Floats
+    responses: Floats
+
+    def __len__(self) -> int:
+        return len(self.descriptors)
+
+
+def root_sift(descriptors: Floats) -> Floats:
+    """RootSIFT (Arandjelović & Zisserman 2012): l1-normalise, then square root.
+
+    Rows come out with unit l2 norm, and their inner product is the Hellinger kernel of the rows
+    that went in.  Rows of zeros stay zeros.
+
+    >>> root_sift(np.array([[1.0, 3.0]], np.float32)) ** 2
+    array([[0.25, 0.75]], dtype=float32)
+    """
+    mass = np.abs(descriptors).sum(axis=1, keepdims=True)
+    return np.sqrt(descriptors / np.where(mass > 0, mass, 1)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class SIFT:
+    """SIFT at detected keypoints; with ``root`` (the default) RootSIFT.
+
+    The longer side is limited to ``max_side`` before detection; of what the detector finds, the
+    ``max_features`` strongest are kept, strongest first.  ``upright`` fixes every orientation at
+    zero: better where pictures are never turned, and one descriptor a place instead of several.
+    A picture without keypoints gives an empty set.
+
+    >>> import numpy as np
+    >>> flat = np.full((100, 100), 128, np.uint8)
+    >>> SIFT().extract(flat).descriptors.shape
+    (0, 128)
+    """
+
+    max_features: int = 2000
+    max_side: int | None = 1024
+    root: bool = True
+    upright: bool = False
+    contrast_threshold: float = 0.04
+    edge_threshold: float = 10.0
+
+    def __post_init__(self) -> None:
+        _at_least("max_features", self.max_features, 1)
+        if self.max_side is not None:
+            _at_least("max_side", self.max_side, 1)
+
+    def extract(self, picture: Pixels) -> LocalFeatures:
+        """Detect and describe; see the class."""
+        pixels, scale = shrunk(as_pixels(picture), self.max_side)
+        image = grey(pixels)
+        # The detector's own limit keeps the strongest too, before it describes them.  When
+        # orientations are dropped several keypoints fall together, so there the limit waits.
+        detector = cv2.SIFT.create(
+            nfeatures=0 if self.upright else self.max_features,
+            contrastThreshold=self.contrast_threshold,
+            edgeThreshold=self.edge_threshold,
+        )
+        if self.upright:
+            keypoints = list(detector.detect(image, None))
+            table = _table(keypoints)
+            order = _strongest(table, self.max_features, distinct=True)
+            chosen = [keypoints[i] for i in order]
+            for keypoint in chosen:
+                keypoint.angle = 0.0
+            if chosen:
+                found, raw = detector.compute(image, chosen)
+                table = _table(list(found))
+        else:
+            found, raw = detector.detectAndCompute(image, None)
+            table = _table(list(found))
+        if len(table) == 0:
+            return _empty()
+        order = _strongest(table, self.max_features)
+        descriptors = _unit(np.asarray(raw, np.float32)[order])
+        table = table[order]
+        return LocalFeatures(
+            descriptors=root_sift(descriptors) if self.root else descriptors,
+            # Pixel centres sit at whole numbers, so the corner (-.5, -.5) is what scales.
+            positions=np.ascontiguousarray((table[:, :2] + 0.5) / scale - 0.5, np.float32),
+            # OpenCV reports twice sigma; the descriptor covers 4 cells of 3 sigma each.
+            scales=(table[:, 2] * (1.5 * _CELLS / scale)).astype(np.float32),
+            angles=table[:, 3].astype(np.float32),
+            responses=table[:, 4].astype(np.float32),
+        )
+
+
+@dataclass(frozen=True)
+class DenseSIFT:
+    """SIFT on a regular grid, upright, for each of several patch sizes.
+
+    A patch of side 4b has bins of side b (``patch_sizes`` are multiples of 4); frames stand
+    ``step`` pixels apart and lie wholly inside the picture, margins equal on both sides.  The
+    picture is smoothed by b/6 before gradients are taken.  ``min_contrast`` leaves out patches
+    whose descriptor had no greater norm before normalisation (in grey levels per pixel; 0 leaves
+    out only perfectly flat ones).
+
+    The histogram of every bin of every frame is a sampled convolution of eight orientation maps
+    with a triangle, so the cost does not grow with the overlap of the frames.
+
+    >>> ramp = np.tile(np.arange(64, dtype=np.uint8), (64, 1))
+    >>> found = DenseSIFT(patch_sizes=(16,), step=8, root=False).extract(ramp)
+    >>> found.descriptors.shape, found.positions[0].tolist()
+    ((49, 128), [8.0, 8.0])
+    """
+
+    patch_sizes: tuple[int, ...] = (16, 24, 32, 40)
+    step: int = 4
+    max_side: int | None = 1024
+    root: bool = True
+    min_contrast: float = 0.0
+
+    def __post_init__(self) -> None:
+        _at_least("step", self.step, 1)
+        if not self.patch_sizes:
+            raise InvalidInput("patch_sizes is empty; at least one size expected")
+        for size in self.patch_sizes:
+            if size < _CELLS or size % _CELLS:
+                raise InvalidInput(f"patch_sizes has {size}; a positive multiple of 4 expected")
+        if self.max_side is not None:
+            _at_least("max_side", self.max_side, 1)
+
+    def extract(self, picture: Pixels) -> LocalFeatures:
+        """Describe the grid; see the class.  Patch sizes come one after the other."""
+        pixels, scale = shrunk(as_pixels(picture), self.max_side)
+        image = grey(pixels).astype(np.float32)
+        parts = [self._one_size(image, size // _CELLS, scale) for size in self.patch_sizes]
+        return LocalFeatures(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS)
+        )
+
+    def _one_size(self, image: Floats, cell: int, scale: float) -> LocalFeatures:
+        height, width = image.shape
+        ys, xs = _starts(height, cell, self.step), _starts(width, cell, self.step)
+        if len(ys) == 0 or len(xs) == 0:
+            return _empty()
+        maps = _orientation_maps(_smoothed(image, cell))
+        raw = _frames(maps, ys, xs, cell)
+        norms = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        keep = norms > self.min_contrast
+        descriptors = _capped(raw[keep], norms[keep])
+        # A frame starts at the centre of its first bin; its own centre is 1.5 bins further.
+        grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2) + 1.5 * cell
+        n = len(descriptors)
+        return LocalFeatures(
+            descriptors=root_sift(descriptors) if self.root else descriptors,
+            positions=((grid[keep] + 0.5) / scale - 0.5).astype(np.float32),
+            scales=np.full(n, _CELLS * cell / scale, np.float32),
+            angles=np.zeros(n, np.float32),
+            responses=norms[keep],
+        )
+
+
+_FIELDS = ("descriptors", "positions", "scales", "angles", "responses")
+
+
+def _starts(length: int, cell: int, step: int) -> NDArray[np.int64]:
+    """Centres of the first bin of each frame along one side, margins equal."""
+    room = length - _CELLS * cell
+    if room < 0:
+        return np.zeros(0, np.int64)
+    count = room // step + 1
+    margin = (room - (count - 1) * step) // 2
+    return margin + cell // 2 + step * np.arange(count)
+
+
+def _smoothed(image: Floats, cell: int) -> Floats:
+    # The camera is taken to have blurred by half a pixel already.
+    variance = (cell / 6) ** 2 - 0.25
+    if variance <= 0:
+        return image
+    return np.asarray(cv2.GaussianBlur(image, (0, 0), variance**0.5), np.float32)
+
+
+def _orientation_maps(image: Floats) -> Floats:
+    """Gradient magnitude shared linearly between the two nearest of eight directions."""
+    dx = np.asarray(
+        cv2.filter2D(
+            image, -1, np.array([[-0.5, 0, 0.5]], np.float32), borderType=cv2.BORDER_REPLICATE
+        )
+    )
+    # Upwards, as a mathematician draws it: rows count downwards.
+    dy = np.asarray(
+        cv2.filter2D(
+            image, -1, np.array([[0.5], [0], [-0.5]], np.float32), borderType=cv2.BORDER_REPLICATE
+        )
+    )
+    magnitude, angle = cv2.cartToPolar(dx, dy)
+    position = np.asarray(angle) * (_ORIENTATIONS / (2 * np.pi))
+    lower = np.floor(position)
+    upper_share = position - lower
+    lower = lower.astype(np.int8) % _ORIENTATIONS
+    upper_part = magnitude * upper_share
+    lower_part = magnitude - upper_part
+    maps = np.empty((_ORIENTATIONS, *image.shape), np.float32)
+    for o in range(_ORIENTATIONS):
+        np.multiply(lower_part, lower == o, out=maps[o])
+        maps[o] += upper_part * (lower == (o - 1) % _ORIENTATIONS)
+    return maps
+
+
+def _frames(maps: Floats, ys: NDArray[np.int64], xs: NDArray[np.int64], cell: int) -> Floats:
+    """Histograms of all bins of all frames, one row a frame, Gaussian window applied."""
+    triangle = (1 - np.abs(np.arange(1 - cell, cell)) / cell).astype(np.float32) / cell
+    # The window of SIFT (sigma = half a patch = two bins), taken at the centres of the bins.
+    window = np.exp(-0.5 * ((np.arange(_CELLS) - 1.5) / 2) ** 2)
+    step_y = int(ys[1] - ys[0]) if len(ys) > 1 else 1
+    step_x = int(xs[1] - xs[0]) if len(xs) > 1 else 1
+    out = np.empty((len(ys), len(xs), _CELLS, _CELLS, _ORIENTATIONS), np.float32)
+    for o in range(_ORIENTATIONS):
+        pooled = np.asarray(
+            cv2.sepFilter2D(maps[o], -1, triangle, triangle, borderType=cv2.BORDER_CONSTANT)
+        )
+        for i in range(_CELLS):
+            rows = slice(ys[0] + i * cell, ys[-1] + i * cell + 1, step_y)
+            for j in range(_CELLS):
+                columns = slice(xs[0] + j * cell, xs[-1] + j * cell + 1, step_x)
+                weight = np.float32(window[i] * window[j])
+                np.multiply(pooled[rows, columns], weight, out=out[:, :, i, j, o])
+    return out.reshape(-1, _WIDTH)
+
+
+def _capped(raw: Floats, norms: Floats) -> Floats:
+    """Unit norm, entries capped at 0.2, unit norm again."""
+    return _unit(np.minimum(raw / norms[:, None], _CAP))
+
+
+def _unit(rows: Floats) -> Floats:
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)
+
+
+def _table(keypoints: list[cv2.KeyPoint]) -> NDArray[np.float64]:
+    """x, y, size, angle, response of each keypoint."""
+    rows = [(*k.pt, k.size, k.angle, k.response) for k in keypoints]
+    return np.array(rows, np.float64).reshape(-1, 5)
+
+
+def _strongest(
+    table: NDArray[np.float64], count: int, *, distinct: bool = False
+) -> NDArray[np.int64]:
+    """Row numbers by falling response, ties by place, so that the answer is one and the same.
+
+    With ``distinct`` only the first of several keypoints at one place and size is kept.
+    """
+    x, y, size, angle, response = table.T
+    order = np.lexsort((angle, size, x, y, -response))
+    if distinct and len(order):
+        _, first = np.unique(table[order][:, :3], axis=0, return_index=True)
+        order = order[np.sort(first)]
+    return order[:count]
+
+
+def _empty() -> LocalFeatures:
+    none = np.zeros(0, np.float32)
+    return LocalFeatures(
+        np.zeros((0, _WIDTH), np.float32), np.zeros((0, 2), np.float32), none, none, none
+    )
+
+
+def _at_least(name: str, value: int, low: int) -> None:
+    if value < low:
+        raise InvalidInput(f"{name} is {value}; at least {low} expected")
