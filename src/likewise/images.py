@@ -377,7 +377,7 @@ def _shrunk(image: Image.Image, max_side: int | None) -> Image.Image:
     if max_side is None or longer <= max_side:
         return image
     width, height = (max(1, round(side * max_side / longer)) for side in image.size)
-    return image.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=_GAP)
+    return image.resize((width, height), Image.Resampling.HAMMING, reducing_gap=_GAP)
 
 
 def _rgb(image: Image.Image) -> Image.Image:

@@ -1,4 +1,4 @@
-"""What a data set is once it has been read: five plain records, and where the data lies.
+"""What a data set is once it has been read: plain records, and where the data lies.
 
 The readers (``evaluation.readers``) know file layouts; everything after them knows only these
 records.  Rows are samples everywhere.
@@ -7,25 +7,29 @@ records.  Rows are samples everywhere.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import DatasetError
 
+if TYPE_CHECKING:
+    from likewise.evaluation.readers.archive import Archive
+
 Box = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelledImages:
     """Pictures with one class each: Caltech-101, CIFAR-10, Corel-1k.
 
     ``split`` names the part each picture belongs to ("train", "query" …); empty when the data
-    set has no parts.
+    set has no parts.  Pictures in a tar file have ``archive`` set; ``paths`` are then names
+    inside it, and :meth:`pictures` is the way to their content in either case.
     """
 
     name: str
@@ -33,6 +37,7 @@ class LabelledImages:
     labels: NDArray[np.int64]
     classes: Sequence[str]
     split: Sequence[str] = ()
+    archive: Archive | None = None
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -40,6 +45,19 @@ class LabelledImages:
     def part(self, split: str) -> NDArray[np.int64]:
         """Row numbers of the pictures of one part."""
         return np.flatnonzero(np.asarray(self.split) == split)
+
+    def pictures(self, split: str | None = None) -> Iterator[tuple[int, Path | bytes]]:
+        """(row, file or content) of every picture, or of one part.
+
+        Files come in the order of the rows.  An archive is read forward once, so its pictures
+        come in *its* order: use the row number, not the position.
+        """
+        rows = np.arange(len(self)) if split is None else self.part(split)
+        if self.archive is not None:
+            yield from self.archive.read(rows)
+            return
+        for row in rows.tolist():
+            yield row, self.paths[row]
 
 
 @dataclass(frozen=True)
@@ -76,12 +94,13 @@ class RetrievalSet:
         return len(self.paths)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureTable:
     """Vectors with labels: Mulan, NUS-WIDE, ILSVRC2010 bags of words, UCI Car.
 
     ``X`` is a dense array or a SciPy CSR matrix; ``Y`` likewise, one column a label, or a vector
-    of class numbers when each row has exactly one.
+    of class numbers when each row has exactly one.  ``X`` is None where there are only labels.
+    ``blocks`` says which columns came from which feature file, where several were joined.
     """
 
     name: str
@@ -91,6 +110,7 @@ class FeatureTable:
     labels: Sequence[str] = ()
     split: Sequence[str] = ()
     ids: Sequence[str] = ()
+    blocks: Mapping[str, slice] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int((self.X if self.X is not None else self.Y).shape[0])
@@ -100,7 +120,7 @@ class FeatureTable:
         return np.flatnonzero(np.asarray(self.split) == split)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparisons:
     """What people said: row (i, j, k) means "j is closer to i than k is".
 

@@ -1,0 +1,157 @@
+"""The house rules: lazy doors, imports downwards only, one room for each dangerous tool."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import likewise
+from likewise._doors import DOORS
+
+ROOT = Path(likewise.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+# From the roof to the ground; rooms on one line stand side by side and do not know each other.
+FLOORS = [
+    {"__main__"},
+    {"cli", "server"},
+    {"demo"},
+    {"bench"},
+    {"collection"},
+    {"index"},
+    {"similarity", "metric", "ordinal", "annotation"},
+    {"coding"},
+    {"features"},
+    {"neighbours"},
+    {"solvers"},
+    {"evaluation"},
+    {"images"},
+    {"errors", "_doors", "_version"},
+]
+HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imports(path: Path) -> list[tuple[str, int]]:
+    """Every module a file imports, wherever in the file, with the line."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            module = node.module or ""
+            # "from likewise import images" imports a room by its name.
+            if module == "likewise":
+                found += [(f"likewise.{alias.name}", node.lineno) for alias in node.names]
+            else:
+                found.append((module, node.lineno))
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_downwards(path: Path) -> None:
+    room = room_of(path)
+    if room == "__init__":
+        return  # the front door shows names of every room, lazily
+    assert room in HEIGHT, f"{room} has no place in FLOORS; give it one"
+    for module, line in imports(path):
+        parts = module.split(".")
+        if parts[0] != "likewise" or len(parts) == 1:
+            continue
+        other = parts[1]
+        if other == "__version__":
+            other = "_version"
+        if other == room:
+            continue
+        assert HEIGHT[other] < HEIGHT[room], f"{path}:{line}: {room} may not know {other}"
+
+
+def users_of(module: str) -> set[str]:
+    return {
+        str(path.relative_to(ROOT))
+        for path in FILES
+        for name, _ in imports(path)
+        if name.split(".")[0] == module
+    }
+
+
+def test_each_dangerous_tool_has_one_room() -> None:
+    assert all(name.startswith(("neighbours/", "bench/")) for name in users_of("faiss"))
+    assert all(name.startswith("collection/catalog") for name in users_of("sqlite3"))
+    for module in ("pickle", "cloudpickle", "joblib", "dill", "shelve", "marshal"):
+        assert users_of(module) == set(), module
+
+
+def test_only_images_decodes_pictures() -> None:
+    for path in FILES:
+        if path.name == "images.py" or room_of(path) == "bench":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                called = f"{node.value.id}.{node.attr}"
+                assert called not in ("Image.open", "cv2.imread", "cv2.imdecode"), path
+
+
+@pytest.mark.parametrize("room", sorted(DOORS))
+def test_doors_agree_with_what_type_checkers_see(room: str) -> None:
+    """The table and the imports under TYPE_CHECKING name the same things in the same files."""
+    path = ROOT.joinpath(*room.split(".")[1:]) / "__init__.py"
+    seen = {}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.If):
+            for inner in node.body:
+                assert isinstance(inner, ast.ImportFrom)
+                for alias in inner.names:
+                    assert alias.asname == alias.name, f"{alias.name} is not re-exported"
+                    seen[alias.name] = (inner.module or "").removeprefix(f"{room}.")
+    assert seen == DOORS[room]
+
+
+@pytest.mark.parametrize("room", sorted(DOORS))
+def test_every_door_opens(room: str) -> None:
+    module = importlib.import_module(room)
+    assert sorted(module.__all__) == sorted(DOORS[room])
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+        assert name in dir(module)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = module.no_such_name
+
+
+def loaded_after(code: str) -> set[str]:
+    """Names of top-level modules a fresh interpreter has after running ``code``."""
+    script = f"{code}\nimport sys\nsys.stderr.write(' '.join(m for m in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    return {name.split(".")[0] for name in done.stderr.split()}
+
+
+def test_import_is_light() -> None:
+    everything = "; ".join(f"import {room}" for room in DOORS)
+    assert loaded_after(everything).isdisjoint(HEAVY)
+
+
+def test_help_is_light() -> None:
+    code = "import sys\nsys.argv=['likewise','--help']\nfrom likewise.cli import main\n"
+    code += "try: main()\nexcept SystemExit: pass"
+    loaded = loaded_after(code)
+    assert "typer" in loaded
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_version_is_the_packages() -> None:
+    from importlib.metadata import version
+
+    assert likewise.__version__ == version("likewise")
