@@ -1,0 +1,39 @@
+"""What the README shows is run: its Python blocks as written, its commands by name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.corpus import noisy, saved
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_python_blocks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "holiday.heic").write_bytes(saved(noisy(), "HEIF"))
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(blocks) >= 2
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    assert names["vector"].shape == (428,)  # type: ignore[attr-defined]
+
+
+def test_make_targets_and_links_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"make ([a-z-]+)", README):
+        pattern = "bench-%" if target.startswith("bench-") else target
+        assert re.search(rf"^{re.escape(pattern)}:", makefile, flags=re.MULTILINE), target
+    for link in re.findall(r"\]\(([^)]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+def test_no_path_of_a_machine_is_written_down() -> None:
+    """Documentation and results speak of the project, not of where it was built."""
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.csv")):
+        assert not re.search(r"(?<![\w.])/(home|root|work|tmp)/", path.read_text()), path
