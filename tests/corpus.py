@@ -121,6 +121,64 @@ def jpeg_claiming(width: int, height: int) -> bytes:
     return bytes(data)
 
 
+def ispe_claiming(format_: str, width: int, height: int) -> bytes:
+    data = bytearray(saved(quarters(), format_))
+    at = data.index(b"ispe")
+    data[at + 8 : at + 16] = struct.pack(">II", width, height)
+    return bytes(data)
+
+
+RAMP12 = np.linspace(0, 4095, 32 * 64).reshape(32, 64).astype(np.uint16)
+
+
+def tiff(
+    values: np.ndarray,
+    *,
+    bits: int = 16,
+    photometric: int = 1,
+    sample_format: int = 1,
+    claim: tuple[int, int] | None = None,
+) -> bytes:
+    """An uncompressed grey TIFF written by hand: what no encoder at hand will write."""
+    height, width = values.shape
+    if bits == 12:
+        # Two values share three bytes.
+        a, b = values.reshape(-1, 2).astype(np.uint32).T
+        body = (
+            np.stack([a >> 4, (a & 15) << 4 | b >> 8, b & 255], axis=1).astype(np.uint8).tobytes()
+        )
+    else:
+        body = values.astype(values.dtype.newbyteorder("<")).tobytes()
+    if claim is not None:
+        width, height = claim
+    tags = [
+        (256, 4, width), (257, 4, height), (258, 3, bits), (259, 3, 1), (262, 3, photometric),
+        (273, 4, 8), (277, 3, 1), (278, 4, height), (279, 4, len(body)), (339, 3, sample_format),
+    ]  # fmt: skip
+    entries = b"".join(
+        struct.pack("<HHI", tag, kind, 1)
+        + struct.pack("<I" if kind == 4 else "<HH", *((value,) if kind == 4 else (value, 0)))
+        for tag, kind, value in tags
+    )
+    ifd = struct.pack("<H", len(tags)) + entries + b"\0\0\0\0"
+    return b"II*\0" + struct.pack("<I", 8 + len(body)) + body + ifd
+
+
+def float64_tiff() -> bytes:
+    return tiff(np.eye(16), bits=64, sample_format=3)
+
+
+def late_exif_png() -> bytes:
+    """Orientation 6 in an eXIf chunk behind the pixels, where the format allows it too."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    data = saved(quarters(40, 60), "PNG")
+    body = exif.tobytes().removeprefix(b"Exif\0\0")
+    chunk = struct.pack(">I", len(body)) + b"eXIf" + body
+    chunk += struct.pack(">I", zlib.crc32(b"eXIf" + body))
+    return data[:-12] + chunk + data[-12:]
+
+
 def half(data: bytes) -> bytes:
     return data[: len(data) // 2]
 
@@ -161,6 +219,10 @@ ODD: dict[str, Maker] = {
     "int32.tif": lambda: saved(
         Image.fromarray(np.arange(256, dtype=np.int32)[None] * 9999), "TIFF"
     ),
+    "grey12.tif": lambda: tiff(RAMP12, bits=12),
+    "white-is-zero16.tif": lambda: tiff(ramp16(), photometric=0),
+    "uint32.tif": lambda: tiff(np.arange(256, dtype=np.uint32)[None] * 16_000_000, bits=32),
+    "late-exif.png": late_exif_png,
     "lab.tif": lab_tiff,
     "pages.tif": lambda: animation("TIFF"),
     "plain.bmp": lambda: saved(quarters(), "BMP"),
@@ -188,7 +250,9 @@ BROKEN: dict[str, tuple[Maker, type[ImageError]]] = {
     "only-magic.png": (lambda: b"\x89PNG\r\n\x1a\n", DamagedImage),
     "only-magic.gif": (lambda: b"GIF89a", DamagedImage),
     "only-magic.tif": (lambda: b"II*\x00", DamagedImage),
-    "only-magic.bmp": (lambda: b"BM", DamagedImage),
+    "only-magic.bmp": (lambda: saved(Image.new("RGB", (4, 4)), "BMP")[:18], DamagedImage),
+    "bmw.txt": (lambda: b"BMW is a maker of cars, not a bitmap", NotAnImage),
+    "float64.tif": (float64_tiff, NotAnImage),
     "only-magic.webp": (lambda: b"RIFF\x00\x00\x00\x00WEBP", DamagedImage),
     "only-magic.heic": (lambda: b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic", DamagedImage),
     "only-magic.avif": (lambda: b"\x00\x00\x00\x18ftypavif\x00\x00\x00\x00mif1avif", DamagedImage),
@@ -207,4 +271,7 @@ BROKEN: dict[str, tuple[Maker, type[ImageError]]] = {
     "bomb.gif": (lambda: gif_claiming(65_000, 65_000), ImageTooLarge),
     "bomb.jpg": (lambda: jpeg_claiming(65_000, 65_000), ImageTooLarge),
     "bomb.webp": (lambda: webp_claiming(16_383, 16_383), ImageTooLarge),
+    "bomb.tif": (lambda: tiff(ramp16(), claim=(100_000, 100_000)), ImageTooLarge),
+    "bomb.heic": (lambda: ispe_claiming("HEIF", 100_000, 100_000), ImageTooLarge),
+    "bomb.avif": (lambda: ispe_claiming("AVIF", 100_000, 100_000), ImageTooLarge),
 }

@@ -31,14 +31,20 @@ from likewise.errors import (
     NotAnImage,
     UnreadableImage,
 )
+from likewise.recognition import FORMATS as FORMATS
+from likewise.recognition import announced_size, recognised
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
 
 Source = str | os.PathLike[str] | bytes
 
-MAX_PIXELS = 1 << 28
-"""268 million: the largest phone photos (200 megapixels) pass, a decompression bomb does not."""
+MAX_PIXELS = 250_000_000
+"""The largest phone photos (200 megapixels) pass, a decompression bomb does not.
+
+TIFF and WebP are held by Pillow's own, process-wide limit as well: 179 million pixels unless
+``PIL.Image.MAX_IMAGE_PIXELS`` says otherwise.
+"""
 
 MAX_BYTES = 1 << 31
 """2 GiB: some decoders read the whole file, so a file must fit in memory whatever it claims."""
@@ -59,37 +65,6 @@ _DECODERS = {
     "AVIF": ("PIL.AvifImagePlugin", "AvifImageFile"),
     "HEIC": ("pillow_heif", "HeifImageFile"),
 }
-FORMATS = tuple(_DECODERS)
-
-_MAGIC = (
-    (b"\xff\xd8\xff", "JPEG"),
-    (b"\x89PNG\r\n\x1a\n", "PNG"),
-    (b"GIF87a", "GIF"),
-    (b"GIF89a", "GIF"),
-    (b"II*\x00", "TIFF"),
-    (b"MM\x00*", "TIFF"),
-    (b"II+\x00", "TIFF"),
-    (b"MM\x00+", "TIFF"),
-    (b"BM", "BMP"),
-)
-_AVIF_BRANDS = {b"avif", b"avis"}
-_HEIC_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
-
-# Recognised only to give a better reason than "not a picture".
-_FOREIGN = (
-    (b"%PDF", "a PDF document"),
-    (b"8BPS", "a Photoshop file"),
-    (b"PK\x03\x04", "a ZIP archive"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"\xff\x0a", "a JPEG XL picture"),
-    (b"\x00\x00\x00\x0cJXL ", "a JPEG XL picture"),
-    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
-    (b"<svg", "an SVG drawing"),
-    (b"<?xml", "an XML file"),
-    (b"<!DOCTYPE", "a web page"),
-    (b"<html", "a web page"),
-)
-
 # EXIF orientation -> what brings the picture upright (Pillow's Transpose members).
 _UPRIGHT = {
     2: "FLIP_LEFT_RIGHT",
@@ -101,7 +76,11 @@ _UPRIGHT = {
     8: "ROTATE_90",
 }
 _TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF = 0x0112, 0x0132, 0x8769
-_TAG_TAKEN, _TAG_DIGITISED, _TAG_OFFSET = 0x9003, 0x9004, 0x9011
+_TAG_TAKEN, _TAG_DIGITISED = 0x9003, 0x9004
+# Each date has an offset from UTC of its own.
+_OFFSET_OF = {_TAG_TAKEN: 0x9011, _TAG_DIGITISED: 0x9012, _TAG_DATE: 0x9010}
+_TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 258, 262, 339
+_LATE_EXIF = "PNG"
 _DATE = re.compile(r"(\d{4})[:\-](\d\d)[:\-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
 _OFFSET = re.compile(r"[+-]\d\d:\d\d")
 
@@ -146,6 +125,13 @@ def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
         return info
 
 
+def recognise(source: Source) -> str:
+    """The format of a picture by its first bytes; an :class:`ImageError` if it has none."""
+    name, stream, _ = _stream(source)
+    with stream:
+        return recognised(stream, name)
+
+
 def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX_PIXELS) -> Picture:
     """Decode a path or the bytes of a picture to upright 8-bit RGB.
 
@@ -167,9 +153,14 @@ def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX
         raise InvalidInput(f"max_side is {max_side}; a positive number of pixels expected")
     with _opened(source, max_pixels) as (image, info):
         if max_side is not None and info.format == "JPEG":
-            side = round(max_side * _GAP)
-            image.draft(None, (side, side))
+            # In the picture's own proportion: Pillow reduces no further than either side allows.
+            factor = _GAP * max_side / max(image.size)
+            width, height = (max(1, int(side * factor)) for side in image.size)
+            image.draft(None, (width, height))
         image.load()
+        if info.format == _LATE_EXIF and info.orientation == 1 and info.date is None:
+            # A PNG may carry its EXIF behind the pixels, where only a full read finds it.
+            info = _info(image, info.source, info.format, info.n_bytes)
         plain = _shrunk(_simple(image), max_side)
         upright = _UPRIGHT.get(info.orientation)
         if upright is not None:
@@ -186,16 +177,12 @@ def _opened(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.ImageFi
     with stream:
         format_ = ""
         try:
-            format_ = _recognise(stream, name)
+            format_ = recognised(stream, name)
+            # Some decoders allocate, or refuse for reasons of their own, as soon as they open.
+            _check_size(name, announced_size(stream, format_), max_pixels)
             image = _decoder(format_)(stream, None)
-            info = _info(image, name, format_, n_bytes)
-            if info.width * info.height > max_pixels:
-                raise ImageTooLarge(
-                    name,
-                    f"{info.width} x {info.height} pixels, more than the limit of "
-                    f"{max_pixels:,}; raise max_pixels if you trust it",
-                )
-            yield image, info
+            _check_size(name, image.size, max_pixels)
+            yield image, _info(image, name, format_, n_bytes)
         except ImageError:
             raise
         except MemoryError as error:
@@ -207,6 +194,22 @@ def _opened(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.ImageFi
             raise _translated(name, format_, error) from error
 
 
+def _check_size(name: str, size: tuple[int, int], max_pixels: int) -> None:
+    width, height = size
+    if width * height > max_pixels:
+        raise ImageTooLarge(
+            name,
+            f"{width} x {height} pixels, more than the limit of {max_pixels:,}; "
+            "raise max_pixels if you trust it",
+        )
+
+
+def _expanded(name: str) -> Path:
+    """``~`` and ``~/…`` are the home folder; ``~strange.jpg`` is a file like any other."""
+    path = Path(name)
+    return path.expanduser() if path.parts[:1] == ("~",) else path
+
+
 def _stream(source: Source) -> tuple[str, IO[bytes], int]:
     if isinstance(source, bytes | bytearray | memoryview):
         return f"<{len(source)} bytes>", io.BytesIO(source), len(source)
@@ -214,7 +217,7 @@ def _stream(source: Source) -> tuple[str, IO[bytes], int]:
         raise InvalidInput(f"a picture is given as a path or as bytes; got {type(source).__name__}")
     name = os.fspath(source)
     try:
-        path = Path(name).expanduser()
+        path = _expanded(name)
         status = path.stat()
         # Opening a pipe or a device would wait for ever.
         if not stat.S_ISREG(status.st_mode):
@@ -230,32 +233,6 @@ def _stream(source: Source) -> tuple[str, IO[bytes], int]:
         raise UnreadableImage(name, f"cannot be read: {reason}") from error
 
 
-def _recognise(stream: IO[bytes], name: str) -> str:
-    """The format by its first bytes; leaves the stream at its start."""
-    head = stream.read(64)
-    stream.seek(0)
-    if not head:
-        raise NotAnImage(name, "the file is empty")
-    for magic, format_ in _MAGIC:
-        if head.startswith(magic):
-            return format_
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "WEBP"
-    if head[4:8] == b"ftyp":
-        # The box lists a major brand and the compatible ones; AVIF files may lead with mif1.
-        size = min(int.from_bytes(head[:4], "big"), len(head))
-        brands = {head[i : i + 4] for i in (8, *range(16, size - 3, 4))}
-        if brands & _AVIF_BRANDS:
-            return "AVIF"
-        if brands & _HEIC_BRANDS:
-            return "HEIC"
-        raise NotAnImage(name, "is a film or another MP4-like file, not a picture")
-    for magic, what in _FOREIGN:
-        if head.lower().startswith(magic.lower()):
-            raise NotAnImage(name, f"is {what}; Likewise decodes {', '.join(FORMATS)}")
-    raise NotAnImage(name, f"is not a picture; Likewise decodes {', '.join(FORMATS)}")
-
-
 def _decoder(format_: str) -> Callable[[IO[bytes], str | None], ImageFile.ImageFile]:
     module, name = _DECODERS[format_]
     return cast(
@@ -268,9 +245,15 @@ def _translated(name: str, format_: str, error: Exception) -> ImageError:
     from PIL import Image
 
     if isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning):
-        # Pillow's own, process-wide limit; it may be below ours.
-        return ImageTooLarge(name, f"{error} (PIL.Image.MAX_IMAGE_PIXELS)")
+        allowed = 2 * (Image.MAX_IMAGE_PIXELS or 0)
+        return ImageTooLarge(
+            name,
+            f"more than the {allowed:,} pixels Pillow allows this process for a {format_}; "
+            "set PIL.Image.MAX_IMAGE_PIXELS higher if you trust it",
+        )
     detail = str(error) or type(error).__name__
+    if "unknown pixel mode" in detail or "not supported" in detail or "unsupported" in detail:
+        return NotAnImage(name, f"is a {format_} of a kind Likewise does not decode ({detail})")
     return DamagedImage(name, f"is a truncated or corrupt {format_} ({detail})")
 
 
@@ -299,7 +282,7 @@ def _info(image: ImageFile.ImageFile, name: str, format_: str, n_bytes: int) -> 
 def _exif(image: ImageFile.ImageFile, format_: str) -> Image.Exif | None:
     """EXIF from the header, or None.  Broken metadata never costs a picture."""
     # PngImageFile.getexif() decodes the picture to look behind the pixels; the header must do.
-    if format_ != "TIFF" and "exif" not in image.info:
+    if format_ != "TIFF" and not {"exif", "Raw profile type exif"} & set(image.info):
         return None
     with suppress(Exception):
         return image.getexif()
@@ -313,12 +296,13 @@ def _date(exif: Image.Exif | None) -> datetime | None:
     inner: dict[int, Any] = {}
     with suppress(Exception):
         inner = exif.get_ifd(_IFD_EXIF)
-    for value in (inner.get(_TAG_TAKEN), inner.get(_TAG_DIGITISED), exif.get(_TAG_DATE)):
+    for tag in (_TAG_TAKEN, _TAG_DIGITISED, _TAG_DATE):
+        value = exif.get(tag) if tag == _TAG_DATE else inner.get(tag)
         found = _DATE.match(value.strip()) if isinstance(value, str) else None
         if found is None:
             continue
         text = "{}-{}-{}T{}:{}:{}".format(*found.groups())
-        offset = inner.get(_TAG_OFFSET)
+        offset = inner.get(_OFFSET_OF[tag])
         if isinstance(offset, str) and _OFFSET.fullmatch(offset.strip("\x00 ")):
             text += offset.strip("\x00 ")
         try:
@@ -342,10 +326,12 @@ def _simple(image: Image.Image) -> Image.Image:
     if mode in ("L", "RGB") and "transparency" in image.info:
         return image.convert("RGBA")  # one colour is declared see-through
     if mode.startswith("I;16"):
-        values = np.asarray(image).astype(np.uint16)
-        return Image.fromarray((values >> 8).astype(np.uint8))
+        return Image.fromarray(_high_byte(np.asarray(image).astype(np.uint16), image))
     if mode in ("I", "F"):
-        return Image.fromarray(_stretched(np.asarray(image)))
+        values = np.asarray(image)
+        if mode == "I" and _tiff_tag(image, _TIFF_SAMPLES, 2) == 1:
+            values = values.view(np.uint32)  # Pillow has no mode for unsigned 32 bits
+        return Image.fromarray(_stretched(values))
     if mode == "LAB":
         from PIL import ImageCms
 
@@ -355,9 +341,22 @@ def _simple(image: Image.Image) -> Image.Image:
     return image
 
 
+def _high_byte(values: NDArray[np.uint16], image: Image.Image) -> NDArray[np.uint8]:
+    """The eight highest of the bits a grey has: 16, or in a TIFF fewer; white may be zero."""
+    bits = _tiff_tag(image, _TIFF_BITS, 16)
+    shift = bits - 8 if 8 < bits <= 16 else 8
+    grey = np.minimum(values >> shift, 255).astype(np.uint8)
+    return np.asarray(255 - grey if _tiff_tag(image, _TIFF_PHOTOMETRIC, 1) == 0 else grey)
+
+
+def _tiff_tag(image: Image.Image, tag: int, default: int) -> int:
+    value = getattr(image, "tag_v2", {}).get(tag, default)
+    return int(value[0] if isinstance(value, tuple) else value)
+
+
 def _stretched(values: NDArray[Any]) -> NDArray[np.uint8]:
     """Greys without a fixed range to 0..255: 16-bit integers by their high byte, else min-max."""
-    if values.dtype.kind == "i" and values.min() >= 0 and 255 < values.max() <= 0xFFFF:
+    if values.dtype.kind in "iu" and values.min() >= 0 and 255 < values.max() <= 0xFFFF:
         return (values >> 8).astype(np.uint8)
     finite = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     low, high = float(finite.min()), float(finite.max())

@@ -148,8 +148,6 @@ def test_flat_cost_against_scikit_learn_and_ties() -> None:
     assert flat_cost(scores, truth) == pytest.approx(expected)
     # All equal: the five lowest class numbers are the answer.
     assert flat_cost(np.zeros((2, 9)), [4, 5]) == 0.5
-    # NaN is never among the best.
-    assert flat_cost([[np.nan, 0.0]], [0], k=1) == 1.0
 
 
 def test_triplet_error_by_hand() -> None:
@@ -194,6 +192,11 @@ def test_sparsity() -> None:
         (lambda: triplet_error([[0.0]], [[0, 0]]), "anchor, nearer, farther"),
         (lambda: triplet_error([[0.0]], np.zeros((0, 3), int)), "no comparisons"),
         (lambda: sparsity([]), "no weights"),
+        (lambda: flat_cost([[1.0, 2.0], [np.nan, 0.0]], [0, 0]), "row 1 have NaN"),
+        (lambda: label_map([[np.nan], [1.0]], [[1], [0]]), "row 0 have NaN"),
+        (lambda: annotation_at([[np.nan, 1.0]], [[1, 0]]), "row 0 have NaN"),
+        (lambda: recall_at([1, 1], 2, n_positives=1), "n_positives is 1, but 2"),
+        (lambda: relevance(["a", "b", "a"], {"a"}), "names 'a' twice"),
         (lambda: sparsity([1.0], [True, False]), "touched"),
     ],
 )

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.evaluation.datasets import RetrievalQuery, RetrievalSet
+from likewise.evaluation.datasets import RetrievalQuery, RetrievalSet, data_root
 from likewise.evaluation.protocols import evaluate, leave_one_out, positives_in_turn
+from likewise.evaluation.readers import read_oxford
 
 
 def test_leave_one_out_passes_over_the_lonely() -> None:
@@ -20,6 +21,46 @@ def test_the_query_itself_never_counts() -> None:
     # a and j leave; b is first of two positives, z was never found.
     scores = evaluate([query], lambda q: ["a", "j", "b", "c"])
     assert scores.mean == 0.5
+
+
+def test_queries_that_cannot_be_asked_are_named() -> None:
+    queries = [
+        RetrievalQuery("fine", "a", frozenset("b")),
+        RetrievalQuery("lonely", "c", frozenset("c")),
+        RetrievalQuery("absent", "z", frozenset("b"), present=False),
+    ]
+    asked: list[str] = []
+
+    def search(query: RetrievalQuery) -> list[str]:
+        asked.append(query.name)
+        return ["b"]
+
+    scores = evaluate(queries, search)
+    assert asked == ["fine"]
+    assert scores.mean == 1.0
+    assert scores.skipped == {"lonely": "no positives", "absent": "its picture is not there"}
+    with pytest.raises(InvalidInput, match="none of the 2 queries can be asked; lonely"):
+        evaluate(queries[1:], search)
+
+
+def test_the_official_score_keeps_the_query() -> None:
+    query = RetrievalQuery("q", "a", frozenset({"a", "b"}))
+    ranking = ["x", "a", "b"]
+    # Without it: b at rank 2 of (x, b).  With it: ranks 2 and 3 of three.
+    assert evaluate([query], lambda q: ranking).mean == 0.5
+    kept = evaluate([query], lambda q: ranking, keep_query=True).mean
+    assert kept == pytest.approx((1 / 2 + 2 / 3) / 2)
+
+
+@pytest.mark.data
+def test_the_official_queries_of_a_partial_oxford() -> None:
+    root = data_root()
+    if root is None or not (root / "oxford1k").is_dir():
+        pytest.skip("oxford1k is not there")
+    data = read_oxford(root / "oxford1k")
+    scores = evaluate(data.queries, lambda q: sorted(data.paths), keep_query=True)
+    assert len(scores.average_precisions) + len(scores.skipped) == 55
+    assert 0 < len(scores.average_precisions) <= 10
 
 
 def test_groups_weigh_alike_in_the_mean_of_groups() -> None:

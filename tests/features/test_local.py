@@ -20,11 +20,12 @@ def photo() -> np.ndarray:
     return dict(scenes())["china"]
 
 
-def reference_descriptor(image: np.ndarray, x0: int, y0: int, cell: int) -> np.ndarray:
+def reference_descriptor(image: np.ndarray, x0: float, y0: float, cell: int) -> np.ndarray:
     """One dense descriptor pixel by pixel: gradients, trilinear votes, window, 0.2 cap.
 
     (x0, y0) is the centre of the first of 4 x 4 bins of side ``cell``.
     """
+    # Pixel by pixel, in the plainest way there is.
     padded = np.pad(image.astype(float), 1, mode="edge")
     histogram = np.zeros((4, 4, 8))
     height, width = image.shape
@@ -50,14 +51,15 @@ def reference_descriptor(image: np.ndarray, x0: int, y0: int, cell: int) -> np.n
     return vector / np.linalg.norm(vector)
 
 
-def test_dense_is_the_reference() -> None:
-    # Cells of 3 pixels are not smoothed, so the reference needs no blur.
+@pytest.mark.parametrize(("cell", "n_frames"), [(3, 2 * 3), (2, 3 * 4)])
+def test_dense_is_the_reference(cell: int, n_frames: int) -> None:
+    # Cells of 2 and 3 pixels are not smoothed, so the reference needs no blur.
     image = np.random.default_rng(0).integers(0, 256, (17, 20), dtype=np.uint8)
-    found = DenseSIFT(patch_sizes=(12,), step=4, root=False).extract(image)
-    # Room of 5 and 8 pixels, step 4: two rows of frames from 0, three columns from 0.
-    assert len(found) == 2 * 3
+    found = DenseSIFT(patch_sizes=(4 * cell,), step=4, root=False).extract(image)
+    # With cell 3: room of 5 and 8 pixels, step 4, hence two rows and three columns of frames.
+    assert len(found) == n_frames
     for row, (x, y) in zip(found.descriptors, found.positions, strict=True):
-        expected = reference_descriptor(image, int(x - 4.5), int(y - 4.5), 3)
+        expected = reference_descriptor(image, x - 1.5 * cell, y - 1.5 * cell, cell)
         # OpenCV's arctangent is good to a hundredth of a degree.
         assert np.abs(row - expected).max() < 1e-4
 
@@ -85,10 +87,11 @@ def test_dense_grid_lies_inside_with_equal_margins() -> None:
         assert len(np.unique(x)) == (83 - size) // step + 1
         assert len(np.unique(y)) == (61 - size) // step + 1
         for centre, side in ((x, 83), (y, 61)):
-            assert centre.min() - size / 2 >= -0.5
-            assert centre.max() + size / 2 <= side
-            before, after = centre.min() - size / 2, side - centre.max() - size / 2
-            assert abs(before - after) <= 1.5
+            # Edges of the picture are at -0.5 and side - 0.5.
+            before, after = centre.min() - size / 2 + 0.5, side - 0.5 - centre.max() - size / 2
+            assert before >= 0
+            assert after >= 0
+            assert 0 <= after - before <= 1
         assert (found.scales == size).all()
 
 
@@ -127,7 +130,8 @@ def test_descriptors_are_unit_and_aligned(recipe: SIFT | DenseSIFT, photo: np.nd
 
 def test_sift_is_opencvs(photo: np.ndarray) -> None:
     image = cv2.cvtColor(photo, cv2.COLOR_RGB2GRAY)
-    keypoints, descriptors = cv2.SIFT_create().detectAndCompute(image, None)
+    detector = cv2.SIFT_create(enable_precise_upscale=True)
+    keypoints, descriptors = detector.detectAndCompute(image, None)
     order = sorted(range(len(keypoints)), key=lambda i: -keypoints[i].response)[:500]
     found = SIFT(max_features=500, root=False).extract(photo)
     assert found.responses.tolist() == [pytest.approx(keypoints[i].response) for i in order]
@@ -179,6 +183,44 @@ def test_positions_are_in_the_callers_pixels(photo: np.ndarray) -> None:
     nearest = np.linalg.norm(halved[:, None] - before.positions[None], axis=2).min(axis=1)
     assert np.median(nearest) < 0.5
     assert np.median(inside.scales) == pytest.approx(2 * np.median(before.scales), rel=0.2)
+
+
+def blob(height: int, width: int, x: float, y: float, sigma: float) -> np.ndarray:
+    """A bright spot with a known centre."""
+    ys, xs = np.mgrid[:height, :width]
+    spot = np.exp(-((xs - x) ** 2 + (ys - y) ** 2) / (2 * sigma**2))
+    return np.rint(255 * spot).astype(np.uint8)
+
+
+@pytest.mark.parametrize("upright", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "centre", "max_side"),
+    [
+        ((200, 240), (100.0, 80.0), None),
+        # Shrunk to 1024 x 768: 767.74 was rounded, so x and y have factors of their own.
+        ((2999, 4000), (700.0, 2850.0), 1024),
+        ((1505, 3000), (2800.0, 1400.0), 256),
+    ],
+)
+def test_positions_are_where_the_thing_is(
+    shape: tuple[int, int], centre: tuple[float, float], max_side: int | None, upright: bool
+) -> None:
+    shrink = 1 if max_side is None else max(shape) / max_side
+    image = blob(*shape, *centre, sigma=3 * shrink)
+    found = SIFT(max_side=max_side, max_features=1, upright=upright).extract(image)
+    assert len(found) == 1
+    # A fiftieth of a pixel of the picture it was found in; a quarter or a half would show.
+    assert np.abs(found.positions[0] - centre).max() < 0.02 * shrink
+
+
+def test_dense_keeps_the_strongest_in_grid_order(photo: np.ndarray) -> None:
+    everything = DenseSIFT(step=16).extract(photo)
+    few = DenseSIFT(step=16, max_features=100).extract(photo)
+    assert len(few) == 100
+    assert few.responses.min() >= np.sort(everything.responses)[-100]
+    places = np.column_stack([everything.scales, everything.positions]).tolist()
+    kept = np.column_stack([few.scales, few.positions]).tolist()
+    assert kept == [place for place in places if place in kept]
 
 
 def agreement(a: LocalFeatures, b: LocalFeatures, homography: np.ndarray) -> float:
@@ -233,8 +275,14 @@ def test_any_size_and_step(height: int, width: int, step: int) -> None:
         (lambda: SIFT(max_features=0), "max_features is 0"),
         (lambda: SIFT(max_side=0), "max_side is 0"),
         (lambda: DenseSIFT(step=0), "step is 0"),
-        (lambda: DenseSIFT(patch_sizes=()), "patch_sizes is empty"),
+        (lambda: DenseSIFT(patch_sizes=()), r"patch_sizes is \(\)"),
         (lambda: DenseSIFT(patch_sizes=(10,)), "multiple of 4"),
+        (lambda: DenseSIFT(patch_sizes=16), "a tuple of sizes"),  # type: ignore[arg-type]
+        (lambda: DenseSIFT(min_contrast=-1.0), "min_contrast is -1.0"),
+        (lambda: DenseSIFT(min_contrast=float("nan")), "min_contrast is nan"),
+        (lambda: SIFT(max_features=2.5), "max_features is 2.5"),  # type: ignore[arg-type]
+        (lambda: SIFT(edge_threshold=float("nan")), "edge_threshold is nan"),
+        (lambda: SIFT(contrast_threshold=-1.0), "contrast_threshold is -1.0"),
         (lambda: SIFT().extract(np.zeros((4, 4))), "float64; uint8 expected"),
         (lambda: SIFT().extract(np.zeros((4, 4, 4), np.uint8)), r"shape \(4, 4, 4\)"),
         (lambda: SIFT().extract(np.zeros((0, 4), np.uint8)), "at least one pixel"),

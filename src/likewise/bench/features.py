@@ -212,7 +212,7 @@ def _root(descriptors: Pixels) -> Pixels:
 
 
 def plain_sift(pixels: Pixels) -> Pixels:
-    detector = cv2.SIFT.create(nfeatures=2000)
+    detector = cv2.SIFT.create(nfeatures=2000, enable_precise_upscale=True)
     found, descriptors = detector.detectAndCompute(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), None)
     order = sorted(range(len(found)), key=lambda i: -found[i].response)[:2000]
     return _root(descriptors[order])
@@ -233,12 +233,16 @@ def plain_dense(pixels: Pixels) -> Pixels:
     return _root(np.asarray(cv2.SIFT.create().compute(image, keypoints)[1]))
 
 
-def _grid(length: int, patch: int) -> list[int]:
-    margin = (length - patch) % 4 // 2
-    return list(range(margin + patch // 2, margin + length - patch // 2 + 1 - margin, 4))
+def _grid(length: int, patch: int) -> list[float]:
+    first = (length - patch) % 4 // 2 + (patch - 1) / 2
+    return [first + 4 * i for i in range((length - patch) // 4 + 1)]
 
 
 def plain_moments(pixels: Pixels) -> Pixels:
+    height, width = pixels.shape[:2]
+    scale = min(1.0, 512 / max(height, width))
+    size = (round(width * scale), round(height * scale))
+    pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA))
     image = cv2.cvtColor(pixels.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
     height, width = image.shape[:2]
     out = []

@@ -1,8 +1,8 @@
 """The yardsticks, each as a small function of plain arrays.
 
 Ranked lists are given as relevance in rank order (best first) or as ids to be looked up; score
-matrices are pictures by labels.  Ties are broken by position (stable sorting), never in favour
-of the right answer; NaN counts as wrong.
+matrices are pictures by labels.  Ties are broken by position (stable sorting), whatever is right;
+scores that are NaN are refused, and a distance that is NaN violates its comparison.
 """
 
 from __future__ import annotations
@@ -24,10 +24,16 @@ def relevance(
 ) -> Booleans:
     """Relevance in rank order of a ranked list of ids, junk taken out before ranks are counted.
 
+    A list that names a picture twice is refused: it would be counted twice.
+
     >>> relevance(["a", "x", "b"], positives={"b"}, junk={"x"})
     array([False,  True])
     """
-    return np.array([item in positives for item in ranking if item not in junk], dtype=bool)
+    ranked = list(ranking)
+    if len(set(ranked)) != len(ranked):
+        twice = next(item for i, item in enumerate(ranked) if item in ranked[:i])
+        raise InvalidInput(f"the ranking names {twice!r} twice; each picture once expected")
+    return np.array([item in positives for item in ranked if item not in junk], dtype=bool)
 
 
 def average_precision(
@@ -96,6 +102,8 @@ def recall_at(relevant: ArrayLike, k: int, n_positives: int | None = None) -> fl
     total = int(hits.sum()) if n_positives is None else n_positives
     if total <= 0:
         raise InvalidInput("there are no positives; recall is not defined")
+    if total < hits.sum():
+        raise InvalidInput(f"n_positives is {total}, but {hits.sum()} positives are in the ranking")
     return float(hits[: _count(k)].sum() / total)
 
 
@@ -191,6 +199,7 @@ def flat_cost(scores: ArrayLike, truth: ArrayLike, k: int = 5) -> float:
         raise InvalidInput("there are no pictures; the flat cost is not defined")
     if classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= matrix.shape[1]:
         raise InvalidInput(f"truth must hold class numbers from 0 to {matrix.shape[1] - 1}")
+    _refuse_nan(matrix)
     best = _best_first(matrix)[:, : _count(k)]
     return float(1 - (best == classes[:, None]).any(axis=1).mean())
 
@@ -244,8 +253,14 @@ def sparsity(weights: ArrayLike, touched: ArrayLike | None = None) -> float:
 
 
 def _best_first(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Columns of each row by falling score; equal scores by column, NaN last."""
-    return np.argsort(np.where(np.isnan(scores), np.inf, -scores), axis=1, kind="stable")
+    """Columns of each row by falling score; equal scores by column."""
+    return np.argsort(-scores, axis=1, kind="stable")
+
+
+def _refuse_nan(scores: NDArray[np.float64]) -> None:
+    if np.isnan(scores).any():
+        row = int(np.flatnonzero(np.isnan(scores).any(axis=1))[0])
+        raise InvalidInput(f"scores of row {row} have NaN, which has no rank")
 
 
 def _score_matrix(scores: ArrayLike, truth: Any) -> tuple[NDArray[np.float64], Booleans]:
@@ -257,6 +272,7 @@ def _score_matrix(scores: ArrayLike, truth: Any) -> tuple[NDArray[np.float64], B
             f"scores have shape {ranked.shape} and truth {hits.shape}; "
             "both must be (pictures, labels)"
         )
+    _refuse_nan(ranked)
     return ranked, hits
 
 

@@ -21,10 +21,14 @@ Search = Callable[[RetrievalQuery], Iterable[str]]
 
 @dataclass(frozen=True)
 class RetrievalScores:
-    """Average precision of each query, and their means: over queries and by group."""
+    """Average precision of each query, and their means: over queries and by group.
+
+    ``skipped`` names the queries that could not be asked, with the reason.
+    """
 
     average_precisions: Mapping[str, float]
     by_group: Mapping[str, float]
+    skipped: Mapping[str, str]
 
     @property
     def mean(self) -> float:
@@ -38,11 +42,18 @@ class RetrievalScores:
 
 
 def evaluate(
-    queries: Sequence[RetrievalQuery], search: Search, *, trapezoid: bool = False
+    queries: Sequence[RetrievalQuery],
+    search: Search,
+    *,
+    trapezoid: bool = False,
+    keep_query: bool = False,
 ) -> RetrievalScores:
     """Ask ``search`` for a ranked list of picture names for each query and score it.
 
-    Positives that do not appear in the list count as never found.
+    Positives that do not appear in the list count as never found.  Partial copies of data sets
+    are common, so a query whose picture is not present, or that has no positive left, is skipped
+    and named in the result.  ``keep_query`` leaves the query's own picture in the ranking and
+    among the positives, as the official Oxford and Paris scores do.
 
     >>> queries = leave_one_out({"a1": "a", "a2": "a", "b1": "b"})
     >>> evaluate(queries, lambda query: ["a1", "b1", "a2"]).average_precisions
@@ -52,15 +63,26 @@ def evaluate(
         raise InvalidInput("there are no queries to evaluate")
     values: dict[str, float] = {}
     groups: dict[str, list[float]] = {}
+    skipped: dict[str, str] = {}
     for query in queries:
-        if query.name in values:
+        if query.name in values or query.name in skipped:
             raise InvalidInput(f"two queries are named {query.name!r}")
-        positives = query.positives - {query.query}
-        hits = relevance(search(query), positives, query.junk | {query.query})
+        itself = frozenset() if keep_query else frozenset([query.query])
+        positives = query.positives - itself
+        if not query.present or not positives:
+            skipped[query.name] = "its picture is not there" if positives else "no positives"
+            continue
+        hits = relevance(search(query), positives, query.junk | itself)
         value = average_precision(hits, len(positives), trapezoid=trapezoid)
         values[query.name] = value
         groups.setdefault(query.group, []).append(value)
-    return RetrievalScores(values, {group: float(np.mean(v)) for group, v in groups.items()})
+    if not values:
+        name, reason = next(iter(skipped.items()))
+        raise InvalidInput(
+            f"none of the {len(skipped)} queries can be asked; {name}, for one: {reason}"
+        )
+    by_group = {group: float(np.mean(v)) for group, v in groups.items()}
+    return RetrievalScores(values, by_group, skipped)
 
 
 def leave_one_out(labels: Mapping[str, Hashable]) -> list[RetrievalQuery]:

@@ -80,9 +80,10 @@ class SIFT:
     edge_threshold: float = 10.0
 
     def __post_init__(self) -> None:
-        _at_least("max_features", self.max_features, 1)
-        if self.max_side is not None:
-            _at_least("max_side", self.max_side, 1)
+        _whole("max_features", self.max_features)
+        _whole("max_side", self.max_side, or_none=True)
+        _not_negative("contrast_threshold", self.contrast_threshold)
+        _not_negative("edge_threshold", self.edge_threshold)
 
     def extract(self, picture: Pixels) -> LocalFeatures:
         """Detect and describe; see the class."""
@@ -94,6 +95,8 @@ class SIFT:
             nfeatures=0 if self.upright else self.max_features,
             contrastThreshold=self.contrast_threshold,
             edgeThreshold=self.edge_threshold,
+            # Without it every position is a quarter of a pixel too far right and down.
+            enable_precise_upscale=True,
         )
         if self.upright:
             keypoints = list(detector.detect(image, None))
@@ -115,10 +118,9 @@ class SIFT:
         table = table[order]
         return LocalFeatures(
             descriptors=root_sift(descriptors) if self.root else descriptors,
-            # Pixel centres sit at whole numbers, so the corner (-.5, -.5) is what scales.
-            positions=np.ascontiguousarray((table[:, :2] + 0.5) / scale - 0.5, np.float32),
+            positions=_unshrunk(table[:, :2], scale),
             # OpenCV reports twice sigma; the descriptor covers 4 cells of 3 sigma each.
-            scales=(table[:, 2] * (1.5 * _CELLS / scale)).astype(np.float32),
+            scales=(table[:, 2] * (1.5 * _CELLS / scale.max())).astype(np.float32),
             angles=table[:, 3].astype(np.float32),
             responses=table[:, 4].astype(np.float32),
         )
@@ -132,7 +134,7 @@ class DenseSIFT:
     ``step`` pixels apart and lie wholly inside the picture, margins equal on both sides.  The
     picture is smoothed by b/6 before gradients are taken.  ``min_contrast`` leaves out patches
     whose descriptor had no greater norm before normalisation (in grey levels per pixel; 0 leaves
-    out only perfectly flat ones).
+    out only perfectly flat ones).  ``max_features`` keeps the strongest, still in grid order.
 
     The histogram of every bin of every frame is a sampled convolution of eight orientation maps
     with a triangle, so the cost does not grow with the overlap of the frames.
@@ -140,7 +142,7 @@ class DenseSIFT:
     >>> ramp = np.tile(np.arange(64, dtype=np.uint8), (64, 1))
     >>> found = DenseSIFT(patch_sizes=(16,), step=8, root=False).extract(ramp)
     >>> found.descriptors.shape, found.positions[0].tolist()
-    ((49, 128), [8.0, 8.0])
+    ((49, 128), [7.5, 7.5])
     """
 
     patch_sizes: tuple[int, ...] = (16, 24, 32, 40)
@@ -148,27 +150,32 @@ class DenseSIFT:
     max_side: int | None = 1024
     root: bool = True
     min_contrast: float = 0.0
+    max_features: int | None = None
 
     def __post_init__(self) -> None:
-        _at_least("step", self.step, 1)
-        if not self.patch_sizes:
-            raise InvalidInput("patch_sizes is empty; at least one size expected")
+        _whole("step", self.step)
+        _whole("max_side", self.max_side, or_none=True)
+        _whole("max_features", self.max_features, or_none=True)
+        _not_negative("min_contrast", self.min_contrast)
+        if not isinstance(self.patch_sizes, tuple) or not self.patch_sizes:
+            raise InvalidInput(f"patch_sizes is {self.patch_sizes!r}; a tuple of sizes expected")
         for size in self.patch_sizes:
-            if size < _CELLS or size % _CELLS:
-                raise InvalidInput(f"patch_sizes has {size}; a positive multiple of 4 expected")
-        if self.max_side is not None:
-            _at_least("max_side", self.max_side, 1)
+            if not isinstance(size, int | np.integer) or size < _CELLS or size % _CELLS:
+                raise InvalidInput(f"patch_sizes has {size!r}; a positive multiple of 4 expected")
 
     def extract(self, picture: Pixels) -> LocalFeatures:
         """Describe the grid; see the class.  Patch sizes come one after the other."""
         pixels, scale = shrunk(as_pixels(picture), self.max_side)
         image = grey(pixels).astype(np.float32)
         parts = [self._one_size(image, size // _CELLS, scale) for size in self.patch_sizes]
-        return LocalFeatures(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS)
-        )
+        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS]
+        if self.max_features is not None and len(columns[0]) > self.max_features:
+            strongest = np.argsort(-columns[_FIELDS.index("responses")], kind="stable")
+            keep = np.sort(strongest[: self.max_features])
+            columns = [column[keep] for column in columns]
+        return LocalFeatures(*columns)
 
-    def _one_size(self, image: Floats, cell: int, scale: float) -> LocalFeatures:
+    def _one_size(self, image: Floats, cell: int, scale: NDArray[np.float64]) -> LocalFeatures:
         height, width = image.shape
         ys, xs = _starts(height, cell, self.step), _starts(width, cell, self.step)
         if len(ys) == 0 or len(xs) == 0:
@@ -179,12 +186,12 @@ class DenseSIFT:
         keep = norms > self.min_contrast
         descriptors = _capped(raw[keep], norms[keep])
         # A frame starts at the centre of its first bin; its own centre is 1.5 bins further.
-        grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2) + 1.5 * cell
+        grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2) + _half(cell) + 1.5 * cell
         n = len(descriptors)
         return LocalFeatures(
             descriptors=root_sift(descriptors) if self.root else descriptors,
-            positions=((grid[keep] + 0.5) / scale - 0.5).astype(np.float32),
-            scales=np.full(n, _CELLS * cell / scale, np.float32),
+            positions=_unshrunk(grid[keep], scale),
+            scales=np.full(n, _CELLS * cell / scale.max(), np.float32),
             angles=np.zeros(n, np.float32),
             responses=norms[keep],
         )
@@ -193,14 +200,26 @@ class DenseSIFT:
 _FIELDS = ("descriptors", "positions", "scales", "angles", "responses")
 
 
+def _unshrunk(places: NDArray[np.float64], scale: NDArray[np.float64]) -> Floats:
+    """Places in the picture that was given: pixel centres sit at whole numbers, so the corner
+    (-.5, -.5) is what scales."""
+    return np.ascontiguousarray((places + 0.5) / scale - 0.5, np.float32)
+
+
+def _half(cell: int) -> float:
+    """The centre of a bin with an even number of pixels lies between two of them."""
+    return 0.0 if cell % 2 else 0.5
+
+
 def _starts(length: int, cell: int, step: int) -> NDArray[np.int64]:
-    """Centres of the first bin of each frame along one side, margins equal."""
+    """Centres of the first bin of each frame along one side, margins equal; for even cells
+    half a pixel further (``_half``)."""
     room = length - _CELLS * cell
     if room < 0:
         return np.zeros(0, np.int64)
     count = room // step + 1
     margin = (room - (count - 1) * step) // 2
-    return margin + cell // 2 + step * np.arange(count)
+    return margin + (cell - 1) // 2 + step * np.arange(count)
 
 
 def _smoothed(image: Floats, cell: int) -> Floats:
@@ -240,7 +259,10 @@ def _orientation_maps(image: Floats) -> Floats:
 
 def _frames(maps: Floats, ys: NDArray[np.int64], xs: NDArray[np.int64], cell: int) -> Floats:
     """Histograms of all bins of all frames, one row a frame, Gaussian window applied."""
-    triangle = (1 - np.abs(np.arange(1 - cell, cell)) / cell).astype(np.float32) / cell
+    # Weights of the pixels around a bin's centre, which for even cells is half a pixel off.
+    offsets = np.arange(1 - cell, cell + 1 - cell % 2) - _half(cell)
+    triangle = (1 - np.abs(offsets) / cell).astype(np.float32) / cell
+    anchor = (cell - 1, cell - 1)
     # The window of SIFT (sigma = half a patch = two bins), taken at the centres of the bins.
     window = np.exp(-0.5 * ((np.arange(_CELLS) - 1.5) / 2) ** 2)
     step_y = int(ys[1] - ys[0]) if len(ys) > 1 else 1
@@ -248,7 +270,9 @@ def _frames(maps: Floats, ys: NDArray[np.int64], xs: NDArray[np.int64], cell: in
     out = np.empty((len(ys), len(xs), _CELLS, _CELLS, _ORIENTATIONS), np.float32)
     for o in range(_ORIENTATIONS):
         pooled = np.asarray(
-            cv2.sepFilter2D(maps[o], -1, triangle, triangle, borderType=cv2.BORDER_CONSTANT)
+            cv2.sepFilter2D(
+                maps[o], -1, triangle, triangle, anchor=anchor, borderType=cv2.BORDER_CONSTANT
+            )
         )
         for i in range(_CELLS):
             rows = slice(ys[0] + i * cell, ys[-1] + i * cell + 1, step_y)
@@ -297,6 +321,13 @@ def _empty() -> LocalFeatures:
     )
 
 
-def _at_least(name: str, value: int, low: int) -> None:
-    if value < low:
-        raise InvalidInput(f"{name} is {value}; at least {low} expected")
+def _whole(name: str, value: object, *, or_none: bool = False) -> None:
+    if value is None and or_none:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidInput(f"{name} is {value!r}; a whole number of at least 1 expected")
+
+
+def _not_negative(name: str, value: float) -> None:
+    if not 0 <= value < float("inf"):
+        raise InvalidInput(f"{name} is {value!r}; a number of at least 0 expected")

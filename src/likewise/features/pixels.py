@@ -34,15 +34,21 @@ def as_pixels(picture: Pixels) -> NDArray[np.uint8]:
     return np.ascontiguousarray(pixels)
 
 
-def shrunk(pixels: NDArray[np.uint8], max_side: int | None) -> tuple[NDArray[np.uint8], float]:
-    """The pixels with a longer side of at most ``max_side``, and the factor applied."""
+def shrunk(
+    pixels: NDArray[np.uint8], max_side: int | None
+) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """The pixels with a longer side of at most ``max_side``, and the factors (x, y) applied.
+
+    Sides are whole numbers, so the two factors differ a little.
+    """
     height, width = pixels.shape[:2]
     longer = max(height, width)
     if max_side is None or longer <= max_side:
-        return pixels, 1.0
+        return pixels, np.ones(2)
     scale = max_side / longer
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return _uint8(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)), scale
+    small = _uint8(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA))
+    return small, np.array(size) / (width, height)
 
 
 def grey(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -77,6 +77,8 @@ def _class_names(listing: Path, truth: dict[str, tuple[str, int]]) -> list[str]:
         raise DatasetError(f"{listing}, line 1: expected the heading {','.join(_COLUMNS)}")
     names: dict[int, str] = {}
     for number, row in enumerate(rows[1:], 2):
+        if not row:
+            continue
         where = f"{listing}, line {number}"
         if len(row) != len(_COLUMNS):
             raise DatasetError(f"{where}: {len(row)} fields where {len(_COLUMNS)} were expected")

@@ -67,7 +67,7 @@ def photos_by_name(root: Path) -> dict[str, Path]:
         if other is not path:
             raise DatasetError(
                 f"two pictures are called {path.stem}: {other} and {path}; "
-                "name the folder to use with images="
+                "one photo a name expected"
             )
     return photos
 

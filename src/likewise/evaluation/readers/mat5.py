@@ -71,7 +71,7 @@ def read_mat5(path: Path, variable: str | None = None) -> dict[str, Any]:
         raise DatasetError(f"{path}: a MATLAB 7.3 file where version 5 was expected")
     try:
         found = dict(_variables(raw, variable))
-    except (_Damaged, struct.error, zlib.error, ValueError, OverflowError) as error:
+    except (_Damaged, struct.error, zlib.error, ValueError, IndexError, OverflowError) as error:
         raise DatasetError(f"{path}: not a readable MATLAB 5 file ({error})") from error
     if variable is not None and variable not in found:
         raise DatasetError(f"{path}: has no variable {variable!r}")

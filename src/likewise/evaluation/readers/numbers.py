@@ -33,13 +33,15 @@ def read_table(
     """
     try:
         with (
-            path.open(encoding="utf-8", errors="replace") as file,
+            path.open(encoding="utf-8-sig", errors="replace") as file,
             warnings.catch_warnings(),
         ):
             # An empty table is answered below, by name, instead of by NumPy's warning.
             warnings.simplefilter("ignore", UserWarning)
+            # NumPy skips empty lines but stumbles over lines of blanks.
+            lines = (line for line in file if line.strip() or line == "\n")
             table: NDArray[Any] = np.loadtxt(
-                file, dtype, comments=comment, delimiter=delimiter, skiprows=skip_lines, ndmin=2
+                lines, dtype, comments=comment, delimiter=delimiter, skiprows=skip_lines, ndmin=2
             )
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
@@ -61,7 +63,7 @@ def _explained(
     reason: str,
 ) -> DatasetError:
     """What is wrong with the first line that is wrong."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         for number, line in enumerate(islice(file, skip_lines, None), skip_lines + 1):
             text = line.split(comment)[0].strip() if comment else line.strip()
             if not text:
