@@ -10,11 +10,16 @@ from likewise._doors import doors
 
 if TYPE_CHECKING:
     from likewise._version import __version__ as __version__
+    from likewise.coding.bow import BagOfWords as BagOfWords
+    from likewise.coding.vocabulary import Vocabulary as Vocabulary
+    from likewise.collection.collection import Collection as Collection
+    from likewise.collection.searching import Hit as Hit
     from likewise.errors import DatasetError as DatasetError
     from likewise.errors import ImageError as ImageError
     from likewise.errors import InvalidInput as InvalidInput
     from likewise.errors import LikewiseError as LikewiseError
     from likewise.images import decode as decode
     from likewise.images import probe as probe
+    from likewise.index.inverted import InvertedIndex as InvertedIndex
 
 __getattr__, __dir__, __all__ = doors(__name__)

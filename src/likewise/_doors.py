@@ -15,13 +15,35 @@ from typing import Any
 
 DOORS: dict[str, dict[str, str]] = {
     "likewise": {
+        "BagOfWords": "coding.bow",
+        "Collection": "collection.collection",
         "DatasetError": "errors",
         "ImageError": "errors",
+        "Hit": "collection.searching",
         "InvalidInput": "errors",
+        "InvertedIndex": "index.inverted",
         "LikewiseError": "errors",
+        "Vocabulary": "coding.vocabulary",
         "__version__": "_version",
         "decode": "images",
         "probe": "images",
+    },
+    "likewise.coding": {
+        "BagOfWords": "bow",
+        "Vocabulary": "vocabulary",
+        "count": "bow",
+    },
+    "likewise.collection": {
+        "AddResult": "adding",
+        "Collection": "collection",
+        "CollectionBusy": "errors",
+        "CollectionError": "errors",
+        "DamagedCollection": "errors",
+        "Explanation": "explaining",
+        "Hit": "searching",
+        "Progress": "jobs",
+        "Similarity": "searching",
+        "UnknownPicture": "errors",
     },
     "likewise.cli": {
         "main": "app",
@@ -69,6 +91,18 @@ DOORS: dict[str, dict[str, str]] = {
         "read_uci_car": "uci",
         "read_zappos": "comparisons",
         "survey": "report",
+    },
+    "likewise.index": {
+        "DamagedIndex": "errors",
+        "InvertedIndex": "inverted",
+    },
+    "likewise.neighbours": {
+        "DamagedFile": "container",
+        "Exact": "exact",
+        "HNSW": "hnsw",
+        "IVF": "ivf",
+        "LSH": "lsh",
+        "Neighbours": "protocol",
     },
     "likewise.features": {
         "DenseSIFT": "local",

@@ -1,0 +1,288 @@
+"""Adding and following folders: walk, describe in workers, commit in batches.
+
+Nothing is remembered but what the catalog holds, so a run that is stopped, by Ctrl-C or by
+kill -9, goes on where it was when it is started again: committed pictures are known by path, size
+and time, and everything else is simply still to do.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from likewise.collection import catalog_changes as change
+from likewise.collection import generations as gen
+from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.errors import CollectionError
+from likewise.collection.extraction import (
+    Described,
+    DescribeTask,
+    describe,
+    digest_of_file,
+    run,
+)
+from likewise.collection.jobs import Progress, Report
+from likewise.collection.walking import Candidate, candidates
+
+FIRST_WORDS_AT = 300
+"""Pictures after which the first words are learned, so that search works while add goes on."""
+_BATCH = 32
+_SECONDS = 1.0
+_FEW = 16
+
+Metadata = Mapping[str, Any] | Callable[[str], Mapping[str, Any] | None]
+
+
+@dataclass
+class AddResult:
+    """What a run did.  ``skipped`` lists files with the reason why they are not in."""
+
+    added: int = 0
+    known: int = 0
+    duplicates: int = 0
+    removed: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        parts = [f"{self.added:,} added", f"{self.known:,} known"]
+        if self.duplicates:
+            parts.append(f"{self.duplicates:,} copies of known pictures")
+        if self.removed:
+            parts.append(f"{self.removed:,} removed")
+        if self.skipped:
+            parts.append(f"{len(self.skipped):,} skipped")
+        return ", ".join(parts)
+
+
+def n_workers(wanted: int | None, n_tasks: int) -> int:
+    """Processes for a job: none for a handful of pictures, else one a core."""
+    if wanted is not None:
+        return wanted
+    return 0 if n_tasks < _FEW else min(os.cpu_count() or 1, 16)
+
+
+def add(
+    root: Path,
+    catalog: Catalog,
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    metadata: Metadata | None,
+    workers: int | None,
+    report: Report,
+) -> AddResult:
+    """Take in what is new below ``paths``; the caller holds the lease."""
+    started = time.monotonic()
+    places = [_absolute(path) for path in paths]
+    gen.tidy(root, catalog)
+    with catalog.write() as c:
+        for place in places:
+            change.put_root(c, str(place))
+    known = catalog.known_files()
+    result = AddResult()
+    todo = []
+    for candidate in candidates(places):
+        # What could not even be looked at may be there by now: it is tried every time.
+        if candidate.size >= 0 and known.get(candidate.path) == (
+            candidate.size,
+            candidate.mtime_ns,
+        ):
+            result.known += 1
+        else:
+            todo.append(candidate)
+        if (result.known + len(todo)) % 500 == 0:
+            report(Progress("looking for pictures", result.known + len(todo), 0))
+    _take_in(root, catalog, todo, metadata, workers, report, result)
+    grow(root, catalog, workers=n_workers(workers, catalog.n_images()), report=report)
+    gen.tidy(root, catalog)
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def sync(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -> AddResult:
+    """Follow what happened below the folders that were added: new, changed and deleted files."""
+    started = time.monotonic()
+    places = [Path(path) for path in catalog.roots()]
+    unreachable = [place for place in places if not place.exists()]
+    reachable = [place for place in places if place.exists()]
+    result = add(root, catalog, reachable, metadata=None, workers=workers, report=report)
+    # A folder that is gone as a whole is more often a disk that is not plugged in than a wish
+    # to forget ten thousand pictures: it is reported, and `remove` is there for the wish.
+    for place in unreachable:
+        result.skipped.append((str(place), "is not there; its pictures are kept"))
+    gone = [
+        path
+        for path in catalog.known_files()
+        if not os.path.exists(path) and any(_below(path, place) for place in reachable)
+    ]
+    if gone:
+        with catalog.write(durable=True) as c:
+            result.removed = len(change.forget_files(c, gone))
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def _take_in(
+    root: Path,
+    catalog: Catalog,
+    todo: list[Candidate],
+    metadata: Metadata | None,
+    workers: int | None,
+    report: Report,
+    result: AddResult,
+) -> None:
+    batch: list[Described] = []
+    last = time.monotonic()
+    done = 0
+
+    def put() -> None:
+        nonlocal last
+        _commit(catalog, batch, metadata, result)
+        batch.clear()
+        last = time.monotonic()
+
+    count = n_workers(workers, len(todo))
+    # In stretches: after the first words exist, workers get to know them.
+    while done < len(todo):
+        steps = gen.steps(root, catalog)
+        first = _wants_first_words(catalog)
+        room = max(FIRST_WORDS_AT - catalog.n_images(), 1) if first else len(todo)
+        stretch = todo[done : done + room]
+        tasks = _tasks(catalog, stretch, steps, result)
+        try:
+            for one in run(describe, tasks, count, gen.crashed):
+                batch.append(one)
+                total = result.added + result.duplicates + len(result.skipped) + len(batch)
+                report(Progress("adding pictures", total, len(todo), problems=len(result.skipped)))
+                if len(batch) >= _BATCH or time.monotonic() - last > _SECONDS:
+                    put()
+        finally:
+            # Ctrl-C too: what was described is not described again.
+            put()
+        done += len(stretch)
+        if first and catalog.n_images() >= FIRST_WORDS_AT:
+            grow(root, catalog, workers=count, report=report)
+        for name, space in catalog.spaces().items():
+            if space.generation:
+                gen.seal(root, catalog, name)
+
+
+def _tasks(
+    catalog: Catalog, todo: list[Candidate], steps: Any, result: AddResult
+) -> Iterator[DescribeTask]:
+    """What workers must do; a file that moved is recognised here by its content."""
+    for candidate in todo:
+        if candidate.size > 0 and catalog.has_size(candidate.size):
+            try:
+                image = catalog.image_of_hash(digest_of_file(candidate.path))
+            except OSError:
+                image = None
+            if image is not None:
+                with catalog.write() as c:
+                    change.put_file(
+                        c, candidate.path, candidate.size, candidate.mtime_ns, image=image
+                    )
+                    # Moved rather than copied: the old path is no longer where it is.
+                    change.forget_files(c, moved_from(catalog, image))
+                result.duplicates += 1
+                continue
+        yield DescribeTask(candidate, steps)
+
+
+def moved_from(catalog: Catalog, image: int) -> list[str]:
+    """Recorded paths of a picture at which there is nothing any more."""
+    return [path for path in catalog.files_of(image) if not os.path.exists(path)]
+
+
+def _commit(
+    catalog: Catalog, batch: list[Described], metadata: Metadata | None, result: AddResult
+) -> None:
+    if not batch:
+        return
+    with catalog.write() as c:
+        for one in batch:
+            path, size, mtime = one.candidate.path, one.candidate.size, one.candidate.mtime_ns
+            if one.problem is not None or one.info is None:
+                problem = one.problem or "could not be described"
+                change.put_file(c, path, size, mtime, problem=problem)
+                result.skipped.append((path, problem))
+                continue
+            extra = metadata(path) if callable(metadata) else metadata
+            image, new = change.put_image(c, one.digest, one.info, extra)
+            change.put_file(c, path, size, mtime, image=image)
+            if not new:
+                result.duplicates += 1
+                continue
+            result.added += 1
+            for (space, generation), vector in one.vectors.items():
+                change.put_vector(c, space, generation, image, vector)
+
+
+def _wants_first_words(catalog: Catalog) -> bool:
+    return any(
+        space.recipe["feature"] == "words" and not space.generation
+        for space in catalog.spaces().values()
+    )
+
+
+def grow(root: Path, catalog: Catalog, *, workers: int, report: Report) -> None:
+    """Build the next generation of the spaces that the collection has outgrown.
+
+    First words as soon as there are pictures; more words when the collection is large; a new idf
+    when it is twice what it was when the idf was frozen.
+    """
+    n = catalog.n_images()
+    if n == 0:
+        return
+    for name, space in catalog.spaces().items():
+        if space.recipe["feature"] != "words":
+            continue
+        if outgrown(space, n):
+            gen.build_words(root, catalog, name, workers=workers, report=report)
+        elif space.generation and n >= 2 * max(space.n_pictures, 1):
+            gen.reweigh(root, catalog, name, report)
+
+
+def outgrown(space: SpaceRow, n_pictures: int) -> bool:
+    """Whether a words space should have more words than it has."""
+    if not space.generation:
+        return True
+    recipe = space.recipe
+    # Fewer words than the recipe's first number: learned from too few descriptors.
+    few = space.width < recipe["n_words"] and n_pictures >= 2 * max(space.n_pictures, 1)
+    large = n_pictures >= recipe["large_from"] and space.width < recipe["n_words_large"]
+    return bool(few or (large and space.n_pictures < recipe["large_from"]))
+
+
+def backfill(
+    root: Path, catalog: Catalog, name: str, *, workers: int | None, report: Report
+) -> None:
+    """Vectors of a new space for the pictures that are there already."""
+    space = catalog.spaces()[name]
+    count = n_workers(workers, catalog.n_images())
+    if space.recipe["feature"] == "words":
+        gen.build_words(root, catalog, name, workers=count, report=report)
+        return
+    if space.recipe["feature"] == "own":
+        return
+    pictures = [(row.id, row.path) for row in catalog.every_image() if row.path]
+    gen.count_all(catalog, gen.step_of(root, space), pictures, count, report)
+
+
+def check_reachable(path: str | os.PathLike[str]) -> Path:
+    place = _absolute(path)
+    if not place.exists():
+        raise CollectionError(f"{place} is not there; a picture or a folder of pictures expected")
+    return place
+
+
+def _absolute(path: str | os.PathLike[str]) -> Path:
+    return Path(os.path.abspath(Path(path).expanduser()))
+
+
+def _below(path: str, place: Path) -> bool:
+    return path == str(place) or path.startswith(str(place).rstrip(os.sep) + os.sep)

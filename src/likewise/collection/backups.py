@@ -1,0 +1,97 @@
+"""Backup and restore: a consistent copy made while the collection is in use.
+
+Files of a collection never change once the catalog names them, so a copy of the catalog and of
+the files it names is the state of one moment.  A job may sweep a file away in between; then the
+copy is begun again from the newer state.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from likewise.collection.catalog import FILE, Catalog
+from likewise.collection.checking import verify
+from likewise.collection.errors import CollectionError, DamagedCollection
+
+_TRIES = 5
+
+
+def backup(root: Path, catalog: Catalog, target: Path) -> Path:
+    """Copy the collection to a new folder ``target``; it appears whole or not at all."""
+    if target.exists():
+        raise CollectionError(f"{target} exists already; choose another name for the backup")
+    if root == target or root in target.parents:
+        raise CollectionError(f"{target} lies inside the collection; choose a place outside")
+    part = target.with_name(f"{target.name}.part")
+    for attempt in range(_TRIES):
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        try:
+            catalog.backup_to(part / FILE)
+            copy = Catalog.open(part / FILE)
+            try:
+                for name in sorted(copy.named_files()):
+                    _copy(root / name, part / name)
+                copy.fold_journal()
+            finally:
+                copy.close()
+        except FileNotFoundError as error:
+            if attempt + 1 < _TRIES and catalog_moved(catalog, part):
+                continue
+            shutil.rmtree(part, ignore_errors=True)
+            raise DamagedCollection(f"{error.filename} is missing; run verify") from error
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        break
+    os.replace(part, target)
+    return target
+
+
+def catalog_moved(catalog: Catalog, part: Path) -> bool:
+    """Whether the collection changed since the copy of its catalog was made."""
+    copy = Catalog.open(part / FILE)
+    try:
+        return copy.revision != catalog.revision
+    finally:
+        copy.close()
+
+
+def restore(source: Path, target: Path) -> None:
+    """A collection from a backup, checked byte by byte before it gets its name."""
+    if not (source / FILE).is_file():
+        raise CollectionError(f"{source} is not a backup (it has no {FILE})")
+    if target.exists():
+        raise CollectionError(f"{target} exists already; choose another name")
+    part = target.with_name(f"{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        _copy(source, part)
+        catalog = Catalog.open(part / FILE)
+        try:
+            wrong = verify(part, catalog)
+            catalog.fold_journal()
+        finally:
+            catalog.close()
+        if wrong:
+            raise DamagedCollection(
+                f"{source} is damaged and was not restored: {wrong[0]}"
+                + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else "")
+            )
+        os.replace(part, target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copy2(source, target)
+    for path in target.rglob("*") if target.is_dir() else [target]:
+        if path.is_file():
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())

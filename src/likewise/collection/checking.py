@@ -1,0 +1,102 @@
+"""What a collection says about itself: counts and sizes, and whether every byte is sound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.collection import generations as gen
+from likewise.collection import segments as seg
+from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.jobs import running
+from likewise.collection.recipes import open_vocabulary
+from likewise.errors import LikewiseError
+
+
+def info(root: Path, catalog: Catalog) -> dict[str, Any]:
+    """Counts and sizes, for people and for ``--json``."""
+    spaces = {}
+    for name, space in catalog.spaces().items():
+        segments = catalog.segments(name, space.generation)
+        fresh = catalog.n_vectors(name, space.generation) if space.generation else 0
+        spaces[name] = {
+            "kind": space.kind,
+            "feature": space.recipe["feature"],
+            "generation": space.generation,
+            "width": space.width,
+            "segments": len(segments),
+            "sealed": sum(row.n_pictures for row in segments),
+            "fresh": fresh,
+            "bytes": sum(row.n_bytes for row in segments),
+        }
+    return {
+        "path": str(root),
+        "pictures": catalog.n_images(),
+        "problems": len(catalog.problems()),
+        "roots": catalog.roots(),
+        "bytes": seg.size_of(root),
+        "job": running(root),
+        "spaces": spaces,
+    }
+
+
+def verify(root: Path, catalog: Catalog) -> list[str]:
+    """Everything that is wrong, in sentences; empty when all is well."""
+    wrong = [f"catalog: {text}" for text in catalog.integrity()]
+    with catalog.snapshot():
+        for space in catalog.spaces().values():
+            if space.generation:
+                wrong += [f"space {space.name}: {text}" for text in _space(root, catalog, space)]
+    return wrong
+
+
+def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
+    wrong = []
+    try:
+        if "vocabulary" in space.files:
+            words = open_vocabulary(str(root / space.files["vocabulary"])).n_words
+            if words != space.width:
+                wrong.append(f"{words} words in the vocabulary, {space.width} in the catalog")
+        gen.bag_of(root, space)
+    except (LikewiseError, OSError) as error:
+        wrong.append(str(error))
+    counts: dict[int, int] = {}
+    for row in catalog.segments(space.name, space.generation):
+        try:
+            if space.kind == "sparse":
+                ids = seg.read_sparse(root, row.name).ids
+                index = seg.open_index(root, row.name)
+                index.verify()
+                if not np.array_equal(np.sort(ids), index.ids):
+                    wrong.append(f"segment {row.name}: rows and index hold other pictures")
+            else:
+                ids = seg.read_dense(root, row.name).ids
+        except (LikewiseError, OSError) as error:
+            wrong.append(str(error))
+            continue
+        if len(ids) != row.n_pictures:
+            wrong.append(f"segment {row.name}: {len(ids)} pictures, not {row.n_pictures}")
+        for image in ids.tolist():
+            counts[image] = counts.get(image, 0) + 1
+    try:
+        for chunk in catalog.vectors_in_chunks(space.name, space.generation, seg.SEAL_AT):
+            blobs = [vector for _, _, vector in chunk]
+            if space.kind == "sparse":
+                seg.unpack_sparse(blobs, space.width)
+            else:
+                seg.unpack_dense(blobs, space.width)
+            for _, image, _ in chunk:
+                counts[image] = counts.get(image, 0) + 1
+    except LikewiseError as error:
+        wrong.append(str(error))
+    wrong += [f"picture {i} has {n} vectors" for i, n in counts.items() if n > 1]
+    dead = {image for _, image in catalog.tombstones()}
+    there = {row.id for row in catalog.every_image()}
+    strangers = set(counts) - there - dead
+    wrong += [f"a vector for picture {i}, which is not there" for i in sorted(strangers)]
+    if space.recipe["feature"] != "own":
+        lacking = there - set(counts)
+        wrong += [f"picture {i} has no vector" for i in sorted(lacking)]
+    return wrong

@@ -1,0 +1,371 @@
+"""Collection: the one object that ties a directory on disk to everything below it.
+
+It holds no logic of its own: the catalog remembers, jobs add and learn, views search.  Every
+method either reads or makes one change that is whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from likewise.collection import adding, backups, catalog_changes, checking, explaining, jobs
+from likewise.collection import generations as gen
+from likewise.collection.catalog import FILE, Catalog, FileRow, ImageRow, SpaceRow
+from likewise.collection.errors import CollectionError, UnknownPicture
+from likewise.collection.live import Live
+from likewise.collection.owning import put_vectors
+from likewise.collection.recipes import HOLISTIC, WORDS, checked, width_of
+from likewise.collection.searching import (
+    Hit,
+    Query,
+    Region,
+    Similarity,
+    rank,
+    similarities,
+    understand,
+)
+from likewise.errors import InvalidInput
+
+_NAME_LENGTH = 40
+
+
+class Collection:
+    """Pictures on disk, searchable.
+
+    >>> import tempfile, pathlib
+    >>> from likewise.evaluation import write_planted
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> data = write_planted(folder / "pictures", n_views=2)
+    >>> col = Collection.create(folder / "photos.lw")
+    >>> col.add(folder / "pictures").added
+    46
+    >>> hits = col.search(folder / "pictures" / "china-01-crop.jpg", k=3)
+    >>> pathlib.Path(hits[0].path).name
+    'china-00-original.jpg'
+    >>> col.close()
+    """
+
+    def __init__(self, root: Path, catalog: Catalog) -> None:
+        self.root = root
+        self._catalog = catalog
+        self._live = Live(root, catalog)
+
+    # -- life -------------------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str], *, words: Mapping[str, Any] | None = None
+    ) -> Self:
+        """A new, empty collection; ``words`` changes the recipe of its visual words.
+
+        For instance ``words={"n_words": 5_000, "large_from": 20_000}``.
+        """
+        _, recipe = checked({**WORDS, **(words or {})})
+        root = _absolute(path)
+        if root.exists() and not root.is_dir():
+            raise CollectionError(f"{root} is a file; choose another name")
+        if root.is_dir():
+            # What a creation that was killed left behind does not count.
+            others = [p for p in root.iterdir() if not p.name.startswith(f"{FILE}.part")]
+            if others:
+                what = "a collection" if root / FILE in others else "not empty"
+                raise CollectionError(f"{root} is {what} already; open it, or choose another name")
+        root.mkdir(parents=True, exist_ok=True)
+        # Made whole under another name: a collection half created must not look like one.
+        part = root / f"{FILE}.part"
+        for leftover in root.glob(f"{FILE}.part*"):
+            leftover.unlink()
+        catalog = Catalog.create(part, {"made_by": "likewise"})
+        with catalog.write(durable=True) as c:
+            catalog_changes.put_space(c, "words", "sparse", recipe)
+            catalog_changes.put_space(c, "holistic", "dense", HOLISTIC)
+        gen.start_dense(catalog, "holistic", width_of(HOLISTIC))
+        catalog.fold_journal()
+        catalog.close()
+        os.replace(part, root / FILE)
+        return cls.open(root)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """An existing collection."""
+        root = _absolute(path)
+        if not root.is_dir():
+            raise CollectionError(f"{root} is not there; create it with Collection.create")
+        return cls(root, Catalog.open(root / FILE))
+
+    @classmethod
+    def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
+        """A collection from a backup, verified before it appears under ``path``."""
+        backups.restore(_absolute(backup), _absolute(path))
+        return cls.open(path)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._catalog.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._catalog.n_images()
+
+    # -- contents ---------------------------------------------------------------------------
+
+    def add(
+        self,
+        *paths: str | os.PathLike[str],
+        metadata: adding.Metadata | None = None,
+        workers: int | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> adding.AddResult:
+        """Take in pictures and folders of pictures; bad files are listed, never fatal.
+
+        ``metadata`` is a mapping for all of them, or a function of the path.  A run that is
+        stopped goes on where it was when it is started again.
+        """
+        if not paths:
+            raise InvalidInput("nothing to add; a picture or a folder expected")
+        places = [adding.check_reachable(path) for path in paths]
+        with jobs.lease(self.root, "add"):
+            return adding.add(
+                self.root, self._catalog, places, metadata=metadata, workers=workers,
+                report=report,
+            )  # fmt: skip
+
+    def sync(
+        self, *, workers: int | None = None, report: jobs.Report = jobs.silent
+    ) -> adding.AddResult:
+        """Follow new, changed and deleted files below everything that was added."""
+        with jobs.lease(self.root, "sync"):
+            return adding.sync(self.root, self._catalog, workers=workers, report=report)
+
+    def remove(self, *pictures: int | str | os.PathLike[str]) -> int:
+        """Take pictures out (the files stay); gives how many left."""
+        ids = [self.id_of(picture) for picture in pictures]
+        with jobs.lease(self.root, "remove"), self._catalog.write(durable=True) as c:
+            catalog_changes.remove_images(c, ids)
+        return len(ids)
+
+    def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
+        """Weigh the words by the pictures there are now (a new idf, the same words)."""
+        with jobs.lease(self.root, "refresh"):
+            gen.tidy(self.root, self._catalog)
+            for name, space in self._catalog.spaces().items():
+                if space.recipe["feature"] == "words" and space.generation:
+                    gen.reweigh(self.root, self._catalog, name, report)
+            gen.tidy(self.root, self._catalog)
+
+    def retrain(
+        self,
+        *,
+        workers: int | None = None,
+        seed: int = 0,
+        report: jobs.Report = jobs.silent,
+    ) -> None:
+        """Learn new words from the pictures there are now."""
+        count = adding.n_workers(workers, len(self))
+        with jobs.lease(self.root, "retrain"):
+            gen.tidy(self.root, self._catalog)
+            for name, space in self._catalog.spaces().items():
+                if space.recipe["feature"] == "words" and len(self):
+                    gen.build_words(
+                        self.root, self._catalog, name, workers=count, report=report, seed=seed
+                    )
+            gen.tidy(self.root, self._catalog)
+
+    # -- spaces -----------------------------------------------------------------------------
+
+    @property
+    def spaces(self) -> Mapping[str, SpaceRow]:
+        """The spaces by name, with their live generation."""
+        return self._catalog.spaces()
+
+    def add_space(
+        self,
+        name: str,
+        recipe: Mapping[str, Any],
+        *,
+        workers: int | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> None:
+        """Another kind of vector for every picture, back-filled.
+
+        ``recipe`` names the feature ("words", "holistic" or "own") and its parameters.
+        """
+        kind, whole = checked(recipe)
+        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME_LENGTH:
+            raise InvalidInput(
+                f"{name!r} is no name for a space; letters, digits, - and _ expected"
+            )
+        with jobs.lease(self.root, "space add"):
+            if name in self._catalog.spaces() or name in ("both", "default"):
+                raise CollectionError(f"there is a space or similarity {name!r} already")
+            gen.tidy(self.root, self._catalog)
+            with self._catalog.write(durable=True) as c:
+                catalog_changes.put_space(c, name, kind, whole)
+            if whole["feature"] == "holistic":
+                gen.start_dense(self._catalog, name, width_of(whole))
+            adding.backfill(self.root, self._catalog, name, workers=workers, report=report)
+            gen.tidy(self.root, self._catalog)
+
+    def drop_space(self, name: str) -> None:
+        """Forget a space and its vectors."""
+        if name in ("words", "holistic"):
+            raise CollectionError(f"space {name!r} is part of every collection")
+        with jobs.lease(self.root, "space drop"):
+            if name not in self._catalog.spaces():
+                raise CollectionError(f"there is no space {name!r}")
+            with self._catalog.write(durable=True) as c:
+                catalog_changes.drop_space(c, name)
+            gen.tidy(self.root, self._catalog)
+
+    def add_vectors(self, name: str, ids: Sequence[int], X: Any) -> int:
+        """Your own vectors for pictures of the collection; gives how many were stored.
+
+        The first call fixes the width.  A picture that has a vector gets the new one.
+        """
+        with jobs.lease(self.root, "add vectors"):
+            return put_vectors(self.root, self._catalog, name, ids, X)
+
+    # -- search -----------------------------------------------------------------------------
+
+    @property
+    def similarities(self) -> Mapping[str, Similarity]:
+        """Every way to rank, by name."""
+        return similarities(self._catalog.spaces(), self._catalog.setting("default_similarity"))
+
+    def use(self, similarity: str) -> None:
+        """Make a similarity the default one."""
+        self._similarity(similarity)
+        self._catalog.put_setting("default_similarity", similarity)
+
+    def search(
+        self,
+        query: Query,
+        k: int = 20,
+        *,
+        by: str = "default",
+        where: Mapping[str, Any] | None = None,
+        region: Region | None = None,
+        above: float | None = None,
+    ) -> list[Hit]:
+        """The k pictures most alike.
+
+        ``query`` is an id, a path, the bytes of a file, pixels (uint8 array) or a vector.  A
+        picture of the collection is not among its own hits.  ``region`` (x, y, w, h) searches
+        with a part of the picture.  ``where`` keeps only pictures with a ``folder``, ``tag``,
+        ``format``, date ``after`` / ``before``, or any key of your metadata.  ``above`` is the
+        lowest score shown.
+        """
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        similarity = self._similarity(by)
+        question = understand(self._catalog, query, region)
+        allowed = self._catalog.matching(where) if where else None
+        if not len(self):
+            return []
+        ids, scores = rank(
+            self.root, self._live, similarity, question, int(k), allowed=allowed, above=above
+        )
+        rows = self._catalog.images(ids)
+        # A picture removed since the views were taken has no row any more.
+        return [Hit(i, rows[i].path, s) for i, s in zip(ids, scores, strict=True) if i in rows]
+
+    def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
+        """:meth:`search` for each query."""
+        return [self.search(query, k, **options) for query in queries]
+
+    def explain(self, query: Query, hit: int, *, top: int = 10, by: str = "words") -> Any:
+        """Why a picture was found: the shared words that count most, and where they are.
+
+        Recomputed from both pictures on demand; see :class:`~likewise.collection.explaining`.
+        """
+        return explaining.explain(self.root, self._catalog, self._live, query, hit, top, by)
+
+    def duplicates(self, *, threshold: float = 0.99, by: str = "holistic") -> list[list[Hit]]:
+        """Groups of near-duplicates: pictures linked by a score of at least ``threshold``."""
+        self._similarity(by)
+        return explaining.duplicates(self._catalog, self._live, by, threshold)
+
+    def _similarity(self, name: str) -> Similarity:
+        known = self.similarities
+        if name not in known:
+            raise CollectionError(
+                f"there is no similarity {name!r}; there are {', '.join(sorted(known))}"
+            )
+        return known[name]
+
+    # -- looking ----------------------------------------------------------------------------
+
+    def image(self, picture: int | str | os.PathLike[str]) -> ImageRow:
+        """What the catalog knows about a picture."""
+        row = self._catalog.image(self.id_of(picture))
+        assert row is not None
+        return row
+
+    def images(self) -> Iterable[ImageRow]:
+        """Every picture, by id."""
+        return self._catalog.every_image()
+
+    def id_of(self, picture: int | str | os.PathLike[str]) -> int:
+        """The id of a picture given by id or path."""
+        if isinstance(picture, int | np.integer) and not isinstance(picture, bool):
+            if self._catalog.image(int(picture)) is None:
+                raise UnknownPicture(f"there is no picture with id {picture}")
+            return int(picture)
+        place = str(_absolute(picture))  # type: ignore[arg-type]
+        row = self._catalog.file(place)
+        if row is None or row.image is None:
+            raise UnknownPicture(f"{place} is not in the collection")
+        return row.image
+
+    def tag(self, picture: int | str | os.PathLike[str], *tags: str, source: str = "user") -> None:
+        """Give a picture tags."""
+        image = self.id_of(picture)
+        with self._catalog.write() as c:
+            catalog_changes.put_tags(c, image, tags, source)
+
+    def tags(self, picture: int | str | os.PathLike[str]) -> list[str]:
+        """The tags of a picture."""
+        return [tag for tag, _ in self._catalog.tags_of(self.id_of(picture))]
+
+    def problems(self) -> list[FileRow]:
+        """Files that were met and could not be used, with the reason."""
+        return self._catalog.problems()
+
+    def info(self) -> dict[str, Any]:
+        """Counts and sizes, for people and for ``--json``."""
+        return checking.info(self.root, self._catalog)
+
+    def verify(self) -> list[str]:
+        """Check every byte that can be checked; gives what is wrong, empty when all is well."""
+        return checking.verify(self.root, self._catalog)
+
+    def backup(self, path: str | os.PathLike[str]) -> Path:
+        """A consistent copy, made while the collection is in use."""
+        return backups.backup(self.root, self._catalog, _absolute(path))
+
+    def destroy(self) -> None:
+        """Delete the collection (never the pictures)."""
+        with jobs.lease(self.root, "destroy"):
+            self.close()
+            shutil.rmtree(self.root)
+
+
+def _absolute(path: str | os.PathLike[str]) -> Path:
+    return Path(os.path.abspath(Path(path).expanduser()))

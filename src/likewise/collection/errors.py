@@ -1,0 +1,21 @@
+"""What can go wrong with a collection on disk, each with what to do about it."""
+
+from __future__ import annotations
+
+from likewise.errors import LikewiseError
+
+
+class CollectionError(LikewiseError):
+    """A collection that cannot be opened, created or used as asked."""
+
+
+class CollectionBusy(CollectionError):
+    """Another long job (add, sync, refresh, retrain …) holds the lease."""
+
+
+class DamagedCollection(CollectionError):
+    """Files of the collection are missing or are not what the catalog says."""
+
+
+class UnknownPicture(CollectionError):
+    """An id or path that is not in the collection."""

@@ -1,0 +1,125 @@
+"""Why a picture was found, and which pictures are nearly the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection import generations as gen
+from likewise.collection.catalog import Catalog
+from likewise.collection.errors import CollectionError, UnknownPicture
+from likewise.collection.live import Live, SparseView
+from likewise.collection.recipes import counted, local_features, open_vocabulary
+from likewise.collection.searching import Hit, Query, understand
+from likewise.collection.segments import unpack_sparse
+from likewise.images import decode
+
+
+@dataclass(frozen=True)
+class SharedWord:
+    """A word both pictures have: what it adds to the score, and its places (x, y) in each."""
+
+    word: int
+    contribution: float
+    in_query: NDArray[np.float32]
+    in_hit: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The score and the words that make most of it, largest first."""
+
+    score: float
+    words: tuple[SharedWord, ...]
+    n_shared: int
+
+
+def explain(
+    root: Path, catalog: Catalog, live: Live, query: Query, hit: int, top: int, by: str
+) -> Explanation:
+    """Recompute both pictures' words and say which shared ones count most.
+
+    Places are in pixels of the pictures as they are on disk (of the array, for an array).
+    """
+    view = live.view(by)
+    if not isinstance(view, SparseView) or view.space.recipe["feature"] != "words":
+        raise CollectionError(f"space {by!r} has no words to explain by; use a words space")
+    row = catalog.image(hit)
+    if row is None:
+        raise UnknownPicture(f"there is no picture with id {hit}")
+    question = understand(catalog, query, None)
+    if question.vector is not None:
+        raise CollectionError("a vector has no places; explain a picture")
+    if question.pixels is None:
+        assert question.image is not None
+        asked = catalog.image(question.image)
+        assert asked is not None
+        query_pixels = decode(asked.path).pixels
+    else:
+        query_pixels = question.pixels
+    step = gen.step_of(root, view.space)
+    assert step.vocabulary is not None
+    vocabulary = open_vocabulary(step.vocabulary)
+    sides = []
+    for pixels in (query_pixels, decode(row.path).pixels):
+        found = local_features(view.space.recipe, pixels)
+        words = vocabulary.quantise(found.descriptors) if len(found) else np.zeros(0, np.int32)
+        raw = unpack_sparse([counted(vocabulary, found.descriptors)], view.space.width)
+        sides.append((gen.ranked(view.bag, raw), words, found.positions))
+    (q, q_words, q_places), (h, h_words, h_places) = sides
+    product = q.multiply(h).tocsr()
+    order = np.lexsort((product.indices, -product.data))[:top]
+    shared = tuple(
+        SharedWord(
+            int(product.indices[i]),
+            float(product.data[i]),
+            q_places[q_words == product.indices[i]],
+            h_places[h_words == product.indices[i]],
+        )
+        for i in order
+    )
+    return Explanation(float(product.sum()), shared, int(product.nnz))
+
+
+def duplicates(catalog: Catalog, live: Live, by: str, threshold: float) -> list[list[Hit]]:
+    """Groups of pictures linked by a score of at least ``threshold``, largest group first.
+
+    The score of a hit is its best link inside the group.
+    """
+    view = live.view(by)
+    parent: dict[int, int] = {}
+    best: dict[int, float] = {}
+
+    def find(i: int) -> int:
+        while parent.setdefault(i, i) != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    for picture in catalog.every_image():
+        row = view.row_of(picture.id)
+        if row is None:
+            continue
+        k = 8
+        while True:
+            ids, scores = view.search_ranked(row, k)
+            if len(ids) < k or scores[-1] < threshold:
+                break
+            k *= 4
+        for image, score in zip(ids.tolist(), scores.tolist(), strict=True):
+            if image != picture.id and score >= threshold:
+                parent[find(image)] = find(picture.id)
+                for one in (image, picture.id):
+                    best[one] = max(best.get(one, -np.inf), score)
+    groups: dict[int, list[int]] = {}
+    for image in best:
+        groups.setdefault(find(image), []).append(image)
+    rows = catalog.images(best)
+    made = [
+        [Hit(i, rows[i].path, best[i]) for i in sorted(group, key=lambda i: (-best[i], i))]
+        for group in groups.values()
+    ]
+    return sorted(made, key=lambda group: (-len(group), group[0].id))

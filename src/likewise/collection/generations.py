@@ -1,0 +1,346 @@
+"""Generations: words, idf and segments of a space, built beside the live ones and switched at once.
+
+A generation is a vocabulary and a frozen idf.  ``build_words`` makes new words, ``reweigh`` a new
+idf from the kept term counts; both leave the old generation untouched until one transaction names
+the next.  ``seal`` and ``merge`` only move rows of the live generation from the catalog to
+segments and from small segments to large ones.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from likewise.coding.bow import BagOfWords
+from likewise.coding.vocabulary import Vocabulary
+from likewise.collection import catalog_changes as change
+from likewise.collection import segments as seg
+from likewise.collection.catalog import Catalog, SegmentRow, SpaceRow
+from likewise.collection.extraction import (
+    Described,
+    DescribeTask,
+    SampleTask,
+    describe,
+    run,
+    sample,
+)
+from likewise.collection.jobs import Progress, Report
+from likewise.collection.recipes import Step, counted, n_words
+from likewise.collection.walking import Candidate
+
+WORDS_FOLDER = "words"
+SAMPLE_PICTURES = 2_000
+"""Pictures whose descriptors the words are learned from, at most."""
+KEEP_PICTURES = 500
+"""Up to this many, their descriptors are kept in memory and not extracted twice."""
+_ROUNDS = 12
+_BATCH = 64
+
+
+def steps(root: Path, catalog: Catalog) -> tuple[Step, ...]:
+    """What a worker has to do for a new picture: every space that can make its own vectors."""
+    made = []
+    for space in catalog.spaces().values():
+        if space.recipe["feature"] == "words" and not space.generation:
+            continue
+        if space.recipe["feature"] != "own":
+            made.append(step_of(root, space))
+    return tuple(made)
+
+
+def step_of(root: Path, space: SpaceRow) -> Step:
+    file = space.files.get("vocabulary")
+    return Step(space.name, space.generation, space.recipe, str(root / file) if file else None)
+
+
+def bag_of(root: Path, space: SpaceRow) -> BagOfWords | None:
+    """The frozen idf of a words space; None for spaces ranked by their raw rows."""
+    file = space.files.get("bag")
+    return BagOfWords.open(root / file) if file else None
+
+
+def ranked(bag: BagOfWords | None, raw: Any) -> Any:
+    """Raw rows as the index holds them."""
+    return raw if bag is None else bag.transform(raw)
+
+
+def start_dense(catalog: Catalog, space: str, width: int) -> None:
+    """The one generation of a dense space: it learned nothing, so it never needs another."""
+    with catalog.write() as c:
+        change.switch_generation(c, space, 1, width=width, n_pictures=0, files={})
+
+
+def build_words(
+    root: Path, catalog: Catalog, name: str, *, workers: int, report: Report, seed: int = 0
+) -> bool:
+    """Learn words from the pictures there are, count them in all pictures, switch.
+
+    Gives False, and leaves everything as it was, when the pictures have no descriptors.
+    """
+    space = catalog.spaces()[name]
+    number = space.generation + 1
+    pictures = [(row.id, row.path) for row in catalog.every_image() if row.path]
+    rng = np.random.default_rng(seed)
+    chosen = pictures
+    if len(pictures) > SAMPLE_PICTURES:
+        picked = np.sort(rng.choice(len(pictures), SAMPLE_PICTURES, replace=False))
+        chosen = [pictures[i] for i in picked]
+    recipe = dict(space.recipe)
+    found: list[Any] = []
+    tasks = (SampleTask(path, recipe) for _, path in chosen)
+    for descriptors in run(_numbered_sample, enumerate(tasks), workers, _no_sample):
+        found.append(descriptors)
+        report(Progress("descriptors for the words", len(found), len(chosen)))
+    found.sort(key=lambda pair: pair[0])
+    total = sum(len(d) for _, d in found)
+    if total < 8:
+        return False
+    words = n_words(recipe, len(pictures), total)
+    report(Progress(f"learning {words:,} words", 0, _ROUNDS))
+    vocabulary = Vocabulary(
+        words,
+        n_iter=_ROUNDS,
+        random_state=seed,
+        n_threads=max(workers, 1),
+        progress=lambda done, of, _: report(Progress(f"learning {words:,} words", done, of)),
+    ).fit(d.astype(np.float32) for _, d in found if len(d))
+    files = {"vocabulary": f"{WORDS_FOLDER}/{name}-{number}.lwv"}
+    (root / WORDS_FOLDER).mkdir(exist_ok=True)
+    vocabulary.save(root / files["vocabulary"])
+
+    rest = pictures
+    if len(chosen) == len(pictures) <= KEEP_PICTURES:
+        rows = [
+            (pictures[i][0], counted(vocabulary, descriptors.astype(np.float32)))
+            for i, descriptors in found
+        ]
+        with catalog.write() as c:
+            for image, vector in rows:
+                change.put_vector(c, name, number, image, vector)
+        rest = []
+    del found
+    step = Step(name, number, recipe, str(root / files["vocabulary"]))
+    count_all(catalog, step, rest, workers, report)
+    _finish(root, catalog, space, number, vocabulary.n_words, files, report)
+    return True
+
+
+def _numbered_sample(task: tuple[int, SampleTask]) -> tuple[int, Any]:
+    return task[0], sample(task[1])
+
+
+def _no_sample(task: tuple[int, SampleTask]) -> tuple[int, Any]:
+    return task[0], np.zeros((0, 128), np.float16)
+
+
+def count_all(
+    catalog: Catalog, step: Step, pictures: list[tuple[int, str]], workers: int, report: Report
+) -> None:
+    """Raw rows of the next generation, invisible until the switch."""
+    id_of = {path: image for image, path in pictures}
+    tasks = (DescribeTask(Candidate(path, 0, 0), (step,)) for _, path in pictures)
+    batch: list[Described] = []
+
+    def put() -> None:
+        with catalog.write() as c:
+            for one in batch:
+                vector = one.vectors.get((step.space, step.generation))
+                if vector is None and step.recipe["feature"] == "words":
+                    vector = b""  # cannot be read now: it keeps its place with an empty bag
+                if vector is not None:
+                    image = id_of[one.candidate.path]
+                    change.put_vector(c, step.space, step.generation, image, vector)
+        batch.clear()
+
+    for done, one in enumerate(run(describe, tasks, workers, crashed), 1):
+        batch.append(one)
+        report(Progress("counting words", done, len(pictures)))
+        if len(batch) >= _BATCH:
+            put()
+    put()
+
+
+def crashed(task: DescribeTask) -> Described:
+    """The answer for a picture that kills its worker."""
+    return Described(task.candidate, "crashes its decoder", b"", None, {})
+
+
+def reweigh(root: Path, catalog: Catalog, name: str, report: Report) -> None:
+    """The next generation with the same words and an idf of the pictures there are now."""
+    space = catalog.spaces()[name]
+    number = space.generation + 1
+    done = 0
+    for ids, raw in raw_rows(root, catalog, space):
+        with catalog.write() as c:
+            for i, image in enumerate(ids.tolist()):
+                a, b = raw.indptr[i], raw.indptr[i + 1]
+                blob = seg.pack_sparse(raw.indices[a:b], raw.data[a:b])
+                change.put_vector(c, name, number, image, blob)
+        done += len(ids)
+        report(Progress("copying term counts", done, catalog.n_images()))
+    files = {"vocabulary": space.files["vocabulary"]}
+    _finish(root, catalog, space, number, space.width, files, report)
+
+
+def raw_rows(root: Path, catalog: Catalog, space: SpaceRow) -> Iterator[tuple[Any, Any]]:
+    """(ids, raw rows) of all living pictures of a sparse space, a segment at a time."""
+    dead = np.array([image for _, image in catalog.tombstones()], np.int64)
+    for row in catalog.segments(space.name, space.generation):
+        ids, raw = seg.read_sparse(root, row.name)
+        alive = ~np.isin(ids, dead)
+        yield ids[alive], raw[alive]
+    fresh = catalog.vectors(space.name, space.generation)
+    if fresh:
+        raw = seg.unpack_sparse([vector for _, _, vector in fresh], space.width)
+        yield np.array([image for _, image, _ in fresh], np.int64), raw
+
+
+def _finish(
+    root: Path,
+    catalog: Catalog,
+    space: SpaceRow,
+    number: int,
+    width: int,
+    files: dict[str, str],
+    report: Report,
+) -> None:
+    """idf from the counted rows, segments of what is much, then the switch."""
+    bag = BagOfWords()
+    for chunk in catalog.vectors_in_chunks(space.name, number, seg.SEAL_AT):
+        bag.partial_fit(seg.unpack_sparse([vector for _, _, vector in chunk], width))
+    bag.refresh()
+    files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}.bag"}
+    bag.save(root / files["bag"])
+    _sync(root / WORDS_FOLDER)
+    sealed = []
+    for i, chunk in enumerate(catalog.vectors_in_chunks(space.name, number, seg.FULL)):
+        if len(chunk) >= seg.SEAL_AT:
+            name, n_bytes = _write_chunk(root, space, number, width, bag, chunk, i)
+            sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
+            report(Progress("writing segments", i * seg.FULL + len(chunk), bag.n_pictures_))
+    with catalog.write(durable=True) as c:
+        for name, n_bytes, numbers in sealed:
+            change.put_segment(c, name, space.name, number, len(numbers), n_bytes)
+            change.drop_vectors(c, numbers)
+        change.switch_generation(
+            c, space.name, number, width=width, n_pictures=bag.n_pictures_, files=files
+        )
+
+
+def _write_chunk(
+    root: Path,
+    space: SpaceRow,
+    generation: int,
+    width: int,
+    bag: BagOfWords | None,
+    chunk: list[tuple[int, int, bytes]],
+    serial: int,
+) -> tuple[str, int]:
+    name = segment_name(space.name, generation, chunk[-1][0], serial)
+    ids = np.array([image for _, image, _ in chunk], np.int64)
+    blobs = [vector for _, _, vector in chunk]
+    if space.kind == "sparse":
+        raw = seg.unpack_sparse(blobs, width)
+        n_bytes = seg.write_sparse(root, name, seg.SparseRows(ids, raw), ranked(bag, raw))
+    else:
+        n_bytes = seg.write_dense(root, name, seg.DenseRows(ids, seg.unpack_dense(blobs, width)))
+    return name, n_bytes
+
+
+def segment_name(space: str, generation: int, number: int, serial: int) -> str:
+    """A name no segment of the space had before: vector numbers only grow."""
+    return f"{seg.FOLDER}/{space}-{generation}-{number:010d}-{serial}"
+
+
+def seal(root: Path, catalog: Catalog, name: str, *, at_least: int = seg.SEAL_AT) -> bool:
+    """Move the fresh rows of a space into a segment when there are many."""
+    space = catalog.spaces()[name]
+    if catalog.n_vectors(name, space.generation) < max(at_least, 1):
+        return False
+    chunk = catalog.vectors(name, space.generation, limit=seg.FULL)
+    bag = bag_of(root, space)
+    made, n_bytes = _write_chunk(root, space, space.generation, space.width, bag, chunk, 0)
+    with catalog.write(durable=True) as c:
+        change.put_segment(c, made, name, space.generation, len(chunk), n_bytes)
+        change.drop_vectors(c, [n for n, _, _ in chunk])
+    return True
+
+
+def merge(root: Path, catalog: Catalog, name: str, *, at_least: int = seg.MERGE_AT) -> bool:
+    """Join small segments into one of at most the full size, leaving out what was removed."""
+    space = catalog.spaces()[name]
+    small: list[SegmentRow] = []
+    size = 0
+    for row in catalog.segments(name, space.generation):
+        if row.n_pictures < seg.FULL and size + row.n_pictures <= seg.FULL:
+            small.append(row)
+            size += row.n_pictures
+    if len(small) < max(at_least, 2):
+        return False
+    _join(root, catalog, space, small, np.zeros(0, np.int64))
+    return True
+
+
+def rewrite(root: Path, catalog: Catalog, name: str, without: Any) -> None:
+    """Segments again without some pictures; those that have none of them stay as they are."""
+    space = catalog.spaces()[name]
+    for row in catalog.segments(name, space.generation):
+        if np.isin(_reader(space)(root, row.name).ids, without).any():
+            _join(root, catalog, space, [row], without)
+
+
+def _join(
+    root: Path, catalog: Catalog, space: SpaceRow, rows: list[SegmentRow], without: Any
+) -> None:
+    """One segment in the place of several, without the removed pictures and ``without``."""
+    dead = np.array([image for _, image in catalog.tombstones()], np.int64)
+    parts: list[tuple[Any, Any]] = []
+    for row in rows:
+        ids, raw = _reader(space)(root, row.name)
+        keep = ~np.isin(ids, dead) & ~np.isin(ids, without)
+        parts.append((ids[keep], raw[keep]))
+    ids = np.concatenate([ids for ids, _ in parts])
+    serial = 1 + max(int(row.name.rsplit("-", 1)[1]) for row in rows)
+    last = max(int(row.name.rsplit("-", 2)[1]) for row in rows)
+    made, n_bytes = segment_name(space.name, space.generation, last, serial), 0
+    if len(ids):
+        if space.kind == "sparse":
+            raw = sparse.vstack([part for _, part in parts], format="csr")
+            weighed = ranked(bag_of(root, space), raw)
+            n_bytes = seg.write_sparse(root, made, seg.SparseRows(ids, raw), weighed)
+        else:
+            matrix = np.concatenate([part for _, part in parts])
+            n_bytes = seg.write_dense(root, made, seg.DenseRows(ids, matrix))
+    with catalog.write(durable=True) as c:
+        change.drop_segments(c, [row.name for row in rows])
+        if len(ids):
+            change.put_segment(c, made, space.name, space.generation, len(ids), n_bytes)
+
+
+def _reader(space: SpaceRow) -> Callable[[Path, str], Any]:
+    return seg.read_sparse if space.kind == "sparse" else seg.read_dense
+
+
+def tidy(root: Path, catalog: Catalog) -> None:
+    """What every job does when it starts and ends: sweep, seal, merge."""
+    with catalog.write() as c:
+        change.drop_unfinished(c)
+    for name, space in catalog.spaces().items():
+        if space.generation:
+            while seal(root, catalog, name):
+                pass
+            merge(root, catalog, name)
+    seg.sweep(root, catalog.named_files())
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,238 @@
+"""The searchable state of a collection in memory, brought up to date before each search.
+
+A view belongs to one generation of one space.  Segments are mapped, fresh rows are indexed here;
+when the catalog's revision moved, only what changed is taken in.  Views are replaced, never
+changed under a search, so searches in other threads go on with the one they have.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.coding.bow import BagOfWords
+from likewise.collection import segments as seg
+from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.generations import bag_of, ranked
+from likewise.index.errors import DamagedIndex
+from likewise.index.inverted import InvertedIndex
+from likewise.neighbours.exact import Exact
+from likewise.neighbours.hnsw import HNSW
+
+FLAT_BELOW = 50_000
+"""Dense rows that are compared one by one; above, an HNSW graph is walked."""
+
+Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+class SparseView:
+    """One generation of a sparse space, ready to search."""
+
+    def __init__(self, root: Path, catalog: Catalog, space: SpaceRow) -> None:
+        self.space = space
+        self.segments = [row.name for row in catalog.segments(space.name, space.generation)]
+        self.bag: BagOfWords | None = bag_of(root, space)
+        self._sealed = [seg.open_index(root, name) for name in self.segments]
+        self._fresh = InvertedIndex()
+        self._last_vector = 0
+        self._last_tombstone = 0
+        self.index = InvertedIndex()
+        self.update(catalog)
+
+    def update(self, catalog: Catalog) -> None:
+        """Take in fresh rows and removals since the last time."""
+        new = catalog.vectors(self.space.name, self.space.generation, self._last_vector)
+        if new:
+            ids = np.array([image for _, image, _ in new], np.int64)
+            again = np.intersect1d(ids, self._fresh.ids)
+            if len(again):
+                self._fresh.remove(again)
+            raw = seg.unpack_sparse([vector for _, _, vector in new], self.space.width)
+            self._fresh.add(ranked(self.bag, raw), ids)
+            self._last_vector = new[-1][0]
+        dead = catalog.tombstones(self._last_tombstone)
+        if dead:
+            gone = np.array([image for _, image in dead], np.int64)
+            for index in (*self._sealed, self._fresh):
+                here = index.known(gone)
+                if here.any():
+                    index.remove(gone[here])
+            self._last_tombstone = dead[-1][0]
+        self.index = InvertedIndex.united([*self._sealed, self._fresh])
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def search(self, query: Any, k: int, weights: Any = None) -> Hits:
+        """Ids and scores of the k best; ``query`` is one raw row."""
+        k = min(k, len(self.index))
+        if k == 0:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        ids, scores = self.index.search(ranked(self.bag, query), k, weights)
+        return ids[0], scores[0]
+
+    def row_of(self, image: int) -> Any:
+        """The ranked row of a picture of the collection; None if it has none."""
+        if not self.index.known(np.array([image]))[0]:
+            return None
+        return self.index.rows([image])
+
+    def search_ranked(self, row: Any, k: int, weights: Any = None) -> Hits:
+        """As ``search``, for a row that is weighted already."""
+        k = min(k, len(self.index))
+        if k == 0:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        ids, scores = self.index.search(row, k, weights)
+        return ids[0], scores[0]
+
+
+class DenseView:
+    """A dense space, ready to search: higher scores are better for every metric."""
+
+    def __init__(self, root: Path, catalog: Catalog, space: SpaceRow) -> None:
+        self.space = space
+        self.segments = [row.name for row in catalog.segments(space.name, space.generation)]
+        self.metric = space.recipe.get("metric", "cosine")
+        parts = [seg.read_dense(root, name) for name in self.segments]
+        self._last_vector = 0
+        self._last_tombstone = 0
+        self.ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
+        rows = [self._prepared(part.rows) for part in parts if len(part.ids)]
+        self._matrix = np.concatenate([np.zeros((0, space.width), np.float32), *rows])
+        self._alive = np.ones(len(self.ids), bool)
+        self._place: dict[int, int] = {int(image): i for i, image in enumerate(self.ids)}
+        self._index: Exact | HNSW | None = None
+        self.update(catalog)
+
+    def _prepared(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        if self.metric != "cosine":
+            return np.asarray(rows, np.float32)
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)
+
+    def update(self, catalog: Catalog) -> None:
+        new = catalog.vectors(self.space.name, self.space.generation, self._last_vector)
+        if new:
+            raw = seg.unpack_dense([vector for _, _, vector in new], self.space.width)
+            ids = np.array([image for _, image, _ in new], np.int64)
+            for image in ids.tolist():
+                if image in self._place:
+                    self._alive[self._place[image]] = False
+            start = len(self.ids)
+            self.ids = np.concatenate([self.ids, ids])
+            rows = self._prepared(raw)
+            self._matrix = np.concatenate([self._matrix, rows])
+            self._alive = np.concatenate([self._alive, np.ones(len(ids), bool)])
+            self._place |= {int(image): start + i for i, image in enumerate(ids)}
+            if self._index is not None:
+                self._index.add(rows)
+            self._last_vector = new[-1][0]
+        dead = catalog.tombstones(self._last_tombstone)
+        for _, image in dead:
+            if image in self._place:
+                self._alive[self._place.pop(image)] = False
+        if dead:
+            self._last_tombstone = dead[-1][0]
+
+    def __len__(self) -> int:
+        return int(self._alive.sum())
+
+    def _built(self) -> Exact | HNSW:
+        if self._index is None:
+            metric = "l2" if self.metric == "l2" else "ip"
+            kind = Exact if len(self.ids) < FLAT_BELOW else HNSW
+            self._index = kind(metric).build(self._matrix)  # type: ignore[arg-type]
+        return self._index
+
+    def search(self, query: Any, k: int, weights: Any = None) -> Hits:
+        """Ids and scores of the k best: cosine, inner product, or minus the distance."""
+        if weights is not None:
+            raise CollectionError(f"space {self.space.name!r} is dense and takes no word weights")
+        alive = len(self)
+        if min(k, alive) == 0:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        # Rows of removed pictures are still in the index, so as many more are asked for.
+        wanted = min(k + len(self.ids) - alive, len(self.ids))
+        rows = self._prepared(np.asarray(query, np.float32).reshape(1, -1))
+        places, values = self._built().search(rows, wanted)
+        found = places[0][places[0] >= 0]
+        values = values[0][: len(found)]
+        keep = self._alive[found]
+        scores = -np.sqrt(np.maximum(values, 0)) if self.metric == "l2" else values
+        return self.ids[found[keep]][:k], np.asarray(scores[keep][:k], np.float32)
+
+    def row_of(self, image: int) -> Any:
+        place = self._place.get(image)
+        return None if place is None else self._matrix[place]
+
+    def search_ranked(self, row: Any, k: int, weights: Any = None) -> Hits:
+        return self.search(row, k, weights)
+
+
+View = SparseView | DenseView
+
+
+class Live:
+    """The views of all spaces, kept in step with the catalog."""
+
+    def __init__(self, root: Path, catalog: Catalog) -> None:
+        self._root, self._catalog = root, catalog
+        self._lock = threading.Lock()
+        self._revision = -1
+        self._spaces: dict[str, SpaceRow] = {}
+        self._views: dict[str, View] = {}
+
+    def view(self, name: str) -> View:
+        """The up-to-date view of a space that has a generation."""
+        with self._lock:
+            for attempt in range(4):
+                try:
+                    return self._current(name)
+                except (DamagedCollection, DamagedIndex, FileNotFoundError):
+                    # A job may have replaced segments between our look at the catalog and at
+                    # the files; if the catalog did not move, the damage is real.
+                    self._views.pop(name, None)
+                    if attempt == 3 or self._catalog.revision == self._revision:
+                        raise
+            raise AssertionError("unreachable")
+
+    def _current(self, name: str) -> View:
+        catalog = self._catalog
+        with catalog.snapshot():
+            revision = catalog.revision
+            if revision != self._revision:
+                self._spaces = catalog.spaces()
+                self._revision = revision
+                self._stale = set(self._views)
+            space = self._spaces.get(name)
+            if space is None:
+                raise CollectionError(
+                    f"there is no space {name!r}; there are {', '.join(self._spaces)}"
+                )
+            if not space.generation:
+                raise CollectionError(
+                    f"space {name!r} has no vectors yet; add pictures (or vectors) first"
+                )
+            view = self._views.get(name)
+            if view is not None and name in self._stale:
+                segments = [row.name for row in catalog.segments(name, space.generation)]
+                same = view.space.generation == space.generation and view.segments == segments
+                if same:
+                    view.update(catalog)
+                else:
+                    view = None
+                self._stale.discard(name)
+            if view is None:
+                kind = SparseView if space.kind == "sparse" else DenseView
+                view = kind(self._root, catalog, space)
+                self._views[name] = view
+            return view
+
+    def spaces(self) -> dict[str, SpaceRow]:
+        """Spaces as the catalog has them now."""
+        return self._catalog.spaces()

@@ -1,0 +1,233 @@
+"""From a question to ranked pictures: queries, similarities, filters, fusion.
+
+A query becomes one row in the space of the similarity asked for; the space's view ranks it.
+``both`` fuses the rankings of two spaces by reciprocal ranks.  Filters never change a ranking:
+more is asked for until enough of it passes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection import generations as gen
+from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.errors import CollectionError, UnknownPicture
+from likewise.collection.extraction import digest_of
+from likewise.collection.live import Live, View
+from likewise.collection.recipes import DECODE_SIDE, Step, vector_of
+from likewise.collection.segments import unpack_dense, unpack_sparse
+from likewise.errors import InvalidInput
+from likewise.images import Picture, decode
+
+# Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).
+FUSION_RANK = 60.0
+FUSION_DEPTH = 400
+"""Places of each ranking that fusion looks at, or ten times k if that is more."""
+
+Query = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture
+Region = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One picture found; higher scores are better."""
+
+    id: int
+    path: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """A way to rank: the spaces it looks at, with their weights in the fusion."""
+
+    name: str
+    spaces: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query, resolved: a picture of the collection, pixels, or a vector."""
+
+    image: int | None = None
+    pixels: NDArray[np.uint8] | None = None
+    vector: Any = None
+    digest: bytes | None = None
+
+
+def similarities(spaces: Mapping[str, SpaceRow], preferred: str | None) -> dict[str, Similarity]:
+    """Every similarity there is: one for each space, ``both``, and ``default``."""
+    found = {name: Similarity(name, {name: 1.0}) for name in spaces}
+    ready = [name for name in ("words", "holistic") if name in spaces and spaces[name].generation]
+    if {"words", "holistic"} <= set(spaces):
+        # While there are no words yet, what is there ranks alone.
+        found["both"] = Similarity("both", dict.fromkeys(ready or ["words", "holistic"], 1.0))
+    chosen = preferred or ("both" if "both" in found else next(iter(found)))
+    if chosen not in found:
+        raise CollectionError(f"the default similarity {chosen!r} is gone; choose another")
+    found["default"] = Similarity("default", found[chosen].spaces)
+    return found
+
+
+def understand(catalog: Catalog, query: Query, region: Region | None) -> Question:
+    """What a query is: an id, a path, encoded bytes, pixels, or a vector."""
+    if isinstance(query, bool):
+        raise InvalidInput("a query is an id, a path, bytes, pixels or a vector; got a bool")
+    if isinstance(query, int | np.integer):
+        row = catalog.image(int(query))
+        if row is None:
+            raise UnknownPicture(f"there is no picture with id {query}")
+        if region is None:
+            return Question(image=int(query))
+        return Question(pixels=cropped(decode(row.path, max_side=None).pixels, region))
+    if isinstance(query, np.ndarray) and query.dtype == np.uint8 and query.ndim in (2, 3):
+        return Question(pixels=cropped(query, region))
+    if isinstance(query, Picture):
+        return Question(pixels=cropped(query.pixels, region))
+    if isinstance(query, np.ndarray) or hasattr(query, "tocsr"):
+        if region is not None:
+            raise InvalidInput("a vector has no region")
+        return Question(vector=query)
+    if isinstance(query, bytes | bytearray | memoryview):
+        content = bytes(query)
+    elif isinstance(query, str | os.PathLike):
+        place = os.path.abspath(Path(query).expanduser())
+        if region is None and (image := _unchanged(catalog, place)) is not None:
+            return Question(image=image)
+        picture = decode(place, max_side=None if region else DECODE_SIDE)
+        return Question(pixels=cropped(picture.pixels, region))
+    else:
+        raise InvalidInput(
+            f"a query is an id, a path, bytes, pixels or a vector; got {type(query).__name__}"
+        )
+    digest = digest_of(content)
+    if region is None and (known := catalog.image_of_hash(digest)) is not None:
+        return Question(image=known, digest=digest)
+    picture = decode(content, max_side=None if region else DECODE_SIDE)
+    return Question(pixels=cropped(picture.pixels, region), digest=digest)
+
+
+def _unchanged(catalog: Catalog, path: str) -> int | None:
+    """The picture of the collection that lies at a path, if the file is still the same."""
+    row = catalog.file(path)
+    if row is None or row.image is None:
+        return None
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    same = (status.st_size, status.st_mtime_ns) == (row.size, row.mtime_ns)
+    return row.image if same else None
+
+
+def cropped(pixels: NDArray[np.uint8], region: Region | None) -> NDArray[np.uint8]:
+    """The part (x, y, w, h) of a picture, in its own pixels."""
+    if region is None:
+        return pixels
+    height, width = pixels.shape[:2]
+    x, y, w, h = region
+    left, top = max(0, int(np.floor(x))), max(0, int(np.floor(y)))
+    right, bottom = min(width, int(np.ceil(x + w))), min(height, int(np.ceil(y + h)))
+    if w <= 0 or h <= 0 or left >= right or top >= bottom:
+        raise InvalidInput(
+            f"region {region} has no pixel of the {width} x {height} picture; x, y, w, h expected"
+        )
+    return np.ascontiguousarray(pixels[top:bottom, left:right])
+
+
+def ranked_row(root: Path, view: View, question: Question) -> Any:
+    """The question as a row of the view's space, weighted as the index holds rows."""
+    space = view.space
+    if question.image is not None:
+        row = view.row_of(question.image)
+        if row is None:
+            raise UnknownPicture(f"picture {question.image} has no vector in space {space.name!r}")
+        return row
+    if question.vector is not None:
+        return _given_vector(space, question.vector)
+    assert question.pixels is not None
+    if space.recipe["feature"] == "own":
+        raise CollectionError(
+            f"space {space.name!r} holds your own vectors; search it by id or by vector"
+        )
+    step: Step = gen.step_of(root, space)
+    blob = vector_of(step, question.pixels)
+    assert blob is not None
+    if space.kind == "dense":
+        return unpack_dense([blob], space.width)[0]
+    return gen.ranked(getattr(view, "bag", None), unpack_sparse([blob], space.width))
+
+
+def _given_vector(space: SpaceRow, vector: Any) -> Any:
+    from scipy import sparse
+
+    if space.kind == "sparse":
+        row = sparse.csr_array(vector) if not hasattr(vector, "tocsr") else vector.tocsr()
+        row = row.reshape((1, -1)) if row.ndim == 1 else row
+    else:
+        row = np.asarray(vector, np.float32).reshape(1, -1)
+    if row.shape[0] != 1 or row.shape[1] != space.width:
+        raise InvalidInput(
+            f"the vector has shape {np.shape(vector)}; {space.width} numbers expected "
+            f"for space {space.name!r}"
+        )
+    return row if space.kind == "sparse" else row[0]
+
+
+def rank(
+    root: Path,
+    live: Live,
+    similarity: Similarity,
+    question: Question,
+    k: int,
+    *,
+    allowed: set[int] | None,
+    above: float | None,
+) -> tuple[list[int], list[float]]:
+    """Ids and scores, best first: at most k that are allowed and score above the cut-off."""
+    views = {}
+    for name in similarity.spaces:
+        views[name] = live.view(name)
+    rows = {name: ranked_row(root, view, question) for name, view in views.items()}
+    size = max(len(view) for view in views.values())
+    wanted = k + (question.image is not None)
+    while True:
+        ids, scores = _rank_once(similarity, views, rows, min(wanted, size))
+        keep = [
+            (int(i), float(s))
+            for i, s in zip(ids, scores, strict=True)
+            if i != question.image
+            and (allowed is None or int(i) in allowed)
+            and (above is None or s >= above)
+        ]
+        low = above is not None and len(scores) > 0 and float(scores[-1]) < above
+        if len(keep) >= k or wanted >= size or low:
+            return [i for i, _ in keep[:k]], [s for _, s in keep[:k]]
+        wanted = min(size, 8 * wanted)
+
+
+def _rank_once(
+    similarity: Similarity, views: Mapping[str, View], rows: Mapping[str, Any], wanted: int
+) -> tuple[Sequence[int], Sequence[float]]:
+    if len(views) == 1:
+        ((name, view),) = views.items()
+        ids, scores = view.search_ranked(rows[name], wanted)
+        return ids.tolist(), scores.tolist()
+    depth = max(FUSION_DEPTH, 10 * wanted)
+    total: dict[int, float] = {}
+    for name, view in views.items():
+        ids, scores = view.search_ranked(rows[name], depth)
+        # Pictures without a word in common are in no order; their places would be noise.
+        ranked = ids[scores > 0] if view.space.kind == "sparse" else ids
+        for place, image in enumerate(ranked.tolist()):
+            share = similarity.spaces[name] / (FUSION_RANK + 1 + place)
+            total[image] = total.get(image, 0.0) + share
+    order = sorted(total.items(), key=lambda item: (-item[1], item[0]))[:wanted]
+    return [image for image, _ in order], [score for _, score in order]

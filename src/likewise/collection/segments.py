@@ -1,0 +1,173 @@
+"""Vectors on disk: fresh ones as blobs in the catalog, sealed ones in immutable segments.
+
+A sparse segment is a folder with the raw rows (term counts, say) and an inverted index of the
+rows as they are ranked; a dense one is a file with a matrix.  A segment is written and synced
+first and named in the catalog afterwards; what no row names is garbage and is swept away.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from likewise.collection.errors import DamagedCollection
+from likewise.index.inverted import InvertedIndex
+from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+
+FOLDER = "segments"
+SEAL_AT = 4096
+"""Fresh rows of a space that are sealed into a segment."""
+MERGE_AT = 8
+"""Segments below the full size that are merged into one."""
+FULL = 65_536
+"""Pictures of a full segment: one block of the index."""
+
+_ROWS = "rows.lwa"
+_INDEX = "index"
+_KIND_ROWS, _KIND_MATRIX = "segment rows", "segment matrix"
+
+
+class SparseRows(NamedTuple):
+    """Ids and raw rows, one a picture."""
+
+    ids: NDArray[np.int64]
+    rows: Any  # csr_array
+
+
+class DenseRows(NamedTuple):
+    ids: NDArray[np.int64]
+    rows: NDArray[np.float32]
+
+
+def pack_sparse(indices: Any, values: Any) -> bytes:
+    """A sparse row as a blob: the words (uint32), then the values (float32)."""
+    words = np.asarray(indices, "<u4")
+    return words.tobytes() + np.asarray(values, "<f4").tobytes()
+
+
+def unpack_sparse(blobs: Sequence[bytes], width: int) -> Any:
+    """Rows of a CSR matrix from their blobs."""
+    lengths = [len(blob) // 8 for blob in blobs]
+    starts = np.zeros(len(blobs) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    indices = np.empty(starts[-1], np.int32)
+    values = np.empty(starts[-1], np.float32)
+    for blob, n, at in zip(blobs, lengths, starts[:-1], strict=True):
+        if len(blob) != 8 * n:
+            raise DamagedCollection(f"a vector in the catalog has {len(blob)} bytes")
+        indices[at : at + n] = np.frombuffer(blob, "<u4", n)
+        values[at : at + n] = np.frombuffer(blob, "<f4", n, 4 * n)
+    if len(indices) and int(indices.max()) >= width:
+        raise DamagedCollection(f"a vector in the catalog has word {indices.max()} of {width}")
+    return sparse.csr_array((values, indices, starts), shape=(len(blobs), width))
+
+
+def pack_dense(vector: Any) -> bytes:
+    return np.asarray(vector, "<f4").tobytes()
+
+
+def unpack_dense(blobs: Sequence[bytes], width: int) -> NDArray[np.float32]:
+    for blob in blobs:
+        if len(blob) != 4 * width:
+            raise DamagedCollection(
+                f"a vector in the catalog has {len(blob)} bytes; {4 * width} expected"
+            )
+    return np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), width)
+
+
+def write_sparse(root: Path, name: str, raw: SparseRows, ranked: Any) -> int:
+    """Write a sparse segment; ``ranked`` are the rows as the index shall hold them.
+
+    Gives its size in bytes.  The folder appears under its name complete or not at all.
+    """
+    target = root / name
+    part = target.with_name(f"{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    arrays: dict[str, NDArray[Any]] = {
+        "ids": raw.ids.astype(np.int64),
+        "starts": raw.rows.indptr.astype(np.int64),
+        "indices": raw.rows.indices.astype(np.int32),
+        "values": raw.rows.data.astype(np.float32),
+    }
+    save_arrays(part / _ROWS, _KIND_ROWS, {"width": int(raw.rows.shape[1])}, arrays)
+    InvertedIndex.build(ranked, raw.ids).save(part / _INDEX)
+    _sync_folder(part)
+    os.replace(part, target)
+    _sync_folder(target.parent)
+    return size_of(target)
+
+
+def read_sparse(root: Path, name: str) -> SparseRows:
+    try:
+        meta, arrays = open_arrays(root / name / _ROWS, _KIND_ROWS)
+    except (DamagedFile, OSError) as error:
+        raise DamagedCollection(f"segment {name}: {error}") from error
+    shape = (len(arrays["ids"]), meta["width"])
+    matrix = sparse.csr_array((arrays["values"], arrays["indices"], arrays["starts"]), shape=shape)
+    return SparseRows(arrays["ids"], matrix)
+
+
+def open_index(root: Path, name: str) -> InvertedIndex:
+    """The mapped index of a sparse segment."""
+    return InvertedIndex.open(root / name / _INDEX)
+
+
+def write_dense(root: Path, name: str, data: DenseRows) -> int:
+    target = root / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, NDArray[Any]] = {
+        "ids": data.ids.astype(np.int64),
+        "rows": data.rows.astype(np.float32),
+    }
+    save_arrays(target, _KIND_MATRIX, {}, arrays)
+    _sync_folder(target.parent)
+    return size_of(target)
+
+
+def read_dense(root: Path, name: str) -> DenseRows:
+    try:
+        _, arrays = open_arrays(root / name, _KIND_MATRIX)
+    except (DamagedFile, OSError) as error:
+        raise DamagedCollection(f"segment {name}: {error}") from error
+    return DenseRows(arrays["ids"], arrays["rows"])
+
+
+def size_of(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
+
+
+def sweep(root: Path, named: set[str]) -> list[str]:
+    """Remove files of the collection that the catalog does not name; gives their names.
+
+    Only the job that holds the lease may do this.  A reader that still has a swept file mapped
+    keeps reading it; the space comes back when it lets go.
+    """
+    gone = []
+    for folder in (root / FOLDER, root / "words"):
+        if not folder.is_dir():
+            continue
+        for path in folder.iterdir():
+            name = path.relative_to(root).as_posix()
+            if name not in named:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                gone.append(name)
+    return gone
+
+
+def _sync_folder(path: Path) -> None:
+    """Names in a folder reach the disk only with the folder itself."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

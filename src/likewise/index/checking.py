@@ -1,0 +1,106 @@
+"""Is a block fit for the kernels?  Every index a kernel follows is proved in range here.
+
+The checksum says that the bytes are those written; the structure check says that following them
+stays inside the arrays, whoever wrote them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from likewise.index.hashing import xxh64
+from likewise.index.layout import GROUP_SHIFT, HEADER_BYTES, Array, Damage, Sizes, Views, places
+
+
+@njit(nogil=True, cache=True)
+def _check_directory(v, words, postings):  # type: ignore[no-untyped-def]
+    n_buckets = len(v.buckets) - 1
+    e = np.int64(0)
+    total = np.int64(0)
+    for b in range(n_buckets + 1):
+        if v.buckets[b, 0] != e or v.buckets[b, 1] != total:
+            return False
+        last = np.int64(v.buckets[b + 1, 0]) if b < n_buckets else words
+        if last < e or last > words:
+            return False
+        before = np.int64(-1)
+        while e < last:
+            low = np.int64(v.low8[e]) if v.shift <= 8 else np.int64(v.low16[e])
+            if low <= before or low >= 1 << v.shift:
+                return False
+            before = low
+            total += np.int64(v.counts[e]) + 1
+            e += 1
+    return e == words and total == postings
+
+
+@njit(nogil=True, cache=True)
+def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
+    """Picture numbers within a list ascend and exist; call after the directory is proved."""
+    first = np.int64(0)
+    for e in range(len(v.counts)):
+        last = first + np.int64(v.counts[e]) + 1
+        before = np.int64(-1)
+        good = True
+        for p in range(first, last):
+            d = np.int64(v.list_ids[p])
+            good = bool(good and d > before)
+            before = d
+        if not good or before >= pictures:
+            return False
+        first = last
+    return True
+
+
+@njit(nogil=True, cache=True)
+def rows_sound(v, group):  # type: ignore[no-untyped-def]
+    """Does this group of rows carry its checksum, and hold ascending words below the width?"""
+    first = group << GROUP_SHIFT
+    last = min(first + (1 << GROUP_SHIFT), len(v.ids))
+    if xxh64(v.rows, 2 * v.row_ends[first], 2 * v.row_ends[last]) != v.row_sums[group]:
+        return False
+    for d in range(first, last):
+        begin = v.row_ends[d]
+        n = v.row_ends[d + 1] - begin
+        before = np.int64(-1)
+        for i in range(2 * begin, 2 * begin + n):
+            word = np.int64(v.rows[i])
+            if word <= before or word >= v.width or not np.isfinite(v.row_values[i + n]):
+                return False
+            before = word
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _check_all_rows(v):  # type: ignore[no-untyped-def]
+    for group in range(len(v.row_sums)):
+        if not rows_sound(v, group):
+            return group
+    return -1
+
+
+def check_core(buffer: Array, s: Sizes, v: Views, checksum: int) -> None:
+    """Everything but the rows themselves, or Damage."""
+    _, rows_at, _ = places(s)
+    if int(xxh64(buffer.view("<u4"), HEADER_BYTES // 4, rows_at // 4)) != checksum:
+        raise Damage("its checksum does not fit its content")
+    ends = v.row_ends
+    sound = (
+        ends[0] == 0
+        and ends[-1] == s.entries
+        and bool((np.diff(ends) >= 0).all())
+        and bool((v.ids >= 0).all())
+        and bool((v.cuts > 0).all())
+        and bool(_check_directory(v, s.words, s.postings))
+        and bool(_check_lists(v, s.pictures))
+    )
+    if not sound:
+        raise Damage("its offsets or picture numbers are out of range")
+
+
+def check_rows(v: Views) -> None:
+    """Every row, or Damage."""
+    group = int(_check_all_rows(v))
+    if group >= 0:
+        raise Damage(f"the checksum of its rows from {group << GROUP_SHIFT} on does not fit")

@@ -1,0 +1,360 @@
+"""InvertedIndex: exact top-k over sparse vectors, with weights that may change at every search.
+
+The index is a tuple of immutable blocks (see ``layout``).  Writers replace the tuple, searches
+take the one they find, so searches need no lock and may run in any number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from likewise.errors import InvalidInput
+from likewise.index import files
+from likewise.index.blocks import Block, cut, join
+from likewise.index.layout import BLOCK_ENTRIES, BLOCK_PICTURES, Array
+from likewise.index.rows import id_vector, picture_rows, query_rows, query_units, weight_vector
+from likewise.index.scoring import Scratch, new_plan, new_scratch
+from likewise.index.searching import score_block, search_block, sort_heaps
+
+
+class IndexStats(NamedTuple):
+    """Counts and bytes: ``list_bytes`` is the index proper, ``row_bytes`` the raw rows."""
+
+    pictures: int
+    blocks: int
+    postings: int
+    entries: int
+    list_bytes: int
+    row_bytes: int
+
+
+class InvertedIndex:
+    """Exact top-k retrieval over sparse vectors.
+
+    The score of a picture is the sum of ``query * weight * value`` over its words, computed in
+    float64 in ascending order of words and rounded once to float32.  The ranking is total: a
+    picture that shares no weighted word scores 0 and is ranked as such, and ties go to the
+    smaller id.  With ``impacts="uint8"`` the lists take half the space and nominate candidates;
+    the raw rows then give the same scores and the same ranking, bit for bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.index.inverted import InvertedIndex
+    >>> index = InvertedIndex.build(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), ids=[7, 9])
+    >>> ids, scores = index.search(np.array([[1.0, 0.0, 1.0]]), k=3)
+    >>> ids.tolist(), scores.tolist()
+    ([[7, 9, -1]], [[3.0, 0.0, -inf]])
+    >>> ids, scores = index.search(np.array([[1.0, 1.0, 1.0]]), k=1, weights=[1.0, 1.0, 0.0])
+    >>> ids.tolist(), scores.tolist()
+    ([[9]], [[3.0]])
+    """
+
+    def __init__(self, impacts: str = "float32") -> None:
+        if impacts not in ("float32", "uint8"):
+            raise InvalidInput(f"impacts is {impacts!r}; 'float32' or 'uint8' expected")
+        self._state = files.State((), 0, 0, impacts == "uint8", None)
+        self._lock = threading.RLock()
+        self._scratches: list[Scratch] = []
+
+    @classmethod
+    def build(cls, X: Any, ids: Any = None, *, impacts: str = "float32") -> InvertedIndex:
+        """An index of the rows of X; ids default to 0, 1, 2 and so on."""
+        index = cls(impacts)
+        index.add(X, ids)
+        return index
+
+    @classmethod
+    def open(cls, path: str | Path) -> InvertedIndex:
+        """Map a saved index; blocks are checked when first touched, all at once by `verify`."""
+        index = cls()
+        index._state = files.open_folder(Path(path))
+        return index
+
+    @classmethod
+    def united(cls, indexes: Sequence[InvertedIndex]) -> InvertedIndex:
+        """One index over the pictures of several, whose ids differ; nothing is copied.
+
+        Blocks are shared and immutable: changing the union leaves its parts as they are.
+        """
+        states = [index._state for index in indexes if len(index._state.blocks)]
+        if len({state.quantised for state in states}) > 1:
+            raise InvalidInput("float32 and uint8 indexes cannot be united; merge copies them")
+        made = cls()
+        blocks = tuple(block for state in states for block in state.blocks)
+        made._state = files.State(
+            blocks,
+            max((state.width for state in states), default=0),
+            max((state.next_id for state in states), default=0),
+            any(state.quantised for state in states),
+            None,
+        )
+        return made
+
+    def save(self, path: str | Path) -> None:
+        """Write the index to the folder ``path``; a crash leaves what was there before."""
+        with self._lock:
+            files.save(Path(path), self._state)
+
+    def verify(self) -> None:
+        """Check every byte of every block; raises DamagedIndex."""
+        for block in self._state.blocks:
+            block.verify()
+
+    # -- contents ---------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return sum(block.living for block in self._state.blocks)
+
+    @property
+    def width(self) -> int:
+        """Number of words: columns of the widest X so far."""
+        return self._state.width
+
+    @property
+    def impacts(self) -> str:
+        return "uint8" if self._state.quantised else "float32"
+
+    @property
+    def ids(self) -> Array:
+        """The ids of all pictures, ascending; the columns of `scores` are in this order."""
+        return np.sort(_living_ids(self._state.blocks))
+
+    def known(self, ids: Any) -> Array:
+        """Whether each id is in the index."""
+        names = id_vector(ids, None)
+        found = np.zeros(len(names), bool)
+        for block in self._state.blocks:
+            found |= block.find(names) >= 0
+        return found
+
+    def rows(self, ids: Any) -> sparse.csr_array:
+        """The rows of these pictures as they were added (float32), in the order of ``ids``."""
+        names = id_vector(ids, None)
+        blocks = self._state.blocks
+        found: list[tuple[Array, Array]] = []
+        places = [block.find(names) for block in blocks]
+        for i, name in enumerate(names):
+            here = next((b for b, place in enumerate(places) if place[i] >= 0), None)
+            if here is None:
+                raise InvalidInput(f"id {name} is not in the index")
+            found.append(blocks[here].row_at(int(places[here][i])))
+        ends = np.cumsum([0, *(len(words) for words, _ in found)])
+        words = np.concatenate([np.zeros(0, np.uint32), *(w for w, _ in found)])
+        values = np.concatenate([np.zeros(0, np.float32), *(v for _, v in found)])
+        shape = (len(names), self._state.width)
+        return sparse.csr_array((values, words.astype(np.int64), ends), shape=shape)
+
+    def stats(self) -> IndexStats:
+        blocks = self._state.blocks
+        return IndexStats(
+            pictures=sum(b.living for b in blocks),
+            blocks=len(blocks),
+            postings=sum(b.sizes.postings for b in blocks),
+            entries=sum(b.sizes.entries for b in blocks),
+            list_bytes=sum(b.list_bytes() for b in blocks),
+            row_bytes=sum(b.row_bytes() for b in blocks),
+        )
+
+    # -- changes ----------------------------------------------------------------------------
+
+    def add(self, X: Any, ids: Any = None) -> None:
+        """Add the rows of X under new ids (default: from one past the largest id ever used)."""
+        rows = picture_rows(X)
+        n = len(rows.ends) - 1
+        with self._lock:
+            state = self._state
+            if ids is None:
+                names = np.arange(state.next_id, state.next_id + n, dtype=np.int64)
+            else:
+                names = id_vector(ids, n)
+            _refuse_known(state.blocks, names)
+            width = max(state.width, rows.width)
+            fresh = cut(rows, names, width, state.quantised, state.drop)
+            next_id = max(state.next_id, int(names.max(initial=-1)) + 1)
+            state = state._replace(width=width, next_id=next_id)
+            self._state = state._replace(blocks=_tidy([*state.blocks, *fresh], state))
+
+    def remove(self, ids: Any) -> None:
+        """Remove pictures; their postings go at the next `compact` or `merge`."""
+        names = np.unique(id_vector(ids, None))
+        with self._lock:
+            found = np.zeros(len(names), bool)
+            blocks = []
+            for block in self._state.blocks:
+                position = block.find(names)
+                here = position >= 0
+                found |= here
+                if here.any():
+                    block = block.without(position[here])
+                if block.living:
+                    blocks.append(block)
+            if not found.all():
+                raise InvalidInput(
+                    f"id {names[~found][0]} is not in the index; nothing was removed"
+                )
+            self._state = self._state._replace(blocks=tuple(blocks))
+
+    def compact(self, weights: Any = None) -> None:
+        """Drop the postings of removed pictures and of words whose weight is zero.
+
+        Without weights every word has its postings again.  The raw rows are kept either way, so a
+        dropped word may return: a search that weights it is answered from the rows, correctly but
+        slowly (a scan), until `compact` is called with the new weights.  Words dropped stay
+        dropped for pictures added later.
+        """
+        with self._lock:
+            state = self._state
+            drop = None if weights is None else weight_vector(weights, state.width) == 0
+            blocks = tuple(join([b], state.width, state.quantised, drop) for b in state.blocks)
+            self._state = state._replace(blocks=blocks, drop=drop)
+
+    def merge(self, *others: InvertedIndex) -> None:
+        """Take in the pictures of other indexes, and join small blocks into full ones."""
+        with self._lock:
+            state = self._state
+            blocks = list(state.blocks)
+            width, next_id = state.width, state.next_id
+            for other in others:
+                _refuse_known(blocks, _living_ids(other._state.blocks))
+                blocks.extend(other._state.blocks)
+                width = max(width, other._state.width)
+                next_id = max(next_id, other._state.next_id)
+            state = state._replace(width=width, next_id=next_id)
+            self._state = state._replace(blocks=_pack(blocks, state))
+
+    # -- search -----------------------------------------------------------------------------
+
+    def search(self, Q: Any, k: int, weights: Any = None) -> tuple[Array, Array]:
+        """The k best pictures of every query: ids (int64) and scores (float32), (queries, k).
+
+        Weights (one per column of Q, any sign) are folded into the queries; zeros drop words.
+        Where k exceeds the collection, the rest is id -1 and score -inf.
+        """
+        rows = query_rows(Q, weights)
+        if not isinstance(k, (int, np.integer)) or k < 1:
+            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        blocks = self._state.blocks
+        n = len(rows.ends) - 1
+        best = min(int(k), sum(block.living for block in blocks))
+        scores = np.full((n, best), -np.inf, np.float32)
+        ids = np.full((n, best), -1, np.int64)
+        sizes = np.zeros(n, np.int64)
+        if best and n:
+            scratch = self._take_scratch()
+            plan = new_plan(int(np.diff(rows.ends).max()))
+            units = query_units(rows.ends, rows.values)
+            seen = 0
+            for block in sorted(blocks, key=lambda b: b.living):
+                # A k-th score from fewer pictures than this block has is a poor guide to it.
+                guess = seen < block.living
+                if not search_block(
+                    block.views(), block.checked, block.dead, rows.ends, rows.words, rows.values,
+                    units, plan, scratch, guess, scores, ids, sizes,
+                ):  # fmt: skip
+                    raise block.damaged_rows()
+                seen += block.living
+            sort_heaps(scores, ids, sizes)
+            self._scratches.append(scratch)
+        if best < k:
+            gap = ((0, 0), (0, int(k) - best))
+            scores = np.pad(scores, gap, constant_values=-np.inf)
+            ids = np.pad(ids, gap, constant_values=-1)
+        return ids, scores
+
+    def scores(self, Q: Any, weights: Any = None) -> Array:
+        """The score of every picture for every query, float32 (queries, pictures).
+
+        Columns are in the order of `ids` (ascending).
+        """
+        rows = query_rows(Q, weights)
+        blocks = self._state.blocks
+        n = len(rows.ends) - 1
+        names = _living_ids(blocks)
+        column = np.empty(len(names), np.int64)
+        column[np.argsort(names)] = np.arange(len(names))
+        out = np.zeros((n, len(names)), np.float32)
+        plan = new_plan(int(np.diff(rows.ends).max(initial=0)))
+        units = query_units(rows.ends, rows.values)
+        scratch = self._take_scratch()
+        done = 0
+        for block in blocks:
+            part = np.zeros((n, block.sizes.pictures), np.float32)
+            if not score_block(
+                block.views(), block.checked, rows.ends, rows.words, rows.values, units, plan,
+                scratch, part,
+            ):  # fmt: skip
+                raise block.damaged_rows()
+            out[:, column[done : done + block.living]] = part[:, block.dead == 0]
+            done += block.living
+        self._scratches.append(scratch)
+        return out
+
+    def _take_scratch(self) -> Scratch:
+        """Working memory nobody else uses; taking and giving back are atomic."""
+        try:
+            return self._scratches.pop()
+        except IndexError:
+            return new_scratch()
+
+
+def _living_ids(blocks: Iterable[Block]) -> Array:
+    return np.concatenate([np.zeros(0, np.int64), *(block.living_ids() for block in blocks)])
+
+
+def _refuse_known(blocks: Iterable[Block], names: Array) -> None:
+    for block in blocks:
+        known = block.find(names) >= 0
+        if known.any():
+            raise InvalidInput(
+                f"id {names[known][0]} is already in the index; remove it first, or use another id"
+            )
+
+
+def _fits(blocks: list[Block]) -> bool:
+    return (
+        sum(b.living for b in blocks) <= BLOCK_PICTURES
+        and sum(b.sizes.entries for b in blocks) <= BLOCK_ENTRIES
+    )
+
+
+def _tidy(blocks: list[Block], state: files.State) -> tuple[Block, ...]:
+    """Join the newest blocks while the last but one is hardly larger: log2(n) blocks at most."""
+    group = [blocks.pop()] if blocks else []
+    while blocks and blocks[-1].living <= 2 * sum(b.living for b in group):
+        if not _fits([blocks[-1], *group]):
+            break
+        group.insert(0, blocks.pop())
+    if len(group) > 1:
+        group = [join(group, state.width, state.quantised, state.drop)]
+    return (*blocks, *group)
+
+
+def _pack(blocks: list[Block], state: files.State) -> tuple[Block, ...]:
+    """Fill blocks in order; those that are full and of the right kind stay as they are."""
+    out: list[Block] = []
+    group: list[Block] = []
+
+    def close() -> None:
+        if (
+            len(group) == 1
+            and not group[0].has_dead
+            and group[0].sizes.quantised == state.quantised
+        ):
+            out.append(group[0])
+        elif group:
+            out.append(join(group, state.width, state.quantised, state.drop))
+        group.clear()
+
+    for block in blocks:
+        if not _fits([*group, block]):
+            close()
+        group.append(block)
+    close()
+    return tuple(out)

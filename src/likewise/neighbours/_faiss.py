@@ -1,0 +1,80 @@
+"""The little of faiss that its three indexes share: the thread count, and bytes in and out.
+
+faiss keeps one OpenMP thread count per process; :func:`threads` sets it for one call and puts
+the old one back, so that two objects with different counts do not disturb each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import faiss
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.neighbours.protocol import Found, Metric, Stored, best_first, positive, rows
+
+
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """``n`` faiss threads inside, as many as before outside."""
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(n)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def faiss_metric(metric: Metric) -> int:
+    """faiss's number for a metric."""
+    return int(faiss.METRIC_L2 if metric == "l2" else faiss.METRIC_INNER_PRODUCT)
+
+
+def search_parameters(name: str, **values: int) -> Any:
+    """faiss's per-call parameters, by name: its type stubs lag behind the library."""
+    return getattr(faiss, name)(**values)
+
+
+def to_bytes(index: Any) -> NDArray[np.uint8]:
+    """A faiss index as bytes."""
+    data: NDArray[np.uint8] = faiss.serialize_index(index)
+    return data
+
+
+def from_bytes(data: NDArray[np.uint8], kind: type, width: int, n: int, metric: Metric) -> Any:
+    """A faiss index from bytes whose checksum was verified; ValueError if it is not the one."""
+    index = faiss.deserialize_index(np.array(data))
+    if not isinstance(index, kind) or (index.d, index.ntotal) != (width, n):
+        raise ValueError(f"holds {type(index).__name__} of {index.ntotal} rows x {index.d}")
+    if index.metric_type != faiss_metric(metric):
+        raise ValueError("was built for another metric")
+    return index
+
+
+class FaissIndex(Stored):
+    """Search and size over ``self._index``."""
+
+    _index: Any = None
+
+    def __len__(self) -> int:
+        return 0 if self._index is None else int(self._index.ntotal)
+
+    def _parameters(self) -> Any:
+        return None
+
+    def search(self, Q: ArrayLike, k: int) -> Found:
+        """Ids and values, both (rows of Q, k), best first; see ``protocol`` for their sense."""
+        Q = rows(Q, "Q", self._built("search"))
+        k = positive(k, "k")
+        ids = np.full((len(Q), k), -1, np.int64)
+        values = np.empty((len(Q), k), np.float32)
+        if len(Q) and len(self):
+            # faiss refuses nothing here, but a heap longer than the index is only cost.
+            some = min(k, len(self))
+            with threads(self.n_threads):
+                near, at = self._index.search(Q, some, params=self._parameters())
+            ids[:, :some], values[:, :some] = at, near
+        return best_first(ids, values, self.metric)

@@ -1,0 +1,107 @@
+"""One file of named arrays with a header and a checksum: how this room and ``coding`` save.
+
+Layout: 8 bytes of magic, the length of a JSON header, the header, the arrays one after another
+(each starts at a multiple of 64), and a 32-byte BLAKE2b digest of all that came before.  Nothing
+is interpreted before the digest agrees, so a flipped or missing byte is a :class:`DamagedFile`
+and never a crash inside a library.  The digest guards against damage, not against malice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import LikewiseError
+
+MAGIC = b"LKWARR1\n"
+ALIGN = 64
+DIGEST = 32
+_HEAD = struct.Struct("<8sQ")
+_DTYPES = frozenset({"|u1", "<u4", "<i4", "<u8", "<i8", "<f4", "<f8"})
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class DamagedFile(LikewiseError):
+    """A saved file that is truncated, altered, or of another kind than was asked for."""
+
+
+def save_arrays(path: str | Path, kind: str, meta: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write ``arrays`` under ``kind``; the file appears under its name complete or not at all."""
+    path = Path(path)
+    blocks = [(name, np.asarray(a, order="C")) for name, a in arrays.items()]
+    header = {
+        "kind": kind,
+        "meta": dict(meta),
+        "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in blocks],
+    }
+    text = json.dumps(header, sort_keys=True, default=np.generic.item).encode()
+    digest = hashlib.blake2b(digest_size=DIGEST)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as out:
+
+            def put(piece: bytes | memoryview) -> None:
+                digest.update(piece)
+                out.write(piece)
+
+            put(_HEAD.pack(MAGIC, len(text)))
+            put(text)
+            for _, a in blocks:
+                put(bytes(-out.tell() % ALIGN))
+                put(a.reshape(-1).view(np.uint8).data)
+            out.write(digest.digest())
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(beside, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()
+
+
+def open_arrays(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The header's ``meta`` and the arrays of a file of this ``kind``, after its digest agreed."""
+    path = Path(path)
+    whole = np.fromfile(path, np.uint8)
+    if whole.size < _HEAD.size + DIGEST:
+        raise DamagedFile(f"{path}: {whole.size} bytes, too short for a saved {kind}")
+    body, digest = whole[:-DIGEST], whole[-DIGEST:].tobytes()
+    magic, length = _HEAD.unpack(body[: _HEAD.size].tobytes())
+    if magic != MAGIC:
+        raise DamagedFile(f"{path}: not a saved {kind} (magic {magic!r})")
+    if hashlib.blake2b(body.data, digest_size=DIGEST).digest() != digest:
+        raise DamagedFile(f"{path}: the checksum does not agree; the file is damaged or cut short")
+    try:
+        header = json.loads(body[_HEAD.size : _HEAD.size + length].tobytes())
+        if header["kind"] != kind:
+            raise DamagedFile(f"{path}: a saved {header['kind']}; a saved {kind} expected")
+        return header["meta"], _arrays(body, _HEAD.size + length, header["arrays"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFile(f"{path}: the header cannot be used ({error})") from error
+
+
+def _arrays(body: NDArray[np.uint8], at: int, rows: list[Any]) -> dict[str, NDArray[Any]]:
+    found = {}
+    for name, dtype, shape in rows:
+        if dtype not in _DTYPES or min(shape, default=0) < 0:
+            raise ValueError(f"array {name} has type {dtype} and shape {shape}")
+        at += -at % ALIGN
+        size = np.dtype(dtype).itemsize
+        for n in shape:
+            size *= int(n)
+        if at + size > body.size:
+            raise ValueError(f"array {name} would end after the file")
+        found[name] = body[at : at + size].view(dtype).reshape(shape)
+        at += size
+    if at != body.size:
+        raise ValueError(f"{body.size - at} bytes more than the arrays need")
+    return found

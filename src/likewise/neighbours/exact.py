@@ -1,0 +1,62 @@
+"""Exhaustive search: blocks of matrix products (faiss ``IndexFlat``), the truth for the others.
+
+For l2 faiss expands ``|q - x|^2`` in batches of twenty or more queries, so a distance carries a
+rounding error of about 1e-7 times the squared norms; ids can differ only between rows that near.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import faiss
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.neighbours._faiss import FaissIndex, faiss_metric, threads
+from likewise.neighbours.protocol import Metric, rows
+
+
+class Exact(FaissIndex):
+    """All rows compared with every query.
+
+    >>> index = Exact(metric="l2").build([[0.0, 0.0], [3.0, 4.0]])
+    >>> ids, distances = index.search([[3.0, 3.0]], k=3)
+    >>> ids.tolist(), distances.tolist()
+    ([[1, 0, -1]], [[1.0, 18.0, inf]])
+    """
+
+    kind: ClassVar[str] = "neighbours.exact"
+
+    def __init__(self, metric: Metric = "l2", *, n_threads: int = 1) -> None:
+        self.metric = metric
+        self.n_threads = n_threads
+
+    def build(self, X: ArrayLike) -> Self:
+        """Forget what was there and hold the rows of ``X``."""
+        self._common()
+        X = rows(X, "X")
+        self._index = faiss.IndexFlat(X.shape[1], faiss_metric(self.metric))
+        self._width = X.shape[1]
+        return self._hold(X)
+
+    def add(self, X: ArrayLike) -> Self:
+        """Hold more rows."""
+        return self._hold(rows(X, "X", self._built("add")))
+
+    def _hold(self, X: NDArray[np.float32]) -> Self:
+        with threads(self.n_threads):
+            self._index.add(X)
+        return self
+
+    def vectors(self) -> NDArray[np.float32]:
+        """A copy of the rows held."""
+        width = self._built("vectors")
+        held: NDArray[np.float32] = self._index.reconstruct_n(0, len(self))
+        return held.reshape(-1, width)
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return {"metric": self.metric}, {"X": self.vectors()}
+
+    def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.metric = meta["metric"]
+        self.build(arrays["X"])

@@ -1,0 +1,96 @@
+"""Hierarchical navigable small worlds (Malkov and Yashunin 2018), by faiss.
+
+The graph is always grown by one thread: with several, faiss links rows in the order in which
+threads happen to arrive, and the same input would give different graphs.  ``n_threads`` is for
+searching.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import faiss
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.neighbours._faiss import (
+    FaissIndex,
+    faiss_metric,
+    from_bytes,
+    search_parameters,
+    threads,
+    to_bytes,
+)
+from likewise.neighbours.protocol import Metric, positive, rows
+
+
+class HNSW(FaissIndex):
+    """Approximate neighbours by walking a graph.
+
+    ``links``: edges a row keeps on a level (twice as many on the lowest); ``ef_build`` and
+    ``ef_search``: length of the queue while growing and while searching.  Larger is better and
+    slower.  ``ef_search`` may be changed at any time; a search for more than that takes k.
+
+    >>> index = HNSW(metric="ip").build([[1.0, 0.0], [0.0, 1.0]])
+    >>> index.search([[0.1, 2.0]], k=1)[0].tolist()
+    [[1]]
+    """
+
+    kind: ClassVar[str] = "neighbours.hnsw"
+
+    def __init__(
+        self,
+        metric: Metric = "l2",
+        *,
+        links: int = 16,
+        ef_build: int = 64,
+        ef_search: int = 64,
+        n_threads: int = 1,
+    ) -> None:
+        self.metric = metric
+        self.links = links
+        self.ef_build = ef_build
+        self.ef_search = ef_search
+        self.n_threads = n_threads
+
+    def build(self, X: ArrayLike) -> Self:
+        """Forget what was there and grow a graph over the rows of ``X``."""
+        self._common()
+        X = rows(X, "X")
+        links = positive(self.links, "links", 2)
+        self._index = faiss.IndexHNSWFlat(X.shape[1], links, faiss_metric(self.metric))
+        self._index.hnsw.efConstruction = positive(self.ef_build, "ef_build")
+        self._width = X.shape[1]
+        return self._hold(X)
+
+    def add(self, X: ArrayLike) -> Self:
+        """Link more rows into the graph."""
+        return self._hold(rows(X, "X", self._built("add")))
+
+    def _hold(self, X: NDArray[np.float32]) -> Self:
+        with threads(1):
+            self._index.add(X)
+        return self
+
+    def _parameters(self) -> Any:
+        return search_parameters(
+            "SearchParametersHNSW", efSearch=positive(self.ef_search, "ef_search")
+        )
+
+    def vectors(self) -> NDArray[np.float32]:
+        """A copy of the rows held."""
+        width = self._built("vectors")
+        held: NDArray[np.float32] = self._index.reconstruct_n(0, len(self))
+        return held.reshape(-1, width)
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        meta = {name: getattr(self, name) for name in ("metric", "links", "ef_build", "ef_search")}
+        return {**meta, "width": self.width, "n": len(self)}, {"faiss": to_bytes(self._index)}
+
+    def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        for name in ("metric", "links", "ef_build", "ef_search"):
+            setattr(self, name, meta[name])
+        self._index = from_bytes(
+            arrays["faiss"], faiss.IndexHNSWFlat, meta["width"], meta["n"], self.metric
+        )
+        self._width = meta["width"]

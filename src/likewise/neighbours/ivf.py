@@ -1,0 +1,96 @@
+"""Inverted file of cells (Sivic and Zisserman 2003, Jegou et al. 2011), by faiss.
+
+``build`` cuts space into ``n_cells`` cells by k-means over (a sample of) the rows; a search
+visits the ``n_probes`` cells whose centres are nearest.  Rows added later do not move the cells.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import faiss
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.errors import InvalidInput
+from likewise.neighbours._faiss import (
+    FaissIndex,
+    faiss_metric,
+    from_bytes,
+    search_parameters,
+    threads,
+    to_bytes,
+)
+from likewise.neighbours.protocol import Metric, positive, rows
+
+
+class IVF(FaissIndex):
+    """Approximate neighbours among the rows of the nearest cells.
+
+    ``n_cells=None`` takes four times the square root of the number of rows.  ``n_probes`` may
+    be changed at any time.
+
+    >>> index = IVF(metric="l2", n_cells=2, n_probes=1).build([[0.0], [0.1], [9.0], [9.1]])
+    >>> index.search([[9.2]], k=2)[0].tolist()
+    [[3, 2]]
+    """
+
+    kind: ClassVar[str] = "neighbours.ivf"
+
+    def __init__(
+        self,
+        metric: Metric = "l2",
+        *,
+        n_cells: int | None = None,
+        n_probes: int = 16,
+        random_state: int = 0,
+        n_threads: int = 1,
+    ) -> None:
+        self.metric = metric
+        self.n_cells = n_cells
+        self.n_probes = n_probes
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def build(self, X: ArrayLike) -> Self:
+        """Forget what was there, find cells for the rows of ``X``, and hold them."""
+        self._common()
+        X = rows(X, "X")
+        if not len(X):
+            raise InvalidInput("X has 0 rows; IVF needs at least 1 to place its cells")
+        wanted = 4 * math.isqrt(len(X)) if self.n_cells is None else self.n_cells
+        cells = min(positive(wanted, "n_cells"), len(X))
+        centres = faiss.IndexFlat(X.shape[1], faiss_metric(self.metric))
+        index = faiss.IndexIVFFlat(centres, X.shape[1], cells, faiss_metric(self.metric))
+        index.cp.seed = positive(self.random_state, "random_state", 0)
+        # faiss warns on stderr below this; a small collection is no mistake.
+        index.cp.min_points_per_centroid = 1
+        with threads(self.n_threads):
+            index.train(X)
+        self._index, self._width = index, X.shape[1]
+        return self._hold(X)
+
+    def add(self, X: ArrayLike) -> Self:
+        """Hold more rows in the cells there are."""
+        return self._hold(rows(X, "X", self._built("add")))
+
+    def _hold(self, X: NDArray[np.float32]) -> Self:
+        with threads(self.n_threads):
+            self._index.add(X)
+        return self
+
+    def _parameters(self) -> Any:
+        return search_parameters("SearchParametersIVF", nprobe=positive(self.n_probes, "n_probes"))
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        meta = {n: getattr(self, n) for n in ("metric", "n_cells", "n_probes", "random_state")}
+        return {**meta, "width": self.width, "n": len(self)}, {"faiss": to_bytes(self._index)}
+
+    def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        for name in ("metric", "n_cells", "n_probes", "random_state"):
+            setattr(self, name, meta[name])
+        self._index = from_bytes(
+            arrays["faiss"], faiss.IndexIVFFlat, meta["width"], meta["n"], self.metric
+        )
+        self._width = meta["width"]

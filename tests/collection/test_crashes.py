@@ -1,0 +1,215 @@
+"""kill -9 at random moments: the old state or the new one, nothing acknowledged is lost.
+
+Fifty rounds here; ``make trust`` runs more (``LIKEWISE_TRUST_ROUNDS``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from likewise.collection.catalog import FILE
+from likewise.collection.collection import Collection
+from likewise.collection.jobs import running
+from likewise.collection.recipes import open_vocabulary
+from tests.collection.pictures import small_scenes, write, write_pictures
+
+ROUNDS = int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "50"))
+
+
+class Launcher:
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.collection.launcher"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        assert self._line() == "ready"
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def run(self, kill_after: float | None = None, **job: str) -> tuple[int, float]:
+        """(wait status, seconds) of a job, killed after some seconds if it still runs."""
+        assert self.process.stdin is not None
+        started = time.monotonic()
+        self.process.stdin.write(json.dumps(job) + "\n")
+        self.process.stdin.flush()
+        child = int(self._line())
+        if kill_after is not None:
+            # The child stays a zombie until the launcher reaps it, so the id is still its own
+            # or already reported as ended.
+            time.sleep(kill_after)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        return int(self._line()), time.monotonic() - started
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def launcher() -> Iterator[Launcher]:
+    made = Launcher()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crash") / "pictures"
+    write_pictures(folder, views=2)
+    return folder
+
+
+def paths_in(col: Collection) -> set[str]:
+    return {row.path for row in col.images()}
+
+
+def check(root: Path) -> set[str]:
+    """A reopened collection is sound, free, and answers; gives its pictures."""
+    open_vocabulary.cache_clear()
+    with Collection.open(root) as col:
+        assert running(root) is None
+        assert col.verify() == []
+        paths = paths_in(col)
+        for row in list(col.images())[:2]:
+            assert len(col.search(row.id, k=100, by="holistic")) == len(paths) - 1
+            if col.spaces["words"].generation:
+                assert len(col.search(row.id, k=100, by="words")) == len(paths) - 1
+        return paths
+
+
+def test_kill_while_adding(launcher: Launcher, pictures: Path, tmp_path: Path) -> None:
+    rng = random.Random(0)
+    everything = {str(path) for path in pictures.iterdir()}
+    root = tmp_path / "whole.lw"
+    launcher.run(do="create", root=str(root))
+    status, whole = launcher.run(do="add", root=str(root), pictures=str(pictures))
+    assert status == 0
+    assert check(root) == everything
+    killed = finished = 0
+    for i in range(ROUNDS * 2 // 5):
+        if i % 5 == 0:
+            root = tmp_path / f"c{i}.lw"
+            launcher.run(do="create", root=str(root))
+            before: set[str] = set()
+        status, _ = launcher.run(
+            rng.uniform(0, whole), do="add", root=str(root), pictures=str(pictures)
+        )
+        killed += status == signal.SIGKILL
+        finished += status == 0
+        after = check(root)
+        assert before <= after <= everything
+        before = after
+        if i % 5 == 4:
+            status, _ = launcher.run(do="add", root=str(root), pictures=str(pictures))
+            assert status == 0
+            assert check(root) == everything
+    assert killed > 0
+
+
+def test_kill_while_creating(launcher: Launcher, tmp_path: Path) -> None:
+    rng = random.Random(1)
+    for i in range(max(ROUNDS // 10, 3)):
+        root = tmp_path / f"n{i}.lw"
+        launcher.run(rng.uniform(0, 0.03), do="create", root=str(root))
+        if not (root / FILE).exists():
+            # Not there yet: then it can be created.
+            status, _ = launcher.run(do="create", root=str(root))
+            assert status == 0
+        assert check(root) == set()
+
+
+def test_kill_other_jobs(launcher: Launcher, pictures: Path, tmp_path: Path) -> None:
+    rng = random.Random(2)
+    home = tmp_path / "home"
+    shutil.copytree(pictures, home)
+    root = tmp_path / "c.lw"
+    launcher.run(do="create", root=str(root))
+    launcher.run(do="add", root=str(root), pictures=str(home))
+    seconds = {}
+    for job in ("refresh", "retrain", "backup"):
+        target = str(tmp_path / f"warm-{job}")
+        status, seconds[job] = launcher.run(do=job, root=str(root), target=target)
+        assert status == 0
+    seconds["sync"] = seconds["retrain"]
+    killed = 0
+    for i in range(ROUNDS // 2):
+        job = ("sync", "refresh", "retrain", "backup")[i % 4]
+        before = check(root)
+        expected = set(before)
+        if job == "sync":
+            scene = list(small_scenes().values())[i % 8]
+            added = write(home / f"new{i}.jpg", scene[i % 40 + 1 :])
+            removed = Path(min(before))
+            removed.unlink()
+            expected = (before | {str(added)}) - {str(removed)}
+        target = tmp_path / f"b{i}"
+        status, _ = launcher.run(
+            rng.uniform(0, seconds[job]), do=job, root=str(root), target=str(target)
+        )
+        killed += status == signal.SIGKILL
+        after = check(root)
+        if job == "sync":
+            assert before & expected <= after <= before | expected
+        else:
+            assert after == before
+        if job == "backup" and target.exists():
+            assert check(target) == before
+        if i % 5 == 4 or job == "sync":
+            status, _ = launcher.run(do="sync", root=str(root))
+            assert status == 0
+            assert check(root) == {str(path) for path in home.iterdir()}
+    assert killed > 0
+
+
+def test_two_processes_at_once(launcher: Launcher, pictures: Path, tmp_path: Path) -> None:
+    """A second job gets a clear refusal, and both processes stay usable."""
+    root = tmp_path / "c.lw"
+    launcher.run(do="create", root=str(root))
+    assert launcher.process.stdin is not None
+    launcher.process.stdin.write(
+        json.dumps({"do": "add", "root": str(root), "pictures": str(pictures)}) + "\n"
+    )
+    launcher.process.stdin.flush()
+    launcher._line()
+    from likewise.collection.errors import CollectionBusy
+
+    refused = searched = 0
+    with Collection.open(root) as col:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and len(col) < 16:
+            try:
+                col.refresh()
+            except CollectionBusy as busy:
+                refused += "add runs in process" in str(busy)
+            if len(col) > 1:
+                first = next(iter(col.images()))
+                searched += len(col.search(first.id, k=3, by="holistic")) > 0
+                col.tag(first.id, f"seen{searched}")
+            time.sleep(0.02)
+        assert int(launcher._line()) == 0
+        assert refused > 0
+        assert searched > 0
+        assert len(col) == 16
+        assert f"seen{searched}" in {tag for row in col.images() for tag in col.tags(row.id)}
+        assert col.verify() == []
