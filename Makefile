@@ -2,6 +2,7 @@
 #   make setup        create .venv with the project and its test extras
 #   make test         lint, type-check, test
 #   make demo         the embedded default, ends with a page to look at
+#   make trust        many more rounds of kill -9 (ROUNDS=500)
 #   make readers      read every development data set and print the counts
 #   make bench-NAME   one benchmark; FULL=1 is paper size
 #   make lock         renew requirements.lock
@@ -12,7 +13,7 @@ BIN    := $(VENV)/bin
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup test lint types unit demo readers lock clean bench-setup
+.PHONY: setup test lint types unit demo trust readers lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -42,6 +43,10 @@ unit: setup
 
 demo: setup
 	$(BIN)/likewise demo $(if $(DIR),"$(DIR)")
+
+# More rounds of kill -9 than `make test` has time for.
+trust: setup
+	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) $(BIN)/python -m pytest -n 0 tests/collection/test_crashes.py
 
 readers: setup
 	$(BIN)/likewise datasets

@@ -197,6 +197,8 @@ def test_two_processes_at_once(launcher: Launcher, pictures: Path, tmp_path: Pat
     refused = searched = 0
     with Collection.open(root) as col:
         deadline = time.monotonic() + 60
+        while running(root) is None and time.monotonic() < deadline:
+            time.sleep(0.005)
         while time.monotonic() < deadline and len(col) < 16:
             try:
                 col.refresh()

@@ -18,6 +18,7 @@ from typing import IO
 from likewise.collection.errors import CollectionBusy
 
 FILE = "job.lock"
+_PATIENCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,13 @@ def silent(_: Progress) -> None:
 
 @contextmanager
 def lease(root: Path, job: str) -> Iterator[None]:
-    """Hold the one lease of a collection, or raise :class:`CollectionBusy` at once."""
+    """Hold the one lease of a collection, or raise :class:`CollectionBusy` within a second."""
     with open(root / FILE, "a+", encoding="utf-8") as file:
-        if not _lock(file):
+        # Somebody who only looks (``running``) holds the lock for an instant too.
+        deadline = time.monotonic() + _PATIENCE
+        while not (held := _lock(file)) and time.monotonic() < deadline:
+            time.sleep(_PATIENCE / 20)
+        if not held:
             raise CollectionBusy(
                 f"{root} is busy: {_holder(file)}; wait for it, or stop it and try again"
             )
