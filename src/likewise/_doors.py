@@ -103,6 +103,9 @@ DOORS: dict[str, dict[str, str]] = {
         "IVF": "ivf",
         "LSH": "lsh",
         "Neighbours": "protocol",
+        "NotBuilt": "protocol",
+        "collision_probability": "lsh",
+        "recall": "lsh",
     },
     "likewise.features": {
         "DenseSIFT": "local",

@@ -34,6 +34,7 @@ Descriptors = ArrayLike | Iterable[ArrayLike]
 # 100,000 it is five times as fast and 2 % do, at a distortion 0.2 % higher.
 _AUTO_EXACT = 10_000
 _ROWS_AT_ONCE = 65_536
+_LIBRARIES = ("faiss-cpu", "numba", "numpy")
 _TINY = float(np.finfo(np.float32).tiny)
 
 
@@ -221,7 +222,7 @@ class Vocabulary(BaseEstimator):  # type: ignore[misc]
             "parameters": {name: getattr(self, name) for name in self._SAVED},
             "learnt": {name: getattr(self, name) for name in self._LEARNT},
             "random_state": seed,
-            "made_with": {n: importlib.metadata.version(n) for n in ("faiss-cpu", "numpy")},
+            "made_with": {n: importlib.metadata.version(n) for n in _LIBRARIES},
         }
         save_arrays(path, self.kind, meta, arrays)
 
