@@ -14,10 +14,12 @@ import pytest
 from likewise.coding.bow import BagOfWords
 from likewise.collection import catalog as catalog_module
 from likewise.collection import generations as gen
+from likewise.collection import graphs
 from likewise.collection import segments as seg
 from likewise.collection.catalog import Catalog
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.jobs import silent
 from likewise.errors import LikewiseError
 from tests.collection.pictures import small_scenes, write, write_pictures
 
@@ -168,6 +170,44 @@ def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert seen
     assert seen[0] >= 9
     assert seen[-1] > seen[0]
+
+
+def test_a_graph_over_many_dense_vectors(col: Collection, tmp_path: Path) -> None:
+    """Grown by a job, opened by readers, in step with what comes and goes."""
+    ids = [row.id for row in col.images()]
+    X = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
+    col.add_space("mine", {"feature": "own", "metric": "l2"})
+    col.add_vectors("mine", ids, X)
+    before = answers(col)
+    mine = [col.search(i, k=30, by="mine") for i in ids]
+    seal_all(col)
+    graphs.grow_graphs(col.root, col._catalog, silent, above=10)
+    for name in ("holistic", "mine"):
+        assert (col.root / col.spaces[name].files["graph"]).is_file()
+    # Two dozen rows: a walk over the graph sees them all, so the answers are the same.
+    assert answers(col) == before
+    assert [col.search(i, k=30, by="mine") for i in ids] == mine
+    assert col.verify() == []
+    with Collection.open(col.root) as reader:
+        assert answers(reader) == before
+        write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][1:])
+        col.add(tmp_path / "more", workers=0)
+        col.remove(2)
+        for one in (col, reader):
+            hits = one.search(1, k=50, by="holistic")
+            assert len(hits) == 23
+            assert 2 not in [hit.id for hit in hits]
+            assert col.id_of(tmp_path / "more" / "new.jpg") in [hit.id for hit in hits]
+    # A replaced vector must not be found by the graph of the old one.
+    col.add_vectors("mine", [ids[3]], X[[3]] + 100)
+    assert "graph" not in col.spaces["mine"].files
+    assert col.search(X[3] + 100, k=1, by="mine")[0].id == ids[3]
+    assert col.search(X[3], k=30, by="mine")[-1].id == ids[3]
+    gen.tidy(col.root, col._catalog)
+    assert col.verify() == []
+    graph = col.root / col.spaces["holistic"].files["graph"]
+    graph.write_bytes(graph.read_bytes()[:-1])
+    assert any("graph" in text for text in col.verify())
 
 
 def test_unfinished_generations_and_stray_files_are_swept(col: Collection) -> None:

@@ -25,6 +25,7 @@ from likewise.collection.extraction import (
     digest_of_file,
     run,
 )
+from likewise.collection.graphs import grow_graphs
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.walking import Candidate, candidates
 
@@ -98,6 +99,7 @@ def add(
             report(Progress("looking for pictures", result.known + len(todo), 0))
     _take_in(root, catalog, todo, metadata, workers, report, result)
     grow(root, catalog, workers=n_workers(workers, catalog.n_images()), report=report)
+    grow_graphs(root, catalog, report)
     gen.tidy(root, catalog)
     result.seconds = time.monotonic() - started
     return result

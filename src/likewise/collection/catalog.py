@@ -373,7 +373,7 @@ class Catalog:
         """Every file below the collection's folder that the catalog vouches for."""
         names = {row.name for row in self.every_segment()}
         for row in self.all("SELECT files FROM generations"):
-            names |= set(json.loads(row[0]).values())
+            names |= {name for name in json.loads(row[0]).values() if "/" in name}
         return names
 
     def vectors(

@@ -142,6 +142,14 @@ def switch_generation(
     c.execute("DELETE FROM segments WHERE space = ? AND generation < ?", (space, number))
 
 
+def put_files(c: sqlite3.Connection, space: str, generation: int, files: Mapping[str, str]) -> None:
+    """What belongs to a generation beside its segments."""
+    c.execute(
+        "UPDATE generations SET files = ? WHERE space = ? AND number = ?",
+        (json.dumps(dict(files)), space, generation),
+    )
+
+
 def drop_unfinished(c: sqlite3.Connection) -> None:
     """Vectors and segments of generations that were being built when their job died."""
     for table in ("vectors", "segments"):

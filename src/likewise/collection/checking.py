@@ -10,6 +10,7 @@ import numpy as np
 from likewise.collection import generations as gen
 from likewise.collection import segments as seg
 from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.graphs import open_graph
 from likewise.collection.jobs import running
 from likewise.collection.recipes import open_vocabulary
 from likewise.errors import LikewiseError
@@ -60,6 +61,7 @@ def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
             if words != space.width:
                 wrong.append(f"{words} words in the vocabulary, {space.width} in the catalog")
         gen.bag_of(root, space)
+        open_graph(root, space)
     except (LikewiseError, OSError) as error:
         wrong.append(str(error))
     counts: dict[int, int] = {}

@@ -19,13 +19,10 @@ from likewise.collection import segments as seg
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.generations import bag_of, ranked
+from likewise.collection.graphs import metric_of, open_graph, prepared
 from likewise.index.errors import DamagedIndex
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.exact import Exact
-from likewise.neighbours.hnsw import HNSW
-
-FLAT_BELOW = 50_000
-"""Dense rows that are compared one by one; above, an HNSW graph is walked."""
 
 Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
 
@@ -92,83 +89,109 @@ class SparseView:
 
 
 class DenseView:
-    """A dense space, ready to search: higher scores are better for every metric."""
+    """A dense space, ready to search: higher scores are better for every metric.
+
+    Rows that the space's graph covers are found by walking it, the others by comparing all.
+    """
 
     def __init__(self, root: Path, catalog: Catalog, space: SpaceRow) -> None:
         self.space = space
         self.segments = [row.name for row in catalog.segments(space.name, space.generation)]
-        self.metric = space.recipe.get("metric", "cosine")
-        parts = [seg.read_dense(root, name) for name in self.segments]
+        self._graph = open_graph(root, space)
+        self._l2 = metric_of(space) == "l2"
         self._last_vector = 0
         self._last_tombstone = 0
-        self.ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
-        rows = [self._prepared(part.rows) for part in parts if len(part.ids)]
-        self._matrix = np.concatenate([np.zeros((0, space.width), np.float32), *rows])
-        self._alive = np.ones(len(self.ids), bool)
-        self._place: dict[int, int] = {int(image): i for i, image in enumerate(self.ids)}
-        self._index: Exact | HNSW | None = None
+        parts = [seg.read_dense(root, name) for name in self.segments]
+        ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
+        rows = [prepared(space, part.rows) for part in parts]
+        matrix = np.concatenate([np.zeros((0, space.width), np.float32), *rows])
+        covered = np.zeros(0, np.int64)
+        if self._graph is not None:
+            covered = self._graph.ids
+            # The graph holds its rows itself; what is kept here is only what it lacks.
+            self._kept = dict(zip(ids.tolist(), range(len(ids)), strict=True))
+            self._kept_rows = matrix
+        else:
+            self._kept, self._kept_rows = {}, matrix[:0]
+        rest = ~np.isin(ids, covered)
+        self._ids = ids[rest]
+        self._matrix = matrix[rest]
+        self._alive = np.ones(len(self._ids), bool)
+        self._place = {int(image): i for i, image in enumerate(self._ids)}
+        self._in_graph = set(covered.tolist())
+        self._exact: Exact | None = None
         self.update(catalog)
-
-    def _prepared(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        if self.metric != "cosine":
-            return np.asarray(rows, np.float32)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)
 
     def update(self, catalog: Catalog) -> None:
         new = catalog.vectors(self.space.name, self.space.generation, self._last_vector)
         if new:
             raw = seg.unpack_dense([vector for _, _, vector in new], self.space.width)
             ids = np.array([image for _, image, _ in new], np.int64)
-            for image in ids.tolist():
-                if image in self._place:
-                    self._alive[self._place[image]] = False
-            start = len(self.ids)
-            self.ids = np.concatenate([self.ids, ids])
-            rows = self._prepared(raw)
-            self._matrix = np.concatenate([self._matrix, rows])
-            self._alive = np.concatenate([self._alive, np.ones(len(ids), bool)])
-            self._place |= {int(image): start + i for i, image in enumerate(ids)}
-            if self._index is not None:
-                self._index.add(rows)
+            rows = prepared(self.space, raw)
+            late = np.array([image not in self._in_graph for image in ids.tolist()], bool)
+            for image, row in zip(ids[~late].tolist(), rows[~late], strict=True):
+                self._kept[image] = len(self._kept_rows)
+                self._kept_rows = np.concatenate([self._kept_rows, row[None]])
+            self._append(ids[late], rows[late])
             self._last_vector = new[-1][0]
         dead = catalog.tombstones(self._last_tombstone)
         for _, image in dead:
+            self._in_graph.discard(image)
             if image in self._place:
                 self._alive[self._place.pop(image)] = False
         if dead:
             self._last_tombstone = dead[-1][0]
 
-    def __len__(self) -> int:
-        return int(self._alive.sum())
+    def _append(self, ids: NDArray[np.int64], rows: NDArray[np.float32]) -> None:
+        for image in ids.tolist():
+            if image in self._place:
+                self._alive[self._place[image]] = False
+        start = len(self._ids)
+        self._ids = np.concatenate([self._ids, ids])
+        self._matrix = np.concatenate([self._matrix, rows])
+        self._alive = np.concatenate([self._alive, np.ones(len(ids), bool)])
+        self._place |= {int(image): start + i for i, image in enumerate(ids)}
+        if self._exact is not None and len(ids):
+            self._exact.add(rows)
 
-    def _built(self) -> Exact | HNSW:
-        if self._index is None:
-            metric = "l2" if self.metric == "l2" else "ip"
-            kind = Exact if len(self.ids) < FLAT_BELOW else HNSW
-            self._index = kind(metric).build(self._matrix)  # type: ignore[arg-type]
-        return self._index
+    def __len__(self) -> int:
+        return int(self._alive.sum()) + len(self._in_graph)
 
     def search(self, query: Any, k: int, weights: Any = None) -> Hits:
         """Ids and scores of the k best: cosine, inner product, or minus the distance."""
         if weights is not None:
             raise CollectionError(f"space {self.space.name!r} is dense and takes no word weights")
-        alive = len(self)
-        if min(k, alive) == 0:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        # Rows of removed pictures are still in the index, so as many more are asked for.
-        wanted = min(k + len(self.ids) - alive, len(self.ids))
-        rows = self._prepared(np.asarray(query, np.float32).reshape(1, -1))
-        places, values = self._built().search(rows, wanted)
-        found = places[0][places[0] >= 0]
-        values = values[0][: len(found)]
-        keep = self._alive[found]
-        scores = -np.sqrt(np.maximum(values, 0)) if self.metric == "l2" else values
-        return self.ids[found[keep]][:k], np.asarray(scores[keep][:k], np.float32)
+        row = prepared(self.space, np.asarray(query, np.float32).reshape(1, -1))
+        parts = []
+        if self._alive.any():
+            if self._exact is None:
+                self._exact = Exact("l2" if self._l2 else "ip").build(self._matrix)
+            # Rows of removed pictures are still in the index, so as many more are asked for.
+            dead = len(self._ids) - int(self._alive.sum())
+            places, values = self._exact.search(row, min(k + dead, len(self._ids)))
+            found = places[0][places[0] >= 0]
+            keep = self._alive[found]
+            parts.append((self._ids[found[keep]], values[0][: len(found)][keep]))
+        if self._graph is not None and self._in_graph:
+            dead = len(self._graph.ids) - len(self._in_graph)
+            wanted = min(k + dead, len(self._graph.ids))
+            places, values = self._graph.walk.search(row, wanted)
+            found = places[0][places[0] >= 0]
+            names = self._graph.ids[found]
+            keep = np.array([image in self._in_graph for image in names.tolist()], bool)
+            parts.append((names[keep], values[0][: len(found)][keep]))
+        ids = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
+        values = np.concatenate([np.zeros(0, np.float32), *(part[1] for part in parts)])
+        scores = -np.sqrt(np.maximum(values, 0)) if self._l2 else values
+        order = np.lexsort((ids, -scores))[:k]
+        return ids[order], np.asarray(scores[order], np.float32)
 
     def row_of(self, image: int) -> Any:
-        place = self._place.get(image)
-        return None if place is None else self._matrix[place]
+        if image in self._place:
+            return self._matrix[self._place[image]]
+        if image in self._in_graph and image in self._kept:
+            return self._kept_rows[self._kept[image]]
+        return None
 
     def search_ranked(self, row: Any, k: int, weights: Any = None) -> Hits:
         return self.search(row, k, weights)
@@ -221,7 +244,11 @@ class Live:
             view = self._views.get(name)
             if view is not None and name in self._stale:
                 segments = [row.name for row in catalog.segments(name, space.generation)]
-                same = view.space.generation == space.generation and view.segments == segments
+                same = (
+                    view.space.generation == space.generation
+                    and view.space.files == space.files
+                    and view.segments == segments
+                )
                 if same:
                     view.update(catalog)
                 else:
