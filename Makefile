@@ -1,7 +1,7 @@
 # Everything runs inside .venv; nothing is installed globally.
 #   make setup        create .venv with the project and its test extras
 #   make test         lint, type-check, test
-#   make demo         the embedded default, ends with a page to look at
+#   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
 #   make trust        many more rounds of kill -9 (ROUNDS=500)
 #   make readers      read every development data set and print the counts
 #   make bench-NAME   one benchmark; FULL=1 is paper size
@@ -42,7 +42,7 @@ unit: setup
 	$(BIN)/python -m pytest $(ARGS)
 
 demo: setup
-	$(BIN)/likewise demo $(if $(DIR),"$(DIR)")
+	$(BIN)/likewise demo $(if $(DIR),"$(DIR)") $(if $(FRESH),--fresh)
 
 # More rounds of kill -9 than `make test` has time for.
 trust: setup

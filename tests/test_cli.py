@@ -98,26 +98,6 @@ def test_datasets_says_what_it_refused(tmp_path: Path) -> None:
     assert "refused" in done.stdout
 
 
-def test_demo_ends_with_a_page(tmp_path: Path) -> None:
-    done = run("demo", "--out", tmp_path / "demo", "--views", 4)
-    assert done.returncode == 0, done.stderr
-    assert "mAP 0." in done.stdout
-    page = (tmp_path / "demo" / "index.html").read_text()
-    shown = [part.split("'")[0] for part in page.split("src='")[1:]]
-    assert len(shown) > 50
-    for name in shown:
-        assert (tmp_path / "demo" / name).is_file()
-
-
-def test_demo_figures_are_recomputed_from_the_pictures(tmp_path: Path) -> None:
-    """The truth is known, so a demo that ranked at random would show it."""
-    from likewise.demo import run as run_demo
-
-    result = run_demo(tmp_path, n_views=4, say=lambda _: None)
-    assert 0.8 < result.mean_average_precision < 1
-    assert set(result.by_kind) == {"original", "crop", "perspective", "scale"}
-
-
-@pytest.mark.parametrize("arguments", [("demo", "--views", 1), ("check",)])
+@pytest.mark.parametrize("arguments", [("check",), ("add",), ("remove",), ("restore", "x")])
 def test_bad_options(arguments: tuple[object, ...]) -> None:
     assert run(*arguments).returncode == 2

@@ -1,121 +1,246 @@
-"""The embedded demo: planted views in, mean average precision and a page to look at out.
+"""The embedded demo: pictures in, a collection, searches, figures and something to look at out.
 
-It needs no download and no collection: every view is a query in turn against all others, ranked
-by the cosine of their holistic vectors, so the truth is known and the figures can be checked.
+On planted views the truth is known, so mean average precision is printed by similarity and by
+kind of view.  On a folder of one's own there is no truth, and a few pictures drawn by seed are
+searched instead.  A second run uses the collection of the first.
 """
 
 from __future__ import annotations
 
-import html
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise.bench.retrieval import Ranker, planted
+from likewise.collection.adding import AddResult
+from likewise.collection.catalog import ImageRow
+from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionError
+from likewise.collection.jobs import Report, silent
+from likewise.collection.recipes import DECODE_SIDE
+from likewise.collection.searching import Hit
+from likewise.collection.walking import candidates
 from likewise.evaluation.datasets import RetrievalQuery
-from likewise.evaluation.planted import write_planted
-from likewise.evaluation.protocols import evaluate
-from likewise.features.holistic import Holistic
 from likewise.images import decode
 
+SIMILARITIES = ("words", "holistic", "both")
+MOST_PICTURES = 1_000
+"""Pictures of a folder of one's own the demo looks at, so that it takes minutes at most."""
 _SHOWN_QUERIES = 12
+_SHOWN_WORST = 4
 _SHOWN_HITS = 8
+_TIMED = 40
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --good: #2a9d5c; --bad: #c8553d; }
-body { font: 16px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem;
-       padding: 0 1rem; }
-h1 { margin-bottom: .2rem; } p { max-width: 46rem; }
-table { border-collapse: collapse; margin: 1rem 0 2rem; }
-td, th { padding: .25rem .9rem .25rem 0; border-bottom: 1px solid var(--line); text-align: left; }
-td + td { text-align: right; font-variant-numeric: tabular-nums; }
-section { display: grid; grid-template-columns: repeat(auto-fill, minmax(7.4rem, 1fr)); gap: .6rem;
-          padding: 1rem 0; border-top: 1px solid var(--line); }
-figure { margin: 0; } figcaption { font-size: .78rem; overflow-wrap: anywhere; }
-img { width: 100%; height: 6.2rem; object-fit: cover; border-radius: .4rem;
-      border: 3px solid transparent; box-sizing: border-box; }
-.query img { border-color: #3b7ddd; } .good img { border-color: var(--good); }
-.bad img { border-color: var(--bad); }
-"""
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One hit; ``right`` is None where nobody knows."""
+
+    hit: Hit
+    row: ImageRow
+    right: bool | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One query and what was found by each similarity shown; AP of the last where known."""
+
+    row: ImageRow
+    found: Mapping[str, Sequence[Found]]
+    average_precision: float | None = None
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Where the page is, and the mAP it shows: overall and by kind of view."""
+    """What happened, for whoever prints it or draws it."""
 
-    page: Path
-    mean_average_precision: float
-    by_kind: dict[str, float]
+    collection: Path
+    pictures: int
+    added: int
+    seconds: float
+    search_ms: Mapping[str, float]
+    new_picture_ms: float
+    asked: Sequence[Asked]
+    means: Mapping[str, float] = field(default_factory=dict)
+    by_kind: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def reused(self) -> bool:
+        """Whether the collection of an earlier run was there already."""
+        return self.added == 0
 
 
-def run(out: Path, *, n_views: int = 16, say: Callable[[str], object] = print) -> DemoResult:
-    """Write the views below ``out``, search them, write ``out/index.html``."""
+def run(
+    out: Path,
+    *,
+    folder: Path | None = None,
+    n_views: int = 16,
+    fresh: bool = False,
+    seed: int = 0,
+    say: Say = lambda _: None,
+    report: Report = silent,
+) -> DemoResult:
+    """Build (or use again) the collection below ``out`` and search it."""
+    if folder is None:
+        return _on_planted(out, n_views, fresh, say, report)
+    return _on_folder(out, folder, fresh, seed, say, report)
+
+
+def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) -> DemoResult:
     say("Planting views of the photographs that scikit-image and scikit-learn ship ...")
-    data = write_planted(out / "pictures", n_views=n_views)
-    names = list(data.paths)
-    row_of = {name: row for row, name in enumerate(names)}
-    start = time.process_time()
-    vectors = np.stack([Holistic().extract(decode(data.paths[name])) for name in names])
-    spent = 1000 * (time.process_time() - start) / len(names)
-    say(f"{len(names)} pictures, {spent:.1f} ms CPU each to decode and describe.")
-
-    def ranked(query: RetrievalQuery) -> list[str]:
-        scores = vectors @ vectors[row_of[query.query]]
-        return [names[i] for i in np.argsort(-scores, kind="stable")]
-
-    scores = evaluate(data.queries, ranked)
-    kinds: dict[str, list[float]] = {}
-    for name, value in scores.average_precisions.items():
-        kinds.setdefault(name.rsplit("-", 1)[1], []).append(value)
-    by_kind = {kind: float(np.mean(values)) for kind, values in kinds.items()}
-    say(f"mAP {scores.mean:.3f} over {len(data.queries)} queries; by how the query was made:")
-    for kind, value in sorted(by_kind.items(), key=lambda item: -item[1]):
-        say(f"  {kind:12s} {value:.3f}")
-    page = out / "index.html"
-    page.write_text(_page(data.queries, ranked, vectors, row_of, scores.mean, by_kind), "utf-8")
-    return DemoResult(page, scores.mean, by_kind)
-
-
-def _page(
-    queries: Sequence[RetrievalQuery],
-    ranked: Callable[[RetrievalQuery], list[str]],
-    vectors: NDArray[np.float32],
-    row_of: dict[str, int],
-    mean: float,
-    by_kind: dict[str, float],
-) -> str:
-    rows = "".join(
-        f"<tr><td>{html.escape(kind)}<td>{value:.3f}"
-        for kind, value in sorted(by_kind.items(), key=lambda item: -item[1])
-    )
-    # Prime strides walk through scenes and kinds alike.
-    chosen = [queries[i * 29 % len(queries)] for i in range(min(_SHOWN_QUERIES, len(queries)))]
-    sections = []
-    for query in chosen:
-        hits = [name for name in ranked(query) if name != query.query][:_SHOWN_HITS]
-        figures = [_figure(query.query, "query", "query")]
-        for name in hits:
-            score = float(vectors[row_of[name]] @ vectors[row_of[query.query]])
-            kind = "good" if name in query.positives else "bad"
-            figures.append(_figure(name, kind, f"{score:.3f}"))
-        sections.append(f"<section>{''.join(figures)}</section>")
-    return (
-        "<!doctype html><html lang=en><meta charset=utf-8>"
-        "<meta name=viewport content='width=device-width'><title>Likewise demo</title>"
-        f"<style>{_STYLE}</style><h1>Likewise: planted views</h1>"
-        f"<p>{len(queries)} pictures of known scenes, each searched among all others by the "
-        f"428-D holistic vector. Mean average precision {mean:.3f}. Blue is the query, green a "
-        "view of the same scene, red another scene; below each hit its cosine.</p>"
-        f"<table><tr><th>how the query was made<th>mAP{rows}</table>{''.join(sections)}</html>\n"
-    )
+    pictures = out / "pictures"
+    _forget_other_views(pictures, n_views)
+    task = planted(pictures, n_views)
+    with _collection(out / "planted.lw", [pictures], fresh, say) as col:
+        result = _filled(col, [pictures], report)
+        say("Searching every view among all others, by each similarity ...")
+        ranker = Ranker(col, task)
+        scores = {by: ranker.score(task, by) for by in SIMILARITIES}
+        kinds: dict[str, dict[str, list[float]]] = {}
+        for by, score in scores.items():
+            for name, value in score.average_precisions.items():
+                kind = name.rsplit("-", 1)[1]
+                kinds.setdefault(kind, {}).setdefault(by, []).append(value)
+        ids = {name: col.id_of(path) for name, path in task.paths.items()}
+        chosen = _chosen(task.queries, scores["both"].average_precisions)
+        asked = []
+        for query in chosen:
+            right = {ids[name] for name in query.positives}
+            value = scores["both"].average_precisions[query.name]
+            asked.append(
+                replace(_ask(col, ids[query.query], ("both",), right), average_precision=value)
+            )
+        search_ms, new_ms = _timings(col)
+        return DemoResult(
+            collection=col.root,
+            pictures=len(col),
+            added=result.added,
+            seconds=result.seconds,
+            search_ms=search_ms,
+            new_picture_ms=new_ms,
+            asked=asked,
+            means={by: score.mean for by, score in scores.items()},
+            by_kind={
+                kind: {by: float(np.mean(values)) for by, values in found.items()}
+                for kind, found in kinds.items()
+            },
+        )
 
 
-def _figure(name: str, kind: str, text: str) -> str:
-    shown = html.escape(name)
-    return (
-        f"<figure class={kind}><img src='pictures/{shown}.jpg' alt='{shown}' loading=lazy>"
-        f"<figcaption>{text}<br>{shown}</figcaption></figure>"
-    )
+def _on_folder(
+    out: Path, folder: Path, fresh: bool, seed: int, say: Say, report: Report
+) -> DemoResult:
+    folder = folder.expanduser().absolute()
+    if not folder.exists():
+        raise CollectionError(f"{folder} is not there; a folder of pictures expected")
+    places = [folder]
+    files = [Path(one.path) for one in candidates([folder])]
+    rng = np.random.default_rng(seed)
+    if len(files) > MOST_PICTURES:
+        say(
+            f"{folder} holds {len(files):,} pictures; the demo looks at {MOST_PICTURES:,} of "
+            "them, drawn by seed (likewise add takes them all)."
+        )
+        picked = rng.choice(len(files), MOST_PICTURES, replace=False)
+        places = [files[i] for i in sorted(picked.tolist())]
+    with _collection(out / "own.lw", places, fresh, say) as col:
+        result = _filled(col, places, report)
+        rows = list(col.images())
+        if len(rows) < 2:
+            raise CollectionError(
+                f"{folder} holds {len(rows)} usable pictures; at least 2 expected"
+                + (f" ({result.skipped[0][0]}: {result.skipped[0][1]})" if result.skipped else "")
+            )
+        # Other pictures are asked for than were drawn, whatever the folder's size.
+        chosen = np.random.default_rng([seed, 1]).choice(
+            len(rows), min(_SHOWN_QUERIES // 2, len(rows)), replace=False
+        )
+        search_ms, new_ms = _timings(col)
+        return DemoResult(
+            collection=col.root,
+            pictures=len(rows),
+            added=result.added,
+            seconds=result.seconds,
+            search_ms=search_ms,
+            new_picture_ms=new_ms,
+            asked=[_ask(col, rows[i].id, _ready(col), None) for i in chosen.tolist()],
+        )
+
+
+def _chosen(queries: Sequence[RetrievalQuery], values: Mapping[str, float]) -> list[RetrievalQuery]:
+    """Queries to show: some from everywhere, then those that went worst."""
+    # A stride that is prime to the number of views walks through scenes and kinds alike.
+    count = min(_SHOWN_QUERIES - _SHOWN_WORST, len(queries))
+    spread = [queries[i * 29 % len(queries)] for i in range(count)]
+    rest = [query for query in queries if query not in spread]
+    return spread + sorted(rest, key=lambda query: values[query.name])[:_SHOWN_WORST]
+
+
+def _forget_other_views(pictures: Path, n_views: int) -> None:
+    """Take away views that a run with another number of views left behind."""
+    for path in pictures.glob("*-[0-9][0-9]-*.jpg"):
+        if int(path.stem.rsplit("-", 2)[1]) >= n_views:
+            path.unlink()
+
+
+def _collection(path: Path, places: list[Path], fresh: bool, say: Say) -> Collection:
+    """The collection of an earlier run on the same pictures, else a new one."""
+    if path.exists():
+        col = Collection.open(path)
+        same = set(col.info()["roots"]) == {str(place.absolute()) for place in places}
+        if same and not fresh:
+            say(f"{path} is there from an earlier run and is used again (--fresh builds it anew).")
+            return col
+        say(f"{path} is built anew.")
+        col.destroy()
+    return Collection.create(path)
+
+
+def _filled(col: Collection, places: list[Path], report: Report) -> AddResult:
+    """Take in the pictures; a collection that has them follows what changed."""
+    if col.info()["roots"]:
+        return col.sync(report=report)
+    return col.add(*places, report=report)
+
+
+def _ready(col: Collection) -> tuple[str, ...]:
+    """Pictures without a single keypoint (blank pages) have no words to search by."""
+    if col.spaces["words"].generation:
+        return SIMILARITIES
+    return ("holistic",)
+
+
+def _ask(col: Collection, image: int, by: tuple[str, ...], right: set[int] | None) -> Asked:
+    found = {}
+    for name in by:
+        hits = col.search(image, _SHOWN_HITS, by=name)
+        found[name] = [
+            Found(hit, col.image(hit.id), None if right is None else hit.id in right)
+            for hit in hits
+        ]
+    return Asked(col.image(image), found)
+
+
+def _timings(col: Collection) -> tuple[dict[str, float], float]:
+    """Milliseconds a search of 20 takes: by similarity, and for a picture never seen before."""
+    rows = list(col.images())[:: max(1, len(col) // _TIMED)]
+    by_similarity = {}
+    for by in _ready(col):
+        spent = []
+        for row in rows:
+            start = time.perf_counter()
+            col.search(row.id, 20, by=by)
+            spent.append(time.perf_counter() - start)
+        by_similarity[by] = 1000 * float(np.median(spent))
+    spent = []
+    for row in rows[:5]:
+        # Given as pixels it is a stranger, to be described like any other file.
+        start = time.perf_counter()
+        col.search(decode(row.path, max_side=DECODE_SIDE), 20)
+        spent.append(time.perf_counter() - start)
+    return by_similarity, 1000 * float(np.median(spent))

@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -192,6 +193,37 @@ def test_remove(own: Collection, tmp_path: Path) -> None:
     with pytest.raises(UnknownPicture):
         own.remove(path)
     assert own.verify() == []
+    # It stays out, whatever is synced or added around it; named itself, it comes back.
+    assert own.sync(workers=0).added == 0
+    assert own.add(tmp_path / "pictures", workers=0).added == 0
+    assert own.problems() == []
+    assert len(own) == 22
+    assert own.add(path, workers=0).added == 1
+    assert own.id_of(path) != image
+    assert len(own) == 23
+    assert own.verify() == []
+
+
+def test_names_that_are_no_text(own: Collection, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path / "pictures")
+    shutil.copy(tmp_path / "pictures" / "coins-0.jpg", os.path.join(folder, b"caf\xe9.jpg"))
+    result = own.add(tmp_path / "pictures", workers=0)
+    assert result.skipped[0][0].endswith("caf\\udce9.jpg")
+    assert "not valid UTF-8" in result.skipped[0][1]
+    strange = os.fsdecode(os.path.join(folder, b"caf\xe9.jpg"))
+    # As a query it is a picture like any other.
+    assert names(own.search(strange, k=1, by="holistic")) == ["coins-0"]
+    with pytest.raises(UnknownPicture):
+        own.id_of(strange)
+
+
+def test_places_are_in_the_pixels_of_the_file(own: Collection, tmp_path: Path) -> None:
+    """A large query from outside is shrunk to be searched, but explained at its own size."""
+    scene = small_scenes()["china"]
+    large = cv2.resize(scene, None, fx=8, fy=8, interpolation=cv2.INTER_CUBIC)
+    path = write(tmp_path / "large.png", large)
+    why = own.explain(path, own.id_of(tmp_path / "pictures" / "china-0.jpg"), top=200)
+    assert max(word.in_query[:, 0].max() for word in why.words) > 1100
 
 
 def test_bad_files_never_stop_a_run(own: Collection, tmp_path: Path) -> None:

@@ -86,12 +86,18 @@ def add(
     known = catalog.known_files()
     result = AddResult()
     todo = []
+    explicit = {str(place) for place in places}
+    removed = catalog.removed_files()
     for candidate in candidates(places):
+        if not is_text(candidate.path):
+            shown = candidate.path.encode("utf-8", "backslashreplace").decode()
+            result.skipped.append((shown, "its name is not valid UTF-8; rename it"))
+            continue
         # What could not even be looked at may be there by now: it is tried every time.
-        if candidate.size >= 0 and known.get(candidate.path) == (
-            candidate.size,
-            candidate.mtime_ns,
-        ):
+        now = (candidate.size, candidate.mtime_ns)
+        # A picture that was taken out stays out, unless it is named itself.
+        wanted_again = candidate.path in removed and candidate.path in explicit
+        if candidate.size >= 0 and known.get(candidate.path) == now and not wanted_again:
             result.known += 1
         else:
             todo.append(candidate)
@@ -284,6 +290,15 @@ def check_reachable(path: str | os.PathLike[str]) -> Path:
 
 def _absolute(path: str | os.PathLike[str]) -> Path:
     return Path(os.path.abspath(Path(path).expanduser()))
+
+
+def is_text(path: str) -> bool:
+    """Whether a path can be stored: file systems allow names that are no text at all."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _below(path: str, place: Path) -> bool:

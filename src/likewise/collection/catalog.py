@@ -20,6 +20,8 @@ from likewise.collection.errors import CollectionError, DamagedCollection
 
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0
+REMOVED = "was removed from the collection"
+"""What a file's row says when its picture was taken out: known, and not to be added again."""
 
 # One entry a schema version; a catalog is brought up to date by running those it lacks.
 MIGRATIONS: tuple[str, ...] = (
@@ -307,8 +309,15 @@ class Catalog:
         return {row["path"]: (row["size"], row["mtime_ns"]) for row in rows}
 
     def problems(self) -> list[FileRow]:
-        rows = self.all("SELECT * FROM files WHERE problem IS NOT NULL ORDER BY path")
+        rows = self.all(
+            "SELECT * FROM files WHERE problem IS NOT NULL AND problem <> ? ORDER BY path",
+            (REMOVED,),
+        )
         return [_file(row) for row in rows]
+
+    def removed_files(self) -> set[str]:
+        """Paths of pictures that were taken out on purpose."""
+        return {row[0] for row in self.all("SELECT path FROM files WHERE problem = ?", (REMOVED,))}
 
     def roots(self) -> list[str]:
         return [row[0] for row in self.all("SELECT path FROM roots ORDER BY 1")]

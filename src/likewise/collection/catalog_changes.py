@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from likewise.collection.catalog import REMOVED
 from likewise.images import ImageInfo
 
 
@@ -90,6 +91,14 @@ def _remove_orphans(c: sqlite3.Connection, images: Iterable[int]) -> list[int]:
     ]
     remove_images(c, orphans)
     return orphans
+
+
+def take_out(c: sqlite3.Connection, images: Iterable[int]) -> None:
+    """A person takes pictures out: their files stay known, so that no sync brings them back."""
+    taken = list(images)
+    for image in taken:
+        c.execute("UPDATE files SET image = NULL, problem = ? WHERE image = ?", (REMOVED, image))
+    remove_images(c, taken)
 
 
 def remove_images(c: sqlite3.Connection, images: Iterable[int]) -> None:

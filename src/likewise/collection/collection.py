@@ -155,10 +155,13 @@ class Collection:
             return adding.sync(self.root, self._catalog, workers=workers, report=report)
 
     def remove(self, *pictures: int | str | os.PathLike[str]) -> int:
-        """Take pictures out (the files stay); gives how many left."""
+        """Take pictures out (the files stay); gives how many left.
+
+        Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does.
+        """
         ids = [self.id_of(picture) for picture in pictures]
         with jobs.lease(self.root, "remove"), self._catalog.write(durable=True) as c:
-            catalog_changes.remove_images(c, ids)
+            catalog_changes.take_out(c, ids)
         return len(ids)
 
     def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
@@ -329,7 +332,7 @@ class Collection:
                 raise UnknownPicture(f"there is no picture with id {picture}")
             return int(picture)
         place = str(_absolute(picture))  # type: ignore[arg-type]
-        row = self._catalog.file(place)
+        row = self._catalog.file(place) if adding.is_text(place) else None
         if row is None or row.image is None:
             raise UnknownPicture(f"{place} is not in the collection")
         return row.image

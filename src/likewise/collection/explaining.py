@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +54,10 @@ def explain(
     question = understand(catalog, query, None)
     if question.vector is not None:
         raise CollectionError("a vector has no places; explain a picture")
-    if question.pixels is None:
+    if isinstance(query, str | os.PathLike | bytes):
+        # The search shrank it; places are wanted in the pixels of the file.
+        query_pixels = decode(query).pixels
+    elif question.pixels is None:
         assert question.image is not None
         asked = catalog.image(question.image)
         assert asked is not None

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection import generations as gen
+from likewise.collection.adding import is_text
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError, UnknownPicture
 from likewise.collection.extraction import digest_of
@@ -116,7 +117,7 @@ def understand(catalog: Catalog, query: Query, region: Region | None) -> Questio
 
 def _unchanged(catalog: Catalog, path: str) -> int | None:
     """The picture of the collection that lies at a path, if the file is still the same."""
-    row = catalog.file(path)
+    row = catalog.file(path) if is_text(path) else None
     if row is None or row.image is None:
         return None
     try:

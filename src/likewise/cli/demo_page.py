@@ -1,0 +1,91 @@
+"""The page the demo leaves behind: figures, and queries with what was found for them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from likewise.cli.page import Thumbnail, document, escaped, thumbnail, view
+from likewise.cli.rendering import counted
+
+if TYPE_CHECKING:
+    from likewise.demo import Asked, DemoResult, Found
+
+_SIDE = 200
+_MARKS = {True: ("right", "✓"), False: ("wrong", "✗"), None: ("", "")}
+
+
+def demo_page(result: DemoResult) -> str:
+    """The page as one string."""
+    truth = bool(result.means)
+    title = "Likewise on planted views" if truth else "Likewise on your pictures"
+    if truth:
+        lead = (
+            f"{result.pictures:,} views of known scenes (crops, perspective, scale, light, blur, "
+            "noise, JPEG), each searched among all others. The query has a blue frame, a view of "
+            "the same scene a green one (✓), another scene a red one (✗). "
+            "The last four queries are those that went worst."
+        )
+    else:
+        lead = (
+            f"{counted(result.pictures, 'picture')}, a few of them drawn by seed and searched "
+            "among all others by each similarity. Nobody said which are alike, so nothing is "
+            "marked right or wrong."
+        )
+    times = ", ".join(f"{ms:.1f} ms by {by}" for by, ms in result.search_ms.items())
+    rows = "".join(_row(asked, alone=len(asked.found) == 1) for asked in result.asked)
+    shown = f"<h2>{counted(len(result.asked), 'query', 'queries')}</h2>{rows}"
+    body = (
+        f"<h1>{title}</h1><p>{escaped(lead)}</p>"
+        f'<p class="soft">A search takes {escaped(times)}; with a picture that is new to the '
+        f"collection {result.new_picture_ms:.0f} ms.</p>{_table(result) if truth else ''}{shown}"
+    )
+    return document(title, body)
+
+
+def _table(result: DemoResult) -> str:
+    names = list(result.means)
+    heads = "".join(f"<th>{escaped(name)}</th>" for name in names)
+    kinds = sorted(result.by_kind.items(), key=lambda item: -sum(item[1].values()))
+    lines = "".join(
+        f"<tr><td>{escaped(kind)}</td>"
+        + "".join(f"<td>{values[name]:.3f}</td>" for name in names)
+        + "</tr>"
+        for kind, values in kinds
+    )
+    total = "".join(f"<td>{result.means[name]:.3f}</td>" for name in names)
+    return (
+        "<h2>Mean average precision, by how the query was made</h2>"
+        f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody>"
+        f"<tfoot><tr><td>all</td>{total}</tr></tfoot></table>"
+    )
+
+
+def _row(asked: Asked, *, alone: bool) -> str:
+    name = Path(asked.row.path).name
+    query = (
+        f'<figure class="asked">{view(_thumb(asked.row.path), name)}'
+        "<figcaption><b>query</b></figcaption></figure>"
+    )
+    strips = []
+    for by, found in asked.found.items():
+        head = "" if alone else f"<h4>by {escaped(by)}</h4>"
+        strips.append(f'{head}<div class="strip">{query}{"".join(map(_hit, found))}</div>')
+    if asked.average_precision is not None:
+        name = f"{name}, average precision {asked.average_precision:.3f}"
+    return f'<section class="row"><h3>{escaped(name)}</h3>{"".join(strips)}</section>'
+
+
+def _hit(found: Found) -> str:
+    name = Path(found.row.path).name
+    kind, mark = _MARKS[found.right]
+    return (
+        f'<figure class="{kind}">{view(_thumb(found.row.path), name)}<figcaption>'
+        f"<b>{mark} {found.hit.score:.3f}</b><br>{escaped(name)}</figcaption></figure>"
+    )
+
+
+@lru_cache(maxsize=512)
+def _thumb(path: str) -> Thumbnail:
+    return thumbnail(path, _SIDE)

@@ -1,0 +1,235 @@
+"""Commands that look for pictures: search and duplicates."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.keeping import default_of
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Usage,
+    Where,
+    opened,
+    pairs,
+    picture,
+    stoppable,
+    value_of,
+)
+from likewise.cli.rendering import counted, day, echo_json, echo_table
+from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.cli.sheet import Answer, Asked
+    from likewise.collection.collection import Collection
+
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
+_TOP_WORDS = 10
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")],
+    collection: Where = DEFAULT,
+    k: Annotated[int, typer.Option("-k", min=1, help="Hits, at most.")] = 20,
+    by: Annotated[str, typer.Option(help="A similarity ('likewise similarity list').")] = "default",
+    region: Annotated[
+        str | None, typer.Option(metavar="X,Y,W,H", help="Search with this part of the picture.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Only pictures with this folder, tag, format, after, before or metadata.",
+        ),
+    ] = None,
+    above: Annotated[float | None, typer.Option(help="The lowest score shown.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say which words are shared.")] = False,
+    sheet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page of query and hits.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Find the pictures most alike."""
+    part = _region(region)
+    wanted = _conditions(where)
+    with stoppable("nothing was changed"), opened(collection) as col:
+        one = picture(query)
+        words = _words_space(col, by) if explain else None
+        hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
+        asked = _asked(col, one, by, part, wanted)
+        answers = _answers(col, asked, hits, words)
+    if sheet is not None:
+        _write(sheet, asked, answers)
+    if json_:
+        echo_json({"query": asked.path, "by": asked.by, "hits": [_record(a) for a in answers]})
+        return
+    _print(answers, asked)
+    if sheet is not None:
+        typer.echo(f"Look at {sheet}")
+
+
+def duplicates(
+    collection: Where = DEFAULT,
+    threshold: Annotated[
+        float, typer.Option(help="Pictures with at least this score are linked.")
+    ] = 0.99,
+    by: Annotated[str, typer.Option(help="The space to compare in.")] = "holistic",
+    json_: Json = False,
+) -> None:
+    """List groups of pictures that are nearly the same."""
+    with stoppable("nothing was changed"), opened(collection) as col:
+        groups = col.duplicates(threshold=threshold, by=by)
+    if json_:
+        echo_json([[{"id": h.id, "path": h.path, "score": h.score} for h in g] for g in groups])
+        return
+    for number, group in enumerate(groups, 1):
+        typer.echo(f"group {number}: {counted(len(group), 'picture')}")
+        for hit in group:
+            typer.echo(f"  {hit.score:.4f}  {hit.id:>6}  {hit.path}")
+    typer.echo(counted(len(groups), "group") if groups else "No near-duplicates.")
+
+
+def _region(text: str | None) -> tuple[float, float, float, float] | None:
+    if text is None:
+        return None
+    try:
+        x, y, w, h = (float(side) for side in text.split(","))
+    except ValueError:
+        raise Usage(f"--region {text!r}: four numbers x,y,w,h expected") from None
+    return x, y, w, h
+
+
+def _conditions(given: list[str] | None) -> dict[str, Any]:
+    """The ``where`` of a search, with folders made absolute and dates checked."""
+    found: dict[str, Any] = {}
+    for key, text in pairs(given, "--where").items():
+        if key == "folder":
+            found[key] = str(Path(text).expanduser().absolute())
+        elif key in ("after", "before"):
+            if not _DATE.fullmatch(text):
+                raise Usage(f"--where {key}={text}: a date such as 2024-05-31 expected")
+            found[key] = text.replace(" ", "T")
+        elif key in ("tag", "format"):
+            found[key] = text
+        else:
+            found[key] = value_of(text)
+    return found
+
+
+def _words_space(col: Collection, by: str) -> str:
+    """The words space by which a similarity can be explained."""
+    one = col.similarities.get(by)
+    for name in one.spaces if one else ():
+        if col.spaces[name].recipe["feature"] == "words":
+            return name
+    raise LikewiseError(f"{by!r} has no words to explain by; --explain needs a words space")
+
+
+def _asked(
+    col: Collection,
+    query: int | str,
+    by: str,
+    region: tuple[float, float, float, float] | None,
+    where: dict[str, Any],
+) -> Asked:
+    from likewise.cli.sheet import Asked
+    from likewise.images import probe
+
+    if by == "default":
+        by = default_of(col)
+    path = col.image(query).path if isinstance(query, int) else query
+    info = probe(path)
+    return Asked(
+        path=str(Path(path).expanduser().absolute()),
+        by=by,
+        pictures=len(col),
+        collection=col.root.name,
+        region=region,
+        where=where,
+        frame=(info.width, info.height),
+    )
+
+
+def _answers(col: Collection, asked: Asked, hits: list[Any], words: str | None) -> list[Answer]:
+    from likewise.cli.sheet import Answer
+
+    if words is None or not hits:
+        return [Answer(hit, col.image(hit.id)) for hit in hits]
+    from likewise.collection.searching import cropped
+    from likewise.images import decode
+
+    # Pixels of the whole file, so that places are measured in the file's own pixels.
+    pixels = cropped(decode(asked.path).pixels, asked.region)
+    return [
+        Answer(hit, col.image(hit.id), col.explain(pixels, hit.id, top=_TOP_WORDS, by=words))
+        for hit in hits
+    ]
+
+
+def _write(path: Path, asked: Asked, answers: list[Answer]) -> None:
+    from likewise.cli.sheet import sheet
+
+    try:
+        path.write_text(sheet(asked, answers), encoding="utf-8")
+    except OSError as error:
+        raise LikewiseError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _record(answer: Answer) -> dict[str, Any]:
+    hit, row = answer.hit, answer.row
+    record: dict[str, Any] = {
+        "id": hit.id,
+        "path": hit.path,
+        "score": hit.score,
+        "format": row.format,
+        "width": row.width,
+        "height": row.height,
+        "date": row.date,
+    }
+    if answer.why:
+        record["shared_words"] = answer.why.n_shared
+        record["words_score"] = answer.why.score
+        record["words"] = [
+            {
+                "word": word.word,
+                "contribution": word.contribution,
+                "in_query": word.in_query.tolist(),
+                "in_hit": word.in_hit.tolist(),
+            }
+            for word in answer.why.words
+        ]
+    return record
+
+
+def _print(answers: list[Answer], asked: Asked) -> None:
+    if not answers:
+        typer.echo("No hits." if asked.pictures else "The collection is empty.")
+        return
+    heads = ["score", "id", "size", "date", "path"]
+    rows: list[list[object]] = [
+        [
+            f"{a.hit.score:.4f}", a.hit.id, f"{a.row.width} x {a.row.height}", day(a.row.date),
+            a.hit.path,
+        ]
+        for a in answers
+    ]  # fmt: skip
+    if answers[0].why:
+        heads.insert(2, "shared words, the largest with their places in query and hit")
+        for row, answer in zip(rows, answers, strict=True):
+            row.insert(2, _shared(answer))
+    echo_table(heads, rows, right="rr")
+
+
+def _shared(answer: Answer) -> str:
+    why = answer.why
+    if why is None:
+        return ""
+    most = [
+        f"{word.word} +{word.contribution:.3f} ({len(word.in_query)}/{len(word.in_hit)})"
+        for word in why.words[:3]
+    ]
+    return f"{why.n_shared}: " + ", ".join(most)

@@ -1,0 +1,205 @@
+"""Commands that look after a collection: info, verify, refresh, retrain, backup, export."""
+
+from __future__ import annotations
+
+import csv
+import enum
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.options import DEFAULT, Json, Where, Workers, opened, stoppable
+from likewise.cli.progress import shown
+from likewise.cli.rendering import counted, echo_json, echo_table, size
+from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+
+_LISTED = 8
+_UNCHANGED = "the collection is as it was before"
+
+
+class Format(enum.StrEnum):
+    """What export writes."""
+
+    csv = "csv"
+    json = "json"
+
+
+def info(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Say what a collection holds and how large it is."""
+    with opened(collection) as col:
+        said = col.info()
+        said["default"] = default_of(col)
+    if json_:
+        echo_json(said)
+        return
+    typer.echo(f"{said['path']}: {counted(said['pictures'], 'picture')}, {size(said['bytes'])}")
+    for root in said["roots"][:_LISTED]:
+        typer.echo(f"  from {root}")
+    if len(said["roots"]) > _LISTED:
+        typer.echo(f"  and {len(said['roots']) - _LISTED:,} more places")
+    if said["problems"]:
+        files = counted(said["problems"], "file")
+        typer.echo(f"  {files} could not be used ('likewise problems' lists them)")
+    if said["job"]:
+        typer.echo(f"  now: {said['job']}")
+    typer.echo(f"  search ranks by {said['default']} unless told otherwise")
+    typer.echo("")
+    rows = [
+        (
+            name, space["feature"], space["kind"], space["width"] or "none yet",
+            space["generation"], f"{space['sealed'] + space['fresh']:,}", space["segments"],
+        )
+        for name, space in said["spaces"].items()
+    ]  # fmt: skip
+    heads = ("space", "feature", "kind", "width", "generation", "vectors", "segments")
+    echo_table(heads, rows, right="   rrrr")
+
+
+def verify(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Check every byte that can be checked; exit code 1 when something is wrong."""
+    with opened(collection) as col:
+        wrong = col.verify()
+        pictures = len(col)
+    if json_:
+        echo_json({"ok": not wrong, "pictures": pictures, "wrong": wrong})
+    elif wrong:
+        for text in wrong:
+            typer.echo(text)
+        typer.echo(f"{counted(len(wrong), 'thing')} wrong; restore a backup, or build it again")
+    else:
+        typer.echo(f"All is well: {counted(pictures, 'picture')}.")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def refresh(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Weigh the visual words by the pictures there are now."""
+    with stoppable(_UNCHANGED), opened(collection) as col:
+        with shown() as report:
+            col.refresh(report=report)
+        _tell_words(col, json_)
+
+
+def retrain(
+    collection: Where = DEFAULT,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the first words.")] = 0,
+    workers: Workers = None,
+    json_: Json = False,
+) -> None:
+    """Learn new visual words from the pictures there are now."""
+    with stoppable(_UNCHANGED), opened(collection) as col:
+        with shown() as report:
+            col.retrain(workers=workers, seed=seed, report=report)
+        _tell_words(col, json_)
+
+
+def backup(
+    path: Annotated[Path, typer.Argument(help="Folder to make; it must not be there yet.")],
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Copy the collection (not the pictures), also while it is in use."""
+    with stoppable("no backup was made"), opened(collection) as col:
+        made = col.backup(path)
+        pictures = len(col)
+    if json_:
+        echo_json({"backup": str(made), "pictures": pictures})
+    else:
+        typer.echo(f"{made} holds {counted(pictures, 'picture')}")
+        typer.echo(f"Bring it back with: likewise restore {path} NEW.lw")
+
+
+def restore(
+    backup: Annotated[Path, typer.Argument(help="What 'likewise backup' made.")],
+    path: Annotated[Path, typer.Argument(help="Collection to make; it must not be there yet.")],
+    json_: Json = False,
+) -> None:
+    """Make a collection from a backup; every byte is verified first."""
+    from likewise.collection.collection import Collection
+
+    with stoppable("nothing was restored"), Collection.restore(backup, path) as col:
+        root, pictures = str(col.root), len(col)
+    if json_:
+        echo_json({"collection": root, "pictures": pictures})
+    else:
+        typer.echo(f"{root} holds {counted(pictures, 'picture')}, verified")
+
+
+def export(
+    collection: Where = DEFAULT,
+    format_: Annotated[Format, typer.Option("--format", help="csv or json.")] = Format.csv,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write; default standard output.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Write the list of pictures: id, path, size, date, tags, metadata."""
+    with opened(collection) as col:
+        rows = [
+            {
+                "id": row.id,
+                "path": row.path,
+                "format": row.format,
+                "width": row.width,
+                "height": row.height,
+                "date": row.date,
+                "bytes": row.n_bytes,
+                "tags": col.tags(row.id),
+                "metadata": dict(row.metadata),
+            }
+            for row in col.images()
+        ]
+    text = _as_json(rows) if json_ or format_ is Format.json else _as_csv(rows)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise LikewiseError(f"{output} cannot be written: {error.strerror}") from error
+    typer.echo(f"{output}: {counted(len(rows), 'picture')}", err=True)
+
+
+def default_of(col: Collection) -> str:
+    """The name of the similarity that is meant when none is named."""
+    known = col.similarities
+    spaces = known["default"].spaces
+    if "both" in known and known["both"].spaces == spaces:
+        return "both"
+    return next(name for name, one in known.items() if one.spaces == spaces)
+
+
+def _tell_words(col: Collection, json_: bool) -> None:
+    spaces = {
+        name: {"generation": space.generation, "words": space.width}
+        for name, space in col.spaces.items()
+        if space.recipe["feature"] == "words"
+    }
+    if json_:
+        echo_json(spaces)
+        return
+    for name, said in spaces.items():
+        typer.echo(f"{name}: {said['words']:,} words, generation {said['generation']}")
+
+
+def _as_json(rows: list[dict[str, Any]]) -> str:
+    return json.dumps(rows, indent=2) + "\n"
+
+
+def _as_csv(rows: list[dict[str, Any]]) -> str:
+    heads = ("id", "path", "format", "width", "height", "date", "bytes", "tags", "metadata")
+    buffer = io.StringIO(newline="")
+    table = csv.DictWriter(buffer, heads)
+    table.writeheader()
+    for row in rows:
+        # As JSON, a tag may hold any sign, and no cell starts like a spreadsheet's formula.
+        table.writerow(
+            {**row, "tags": json.dumps(row["tags"]), "metadata": json.dumps(row["metadata"])}
+        )
+    return buffer.getvalue()

@@ -1,0 +1,258 @@
+"""Commands that measure and show: evaluate, datasets, demo."""
+
+from __future__ import annotations
+
+import enum
+import json
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.options import Json, stoppable
+from likewise.cli.progress import shown
+from likewise.cli.rendering import counted, echo_json, echo_table, printable, span
+from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+    from likewise.demo import DemoResult
+
+
+class Dataset(enum.StrEnum):
+    """Data sets that evaluate knows."""
+
+    oxford = "oxford"
+    holidays = "holidays"
+    folders = "folders"
+    corel1k = "corel1k"
+    planted = "planted"
+
+
+def evaluate(
+    dataset: Annotated[Dataset, typer.Argument(help="Which data set it is.")],
+    path: Annotated[
+        Path, typer.Argument(help="Where it lies; planted views are written there.")
+    ],
+    distractors: Annotated[
+        list[Path] | None,
+        typer.Option(help="Folder of other pictures that are searched too."),
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="A similarity; default words, holistic and both.")
+    ] = None,
+    queries: Annotated[
+        int | None, typer.Option(min=1, help="Ask only so many, drawn by seed.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the queries.")] = 0,
+    views: Annotated[int, typer.Option(min=2, help="Planted views of each scene.")] = 16,
+    collection: Annotated[
+        Path | None,
+        typer.Option(
+            "-C", "--collection", metavar="PATH",
+            help="Collection to build or go on with, and keep; default a temporary one.",
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:  # fmt: skip
+    """Measure how well searches find what belongs together, by the data set's own protocol."""
+    from likewise.bench.retrieval import Ranker, read_task, some
+
+    task = read_task(dataset.value, path, n_views=views)
+    if queries is not None:
+        task = some(task, queries, seed=seed)
+    kept = "nothing was measured" + (f"; {collection} keeps what was added" if collection else "")
+    with stoppable(kept), ExitStack() as stack:
+        col = stack.enter_context(_collection(collection, stack))
+        with shown() as report:
+            added = col.add(*task.paths.values(), *(distractors or []), report=report)
+        ranker = Ranker(col, task)
+        names = by or ["words", "holistic", "both"]
+        rows: list[dict[str, Any]] = []
+        for name in names:
+            start = time.perf_counter()
+            scores = ranker.score(task, name)
+            spent = time.perf_counter() - start
+            rows.append(
+                {
+                    "by": name,
+                    "mAP": scores.mean,
+                    "mAP_of_groups": scores.mean_of_groups,
+                    "ms_per_query": 1000 * spent / len(ranker.queries),
+                }
+            )
+        said: dict[str, Any] = {
+            "dataset": task.name,
+            "protocol": task.protocol,
+            "average_precision": "trapezoid" if task.trapezoid else "plain",
+            "pictures": len(col),
+            "queries": len(ranker.queries),
+            "missing": sorted(ranker.missing),
+            "add_seconds": round(added.seconds, 3),
+            "results": rows,
+        }
+    if json_:
+        echo_json(said)
+        return
+    typer.echo(
+        f"{task.name}: {counted(len(ranker.queries), 'query', 'queries')} over "
+        f"{counted(said['pictures'], 'picture')}; {task.protocol}; "
+        f"{said['average_precision']} average precision"
+    )
+    if ranker.missing:
+        typer.echo(f"{counted(len(ranker.missing), 'picture')} could not be used")
+    echo_table(
+        ("similarity", "mAP", "mean of groups", "ms a query"),
+        [
+            (r["by"], f"{r['mAP']:.4f}", f"{r['mAP_of_groups']:.4f}", f"{r['ms_per_query']:.1f}")
+            for r in rows
+        ],
+        right=" rrr",
+    )
+
+
+def datasets(
+    root: Annotated[
+        Path | None,
+        typer.Argument(help="Folder of data sets; default LIKEWISE_DATA, else ../shared/data."),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Read every data set that is there and print what it holds."""
+    from dataclasses import asdict
+
+    from likewise.errors import DatasetError
+    from likewise.evaluation import data_root
+    from likewise.evaluation.readers import survey
+
+    root = root or data_root()
+    if root is None:
+        raise DatasetError("no data sets here; set LIKEWISE_DATA to the folder that holds them")
+    rows = survey(root)
+    if json_:
+        typer.echo(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table("data set", "reader", "what it holds", "CPU s")
+        for row in rows:
+            seconds = f"{row.seconds:.2f}" if row.state == "read" else row.state
+            # Text, not markup: a reason may hold brackets, and paths must not be cut.
+            cells = (row.folder, row.reader, printable(row.text), seconds)
+            table.add_row(*(Text(cell, overflow="fold") for cell in cells))
+        Console().print(table)
+    if any(row.state == "refused" for row in rows):
+        raise typer.Exit(1)
+
+
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="Your own pictures; default planted views."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where collection and page are written.")] = Path(
+        "demo"
+    ),
+    views: Annotated[int, typer.Option(min=2, help="Planted views of each scene.")] = 16,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Build the collection anew, even if it is there.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Build a collection, search it, print how well and how fast, leave a page to look at."""
+    from likewise.cli.demo_page import demo_page
+    from likewise.demo import run
+
+    def say(text: str) -> None:
+        typer.echo(text, err=json_)
+
+    start = time.perf_counter()
+    with stoppable("the same command goes on from here"):
+        with shown() as report:
+            result = run(
+                out, folder=folder, n_views=views, fresh=fresh, say=say, report=report
+            )  # fmt: skip
+        page = out / "index.html"
+        try:
+            page.write_text(demo_page(result), encoding="utf-8")
+        except OSError as error:
+            raise LikewiseError(f"{page} cannot be written: {error.strerror}") from error
+    spent = time.perf_counter() - start
+    if json_:
+        echo_json(
+            {
+                "page": str(page),
+                "collection": str(result.collection),
+                "pictures": result.pictures,
+                "added": result.added,
+                "add_seconds": round(result.seconds, 3),
+                "seconds": round(spent, 3),
+                "search_ms": dict(result.search_ms),
+                "new_picture_ms": result.new_picture_ms,
+                "mAP": dict(result.means),
+                "mAP_by_kind": {kind: dict(values) for kind, values in result.by_kind.items()},
+            }
+        )
+        return
+    _tell_demo(result, spent)
+    _next_steps(result, page, out)
+
+
+def _collection(path: Path | None, stack: ExitStack) -> Collection:
+    from likewise.collection.collection import Collection
+
+    if path is None:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="likewise-"))
+        return Collection.create(Path(folder) / "evaluate.lw")
+    return Collection.open(path) if path.exists() else Collection.create(path)
+
+
+def _tell_demo(result: DemoResult, spent: float) -> None:
+    typer.echo("")
+    if result.added:
+        rate = result.added / result.seconds
+        typer.echo(
+            f"{counted(result.added, 'picture')} added in {span(result.seconds)} "
+            f"({rate:.1f} a second, words learned on the way)"
+        )
+    else:
+        typer.echo(f"{counted(result.pictures, 'picture')}, all added by an earlier run")
+    times = ", ".join(f"{ms:.1f} ms by {by}" for by, ms in result.search_ms.items())
+    typer.echo(f"a search takes {times}; with a new picture {result.new_picture_ms:.0f} ms")
+    typer.echo("")
+    if result.means:
+        names = list(result.means)
+        kinds = sorted(result.by_kind.items(), key=lambda item: -sum(item[1].values()))
+        rows: list[list[object]] = [
+            [kind, *(f"{values[name]:.3f}" for name in names)] for kind, values in kinds
+        ]
+        rows.append(["all", *(f"{result.means[name]:.3f}" for name in names)])
+        echo_table(["mAP by kind of query", *names], rows, right=" " + "r" * len(names))
+        typer.echo("")
+    typer.echo(f"All done in {span(spent)}.")
+
+
+def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
+    place = _short(result.collection)
+    example = result.asked[0].row.path
+    typer.echo("")
+    typer.echo("What to do next:")
+    typer.echo(f"  look at {page}")
+    typer.echo(
+        f"  .venv/bin/likewise search -C {place} {_short(Path(example))} "
+        f"--explain --sheet {out / 'search.html'}"
+    )
+    typer.echo("  .venv/bin/likewise add ~/Pictures        # your own, into photos.lw")
+
+
+def _short(path: Path) -> str:
+    """A path as a person would type it from here."""
+    import shlex
+
+    here = Path.cwd()
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))

@@ -1,0 +1,200 @@
+"""Commands about what is in a collection: add, sync, remove, problems; and check, without one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.options import DEFAULT, Json, Where, Workers, opened, picture, stoppable
+from likewise.cli.progress import shown
+from likewise.cli.rendering import counted, echo_json, printable, span
+
+if TYPE_CHECKING:
+    from likewise.collection.adding import AddResult
+    from likewise.collection.collection import Collection
+
+_LISTED = 20
+_GOES_ON = "what was done is kept, and the same command goes on from there"
+
+
+def add(
+    paths: Annotated[list[Path], typer.Argument(help="Pictures, or folders to look through.")],
+    collection: Where = DEFAULT,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Metadata for the pictures added."),
+    ] = None,
+    workers: Workers = None,
+    json_: Json = False,
+) -> None:
+    """Take in pictures and folders of pictures; makes the collection if there is none.
+
+    Pictures are only read, never changed.  Files that cannot be used are listed with the reason.
+    A run that was stopped goes on where it was.
+    """
+    from likewise.cli.options import pairs, value_of
+
+    metadata = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
+    with stoppable(_GOES_ON), _made(collection, paths) as col:
+        with shown() as report:
+            result = col.add(*paths, metadata=metadata or None, workers=workers, report=report)
+        _tell(col, result, json_)
+        if not (json_ or len(col)):
+            typer.echo("No pictures were found there.")
+
+
+def sync(collection: Where = DEFAULT, workers: Workers = None, json_: Json = False) -> None:
+    """Follow new, changed and deleted files below everything that was added."""
+    with stoppable(_GOES_ON), opened(collection) as col:
+        with shown() as report:
+            result = col.sync(workers=workers, report=report)
+        _tell(col, result, json_)
+
+
+def remove(
+    pictures: Annotated[
+        list[str], typer.Argument(help="Ids or paths; of a folder, all pictures below it.")
+    ],
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Take pictures out of the collection; the files stay where they are.
+
+    Adding (or syncing) their folder takes them in again.
+    """
+    with opened(collection) as col:
+        wanted = [one for text in pictures for one in _chosen(col, text)]
+        gone = col.remove(*dict.fromkeys(wanted)) if wanted else 0
+        left = len(col)
+    if json_:
+        echo_json({"removed": gone, "pictures": left})
+    else:
+        typer.echo(f"{counted(gone, 'picture')} removed, {left:,} left")
+
+
+def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """List the files that were met and could not be used, with the reason."""
+    with opened(collection) as col:
+        rows = col.problems()
+    if json_:
+        echo_json([{"path": row.path, "reason": row.problem} for row in rows])
+        return
+    for row in rows:
+        typer.echo(f"{row.path}: {row.problem}")
+    typer.echo(counted(len(rows), "problem") if rows else "No problems.")
+
+
+def check(
+    paths: Annotated[list[Path], typer.Argument(help="Pictures, or folders to look through.")],
+    json_: Json = False,
+) -> None:
+    """Say which pictures can be used, and of each other file why not.
+
+    Every picture is decoded in full, so that a truncated one is found.  Exit code 1 if any file
+    was refused.
+    """
+    from likewise.errors import ImageError
+    from likewise.images import decode
+
+    refused = 0
+    rows: list[dict[str, object]] = []
+    for path in _files(paths):
+        row: dict[str, object] = {"path": str(path), "usable": True}
+        try:
+            info = decode(path).info
+        except ImageError as error:
+            refused += 1
+            row |= {"usable": False, "reason": error.reason}
+        else:
+            date = info.date.isoformat() if info.date else None
+            row |= {"format": info.format, "width": info.width, "height": info.height}
+            row |= {"mode": info.mode, "date": date}
+        rows.append(row)
+        if not json_:
+            typer.echo(_line(row))
+    if json_:
+        echo_json(rows)
+    else:
+        typer.echo(f"{len(rows) - refused} usable, {refused} refused")
+    if refused:
+        raise typer.Exit(1)
+
+
+def _made(path: Path, wanted: list[Path]) -> Collection:
+    """The collection, created if there is none."""
+    from likewise.collection.adding import check_reachable
+    from likewise.collection.collection import Collection
+
+    # A mistyped folder must not leave an empty collection behind.
+    for one in wanted:
+        check_reachable(one)
+    place = path.expanduser()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        return Collection.open(place)
+    col = Collection.create(place)
+    typer.echo(f"Made a new collection: {path}", err=True)
+    return col
+
+
+def _tell(col: Collection, result: AddResult, json_: bool) -> None:
+    if json_:
+        said: dict[str, Any] = {
+            "collection": str(col.root),
+            "pictures": len(col),
+            "added": result.added,
+            "known": result.known,
+            "copies": result.duplicates,
+            "removed": result.removed,
+            "skipped": [{"path": path, "reason": reason} for path, reason in result.skipped],
+            "seconds": round(result.seconds, 3),
+        }
+        echo_json(said)
+        return
+    for path, reason in result.skipped[:_LISTED]:
+        typer.echo(f"skipped {printable(path)}: {printable(reason)}")
+    if len(result.skipped) > _LISTED:
+        more = len(result.skipped) - _LISTED
+        typer.echo(f"... and {more:,} more; 'likewise problems' lists them all")
+    rate = f", {result.added / result.seconds:.1f} a second" if result.added > 1 else ""
+    typer.echo(f"{result} ({span(result.seconds)}{rate})")
+    typer.echo(f"{col.root} holds {counted(len(col), 'picture')}")
+
+
+def _chosen(col: Collection, text: str) -> list[int]:
+    """The ids a person means: one picture, or all below a folder."""
+    one = picture(text)
+    folder = Path(os.path.abspath(Path(text).expanduser()))
+    if isinstance(one, str):
+        below = [row.id for row in col.images() if folder in Path(row.path).parents]
+        if below:
+            return below
+    return [col.id_of(one)]
+
+
+def _files(paths: list[Path]) -> list[Path]:
+    """Files as given; of folders all files below, hidden ones left out."""
+    found: list[Path] = []
+
+    def closed(error: OSError) -> None:
+        # A folder that may not be entered is listed too: its reason is its own.
+        found.append(Path(error.filename))
+
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        for folder, folders, files in os.walk(path, onerror=closed):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            found += [Path(folder, name) for name in sorted(files) if not name.startswith(".")]
+    return found
+
+
+def _line(row: dict[str, object]) -> str:
+    path = printable(str(row["path"]))
+    if not row["usable"]:
+        return f"{path}: {printable(str(row['reason']))}"
+    date = f", {row['date']}" if row["date"] else ""
+    return f"{path}: {row['format']} {row['width']} x {row['height']} {row['mode']}{date}"

@@ -1,0 +1,90 @@
+"""How far a job is, on standard error: a bar in a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Task, TaskID
+    from rich.text import Text
+
+    from likewise.collection.jobs import Progress, Report
+
+_EVERY = 10.0
+"""Seconds between lines where there is no terminal to draw a bar on."""
+
+
+@contextmanager
+def shown() -> Iterator[Report]:
+    """A report function for a job; what it drew is gone when the job is done."""
+    if sys.stderr.isatty():
+        with _bar() as report:
+            yield report
+    else:
+        yield _lines()
+
+
+def _lines() -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def report(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _EVERY:
+            last = now
+            of = f" of {progress.total:,}" if progress.total else ""
+            sys.stderr.write(f"{progress.stage}: {progress.done:,}{of}\n")
+            sys.stderr.flush()
+
+    return report
+
+
+@contextmanager
+def _bar() -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "", style="cyan")
+
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+        TextColumn("[yellow]{task.fields[note]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    # One line at a time: the stage under way.
+    tasks: dict[str, TaskID] = {}
+
+    def report(progress: Progress) -> None:
+        if progress.stage not in tasks:
+            for number in tasks.values():
+                bar.remove_task(number)
+            tasks.clear()
+            tasks[progress.stage] = bar.add_task(progress.stage, total=None, note="")
+        bar.update(
+            tasks[progress.stage],
+            completed=progress.done,
+            total=progress.total or None,
+            note=f"{progress.problems:,} skipped" if progress.problems else "",
+        )
+
+    with bar:
+        yield report

@@ -1,0 +1,80 @@
+"""Plain text for people: columns that are never cut, sizes and times in words.
+
+No terminal width is assumed, so that paths survive a pipe.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+
+def echo_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def echo_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, right: str = "") -> None:
+    """Columns with a heading; ``right`` holds an ``r`` for each column set to the right."""
+    cells = [list(heads), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
+    sides = right.ljust(len(heads))
+    for number, row in enumerate(cells):
+        parts = [
+            text.rjust(width) if side == "r" else text.ljust(width)
+            for text, width, side in zip(row, widths, sides, strict=True)
+        ]
+        line = "  ".join(parts).rstrip()
+        typer.echo(typer.style(line, bold=True) if number == 0 else line)
+
+
+def size(n_bytes: int) -> str:
+    """Bytes as people say them.
+
+    >>> size(1_234_567)
+    '1.2 MB'
+    """
+    value = float(n_bytes)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def span(seconds: float) -> str:
+    """A stretch of time.
+
+    >>> span(0.5), span(42), span(3_725)
+    ('0.5 s', '42 s', '1 h 02 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def printable(text: str) -> str:
+    """Text from a file's name, with whatever could move the cursor or colour the screen shown."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def counted(n: int, what: str, many: str | None = None) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "picture"), counted(2_000, "picture")
+    ('1 picture', '2,000 pictures')
+    """
+    return f"{n:,} {what if n == 1 else many or what + 's'}"
+
+
+def day(date: str | None) -> str:
+    """The day of an ISO date and time."""
+    return date[:10] if date else ""

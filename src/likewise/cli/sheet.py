@@ -1,0 +1,179 @@
+"""The page of one search: the query, its hits with scores, and where the shared words are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likewise.cli.page import Thumbnail, document, escaped, link, thumbnail, view
+from likewise.cli.rendering import counted, day, size
+
+if TYPE_CHECKING:
+    from likewise.collection.catalog import ImageRow
+    from likewise.collection.explaining import Explanation
+    from likewise.collection.searching import Hit
+
+_SIDE = 420
+_HEIGHT = 300.0
+_GAP = 12.0
+_PLACES = 8
+"""Places drawn of one word in one picture: a word of a texture may have a hundred."""
+
+# Colours that can be told apart by most eyes and on most pictures (Okabe and Ito, brightened).
+_COLOURS = (
+    "#ffb000", "#56b4e9", "#2ee6a6", "#f0e442", "#ff6d3a", "#ff8ad1", "#8f9bff", "#c6ff6b",
+    "#ff5470", "#5ef2ff",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The query: its file, what of it was searched for, and how."""
+
+    path: str
+    by: str
+    pictures: int
+    collection: str
+    region: tuple[float, float, float, float] | None
+    where: Mapping[str, Any]
+    frame: tuple[int, int]
+    """Width and height of the picture that places and region are measured in."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A hit with what the catalog knows of it, and why it was found if that was asked."""
+
+    hit: Hit
+    row: ImageRow
+    why: Explanation | None = None
+
+
+def sheet(asked: Asked, answers: Sequence[Answer]) -> str:
+    """The page as one string."""
+    name = Path(asked.path).name
+    thumb = thumbnail(asked.path, _SIDE)
+    explained = any(answer.why for answer in answers)
+    facts = [
+        ("Searched", f"{counted(asked.pictures, 'picture')} in {escaped(asked.collection)}"),
+        ("Ranked by", escaped(asked.by)),
+    ]
+    if asked.region:
+        facts.append(("Region", escaped(", ".join(f"{side:g}" for side in asked.region))))
+    facts += [(escaped(key), escaped(value)) for key, value in asked.where.items()]
+    facts.append(("Picture", escaped(asked.path)))
+    listed = "".join(f"<dt>{key}</dt><dd>{value}</dd>" for key, value in facts)
+    best = max((answer.hit.score for answer in answers), default=0.0)
+    cards = "".join(
+        _card(number, answer, best, asked, thumb) for number, answer in enumerate(answers, 1)
+    )
+    legend = (
+        '<p class="soft">Rings of one colour are one visual word in both pictures; a line joins '
+        "them where the word has a single place in each.</p>"
+        if explained
+        else ""
+    )
+    shared = _shared_query(thumb) if explained and not thumb.problem else ""
+    body = (
+        f"<h1>Pictures like {escaped(name)}</h1>{shared}"
+        f'<div class="query"><figure class="card">{_query_view(asked, thumb, name)}</figure>'
+        f"<dl>{listed}</dl></div>"
+        f"<h2>{counted(len(answers), 'hit') if answers else 'No hits'}</h2>{legend}"
+        f'<ol class="hits{" pairs" if explained else ""}">{cards}</ol>'
+    )
+    return document(f"Like {name}", body)
+
+
+def _query_view(asked: Asked, thumb: Thumbnail, name: str) -> str:
+    if thumb.problem or not asked.region:
+        return view(thumb, name)
+    x, y, w, h = asked.region
+    scale = thumb.width / asked.frame[0]
+    box = f'x="{x * scale:.1f}" y="{y * scale:.1f}" width="{w * scale:.1f}"'
+    return (
+        f'<div class="view"><svg viewBox="0 0 {thumb.width} {thumb.height}" role="img" '
+        f'aria-label="{escaped(name)} with the region searched for">'
+        f'<image href="{thumb.uri}" width="{thumb.width}" height="{thumb.height}"/>'
+        f'<rect {box} height="{h * scale:.1f}" fill="none" stroke="#fff" stroke-width="5"/>'
+        f'<rect {box} height="{h * scale:.1f}" fill="none" stroke="#2b6bd9" stroke-width="2.5"/>'
+        "</svg></div>"
+    )
+
+
+def _shared_query(thumb: Thumbnail) -> str:
+    """The query once, for every pair that shows it beside its hit."""
+    return (
+        '<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>'
+        f'<image id="query" href="{thumb.uri}" width="{thumb.width}" height="{thumb.height}"/>'
+        "</defs></svg>"
+    )
+
+
+def _card(number: int, answer: Answer, best: float, asked: Asked, query: Thumbnail) -> str:
+    row, hit = answer.row, answer.hit
+    place = Path(row.path)
+    thumb = thumbnail(row.path, _SIDE)
+    if answer.why and not (thumb.problem or query.problem):
+        shown = _pair(answer, asked, query, thumb)
+    else:
+        shown = view(thumb, place.name)
+    bar = ""
+    if 0 < hit.score <= best:
+        bar = f'<div class="bar"><i style="width:{100 * hit.score / best:.1f}%"></i></div>'
+    facts = [f"{row.width} x {row.height}", row.format, size(row.n_bytes)]
+    if row.date:
+        facts.append(day(row.date))
+    why = ""
+    if answer.why:
+        total = sum(word.contribution for word in answer.why.words)
+        share = total / answer.why.score if answer.why.score > 0 else 0.0
+        why = (
+            f"<div>{counted(answer.why.n_shared, 'shared word')}; the "
+            f"{len(answer.why.words)} drawn make {share:.0%} of their score "
+            f"({answer.why.score:.3f})</div>"
+        )
+    return (
+        f'<li class="card">{shown}<div class="facts"><div class="score">'
+        f'<span class="rank">{number}</span><b>{hit.score:.4f}</b></div>{bar}'
+        f"<b>{link(row.path, place.name)}</b><div>{escaped(' · '.join(facts))} · id {row.id}</div>"
+        f'{why}<div class="where">{escaped(place.parent)}</div></div></li>'
+    )
+
+
+def _pair(answer: Answer, asked: Asked, query: Thumbnail, thumb: Thumbnail) -> str:
+    """Query and hit side by side at one height, with the shared words drawn over both."""
+    assert answer.why is not None
+    left, right = _HEIGHT / query.height, _HEIGHT / thumb.height
+    wide = query.width * left
+    start = wide + _GAP
+    total = start + thumb.width * right
+    dx, dy = (asked.region[0], asked.region[1]) if asked.region else (0.0, 0.0)
+    to_query = wide / asked.frame[0]
+    to_hit = thumb.width * right / answer.row.width
+    drawn = []
+    for word, colour in zip(answer.why.words, _COLOURS, strict=False):
+        one = [
+            ((x + max(dx, 0)) * to_query, (y + max(dy, 0)) * to_query)
+            for x, y in word.in_query[:_PLACES].tolist()
+        ]
+        other = [(start + x * to_hit, y * to_hit) for x, y in word.in_hit[:_PLACES].tolist()]
+        if len(word.in_query) == len(word.in_hit) == 1:
+            (x1, y1), (x2, y2) = one[0], other[0]
+            drawn.append(
+                f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+                f'stroke="{colour}" stroke-width="1.6" stroke-opacity=".85"/>'
+            )
+        for x, y in (*one, *other):
+            ring = f'cx="{x:.1f}" cy="{y:.1f}" r="7" fill="none"'
+            drawn.append(f'<circle {ring} stroke="#000" stroke-opacity=".6" stroke-width="4.5"/>')
+            drawn.append(f'<circle {ring} stroke="{colour}" stroke-width="2.4"/>')
+    name = Path(answer.row.path).name
+    return (
+        f'<div class="view"><svg viewBox="0 0 {total:.1f} {_HEIGHT:g}" role="img" '
+        f'aria-label="shared words of the query and {escaped(name)}">'
+        f'<use href="#query" transform="scale({left:.5f})"/>'
+        f'<image href="{thumb.uri}" x="{start:.1f}" width="{thumb.width * right:.1f}" '
+        f'height="{_HEIGHT:g}"/>{"".join(drawn)}</svg></div>'
+    )

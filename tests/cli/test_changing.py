@@ -1,0 +1,155 @@
+"""Commands that change a collection: add, sync, remove, space, refresh, backup, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tests.cli.process import Likewise, few_views
+from tests.corpus import BROKEN
+
+
+def test_add_sync_problems_remove(empty: Likewise) -> None:
+    paths = few_views(empty.pictures)
+    (empty.pictures / "half.jpg").write_bytes(BROKEN["half.jpg"][0]())
+    (empty.pictures / "note.txt").write_text("no picture")
+    assert "is not there" in empty.refused("add", "absent")
+    assert not (empty.folder / "photos.lw").exists()
+
+    done = empty("add", "pictures", "--set", "album=first", "--set", "year=2024")
+    assert done.returncode == 0, done.stderr
+    assert "Made a new collection: photos.lw" in done.stderr
+    assert "half.jpg: is a truncated or corrupt JPEG" in done.stdout
+    assert "12 added, 0 known, 1 skipped" in done.stdout
+    again = empty.json("add", "pictures")
+    assert (again["added"], again["known"], again["skipped"]) == (0, 13, [])
+    (problem,) = empty.json("problems")
+    assert problem["path"].endswith("half.jpg")
+    found = empty.json("search", paths[0], "--where", "year=2024", "--where", "album=first")
+    assert len(found["hits"]) == 11
+
+    # A file moves, one goes, one comes.
+    (empty.pictures / "sub").mkdir()
+    paths[1].rename(empty.pictures / "sub" / "moved.jpg")
+    paths[2].unlink()
+    shutil.copy(paths[3], empty.pictures / "copy.jpg")
+    said = empty.json("sync")
+    assert (said["added"], said["copies"], said["removed"], said["pictures"]) == (0, 2, 1, 11)
+
+    assert empty.json("remove", paths[0]) == {"removed": 1, "pictures": 10}
+    assert "is not in the collection" in empty.refused("remove", paths[0])
+    assert "1 picture removed, 9 left" in empty("remove", "pictures/sub").stdout
+    assert empty("verify").returncode == 0
+
+
+def test_spaces(built: Likewise, tmp_path: Path) -> None:
+    made = built.json("space", "add", "small", "--feature", "words", "--set", "n_words=50")
+    assert made["width"] == 50
+    assert built.json("search", 1, "--by", "small", "-k", 2)["hits"]
+    assert "already" in built.refused("space", "add", "small", "--feature", "holistic")
+    assert "no parameter" in built.refused(
+        "space", "add", "x", "--feature", "words", "--set", "colour=3"
+    )
+    built.refused("space", "add", "x", "--feature", "taste", code=2)
+
+    assert built("space", "add", "mine", "--feature", "own", "--set", "metric=l2").returncode == 0
+    rows = json.loads(built("export", "--json").stdout)
+    ids = tmp_path / "ids.txt"
+    ids.write_text("".join(f"{row['id']}\n" for row in rows))
+    vectors = tmp_path / "vectors.npy"
+    np.save(vectors, np.arange(24, dtype=np.float32).reshape(12, 2))
+    assert built.json("space", "fill", "mine", vectors, "--ids", ids)["stored"] == 12
+    hits = built.json("search", rows[0]["id"], "--by", "mine", "-k", 2)["hits"]
+    assert [hit["id"] for hit in hits] == [rows[1]["id"], rows[2]["id"]]
+    paths = tmp_path / "paths.txt"
+    paths.write_text(rows[4]["path"] + "\n")
+    np.save(vectors, np.zeros((1, 2)))
+    assert (
+        "1 vector of 2 numbers" in built("space", "fill", "mine", vectors, "--paths", paths).stdout
+    )
+
+    built.refused("space", "fill", "mine", vectors, code=2)
+    np.save(vectors, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    assert "no plain .npy" in built.refused("space", "fill", "mine", vectors, "--paths", paths)
+    paths.write_text("three\n")
+    np.save(vectors, np.zeros((1, 2)))
+    assert "one id a line" in built.refused("space", "fill", "mine", vectors, "--ids", paths)
+
+    assert set(built.json("space", "list")) == {"holistic", "mine", "small", "words"}
+    assert built.json("space", "drop", "mine") == {"dropped": "mine"}
+    assert built("space", "drop", "small").stdout == "Space small is gone\n"
+    assert "part of every collection" in built.refused("space", "drop", "words")
+
+
+def test_generations(built: Likewise) -> None:
+    before = built.json("info")["spaces"]["words"]
+    refreshed = built.json("refresh")["words"]
+    assert refreshed == {"generation": before["generation"] + 1, "words": before["width"]}
+    assert f"generation {before['generation'] + 2}" in built("retrain", "--seed", 3).stdout
+
+
+def test_backup_and_restore(built: Likewise, tmp_path: Path) -> None:
+    copy, back = tmp_path / "copy", tmp_path / "back.lw"
+    assert built.json("backup", copy)["pictures"] == 12
+    assert "exists already" in built.refused("backup", copy)
+    assert "12 pictures, verified" in built("restore", copy, back).stdout
+    assert built("verify", "-C", back).returncode == 0
+    assert "exists already" in built.refused("restore", copy, back)
+    assert "is not a backup" in built.refused("restore", tmp_path, tmp_path / "new.lw")
+
+
+def test_a_second_job_is_told_who_is_busy(built: Likewise) -> None:
+    from likewise.collection.jobs import lease
+
+    with lease(built.folder / "photos.lw", "add"):
+        assert "busy: add runs in process" in built.refused("sync")
+        assert "now: add runs in process" in built("info").stdout
+
+
+def test_ctrl_c_keeps_what_was_done(empty: Likewise) -> None:
+    from likewise.collection.collection import Collection
+
+    few_views(empty.pictures)
+    # Larger files, so that there is time to stop in the middle.
+    from PIL import Image
+
+    for path in list(empty.pictures.iterdir()):
+        with Image.open(path) as picture:
+            picture.resize((1000, 750)).save(path)
+            picture.rotate(90).resize((600, 800)).save(path.with_name(f"turned-{path.name}"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "likewise", "add", "pictures", "--workers", "1"],
+        cwd=empty.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    catalog = empty.folder / "photos.lw" / "catalog.sqlite"
+    while time.monotonic() < deadline and process.poll() is None:
+        if catalog.exists():
+            with Collection.open(catalog.parent) as col:
+                if len(col):
+                    break
+        time.sleep(0.05)
+    # As a terminal does: to the whole group, workers included.
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, (out, err)
+    assert err.splitlines()[-1].startswith("likewise: stopped; what was done is kept")
+    assert "Traceback" not in err
+    with Collection.open(catalog.parent) as col:
+        kept = len(col)
+    assert kept > 0
+    said = empty.json("add", "pictures", "--workers", 1)
+    assert said["known"] == kept
+    assert said["pictures"] == 24

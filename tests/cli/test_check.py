@@ -1,0 +1,50 @@
+"""`likewise check` and `likewise datasets` on what folders and names may hold."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from likewise.cli.pictures import _files, _line
+from likewise.cli.rendering import printable
+from tests.corpus import quarters, saved
+
+
+def test_every_entry_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "good.png").write_bytes(saved(quarters(), "PNG"))
+    (tmp_path / "dangling.jpg").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.jpg")
+    (tmp_path / ".hidden.png").write_bytes(b"x")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert [path.name for path in _files([tmp_path])] == ["dangling.jpg", "good.png", "pipe.jpg"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
+def test_a_folder_that_may_not_be_entered_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0)
+    assert [path.name for path in _files([tmp_path])] == ["closed"]
+
+
+def test_names_cannot_move_the_cursor() -> None:
+    assert printable("a\nb\x1b[31m\udce9é") == "a\\nb\\x1b[31m\\udce9é"
+    line = _line({"path": "x\ny.jpg", "usable": False, "reason": "is a folder"})
+    assert line == "x\\ny.jpg: is a folder"
+
+
+def test_reasons_are_text_and_not_markup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import typer
+
+    from likewise.cli.measuring import datasets
+
+    monkeypatch.setattr(Console, "width", 200)
+    root = tmp_path / "[" / "b]"
+    (root / "uci-car").mkdir(parents=True)
+    (root / "uci-car" / "car.data").write_text("vhigh,[/red],2\n")
+    with pytest.raises(typer.Exit):
+        datasets(root, json_=False)
+    assert "refused" in capsys.readouterr().out

@@ -1,0 +1,77 @@
+"""The demo: figures that can be recomputed, a page with every picture inside, a second run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from likewise.cli.demo_page import demo_page
+from likewise.demo import SIMILARITIES, run
+from likewise.evaluation.metrics import average_precision
+from tests.cli.process import Likewise, few_views
+from tests.cli.test_looking import Page, check_pictures
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo") / "demo"
+
+
+def test_planted_views(out: Path) -> None:
+    said: list[str] = []
+    result = run(out, n_views=2, say=said.append)
+    assert (result.pictures, result.added, result.reused) == (46, 46, False)
+    assert set(result.means) == set(SIMILARITIES)
+    assert all(0.6 < value <= 1 for value in result.means.values())
+    assert result.means["both"] >= max(result.means["words"], result.means["holistic"]) - 0.02
+    assert set(result.by_kind) == {"original", "crop"}
+    for by, mean in result.means.items():
+        halves = [values[by] for values in result.by_kind.values()]
+        assert sum(halves) / 2 == pytest.approx(mean)
+    # With two views there is one right answer, and what is shown says where it was.
+    for asked in result.asked:
+        marks = [found.right for found in asked.found["both"]]
+        if any(marks):
+            assert asked.average_precision == pytest.approx(average_precision(marks))
+    text = demo_page(result)
+    check_pictures(Page(text), 100)
+    assert "✓" in text
+
+
+def test_a_second_run_says_that_it_uses_the_first(out: Path) -> None:
+    if not (out / "planted.lw").exists():
+        run(out, n_views=2)
+    done = Likewise(out.parent)("demo", "--views", 2, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "used again" in done.stdout
+    assert "all added by an earlier run" in done.stdout
+    assert "mAP by kind of query  words  holistic" in done.stdout
+    assert "What to do next:" in done.stdout
+    Page((out / "index.html").read_text())
+
+
+def test_own_folder(tmp_path: Path) -> None:
+    few_views(tmp_path / "mine")
+    likewise = Likewise(tmp_path)
+    done = likewise("demo", "mine", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["pictures"], said["added"], said["mAP"]) == (12, 12, {})
+    assert set(said["search_ms"]) == set(SIMILARITIES)
+    text = (tmp_path / "demo" / "index.html").read_text()
+    check_pictures(Page(text), 60)
+    assert "by holistic" in text
+    # Another folder: the collection of the first is not mixed with it.
+    (tmp_path / "other").mkdir()
+    for path in sorted((tmp_path / "mine").iterdir())[:3]:
+        path.rename(tmp_path / "other" / path.name)
+    result = run(tmp_path / "demo", folder=tmp_path / "other")
+    assert result.pictures == 3
+
+
+def test_refusals(tmp_path: Path) -> None:
+    likewise = Likewise(tmp_path)
+    assert "is not there" in likewise.refused("demo", "absent")
+    likewise.refused("demo", "--views", 1, code=2)
