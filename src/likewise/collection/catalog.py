@@ -16,67 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from likewise.collection.catalog_schema import MIGRATIONS
 from likewise.collection.errors import CollectionError, DamagedCollection
 
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0
 REMOVED = "was removed from the collection"
 """What a file's row says when its picture was taken out: known, and not to be added again."""
-
-# One entry a schema version; a catalog is brought up to date by running those it lacks.
-MIGRATIONS: tuple[str, ...] = (
-    """
-    CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE revision (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL);
-    INSERT INTO revision VALUES (1, 0);
-
-    CREATE TABLE images (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        hash BLOB NOT NULL UNIQUE,
-        format TEXT NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL,
-        date TEXT, n_bytes INTEGER NOT NULL, metadata TEXT NOT NULL DEFAULT '{}'
-    );
-    CREATE INDEX images_by_size ON images (n_bytes);
-    CREATE TABLE files (
-        path TEXT PRIMARY KEY, folder TEXT NOT NULL,
-        size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-        image INTEGER REFERENCES images ON DELETE CASCADE,
-        problem TEXT
-    ) WITHOUT ROWID;
-    CREATE INDEX files_by_image ON files (image);
-    CREATE INDEX files_by_folder ON files (folder);
-    CREATE TABLE roots (path TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE tags (
-        image INTEGER NOT NULL REFERENCES images ON DELETE CASCADE,
-        tag TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (image, tag)
-    ) WITHOUT ROWID;
-    CREATE INDEX tags_by_tag ON tags (tag);
-
-    CREATE TABLE spaces (
-        name TEXT PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('sparse', 'dense')),
-        recipe TEXT NOT NULL, generation INTEGER NOT NULL DEFAULT 0
-    ) WITHOUT ROWID;
-    CREATE TABLE generations (
-        space TEXT NOT NULL REFERENCES spaces ON DELETE CASCADE, number INTEGER NOT NULL,
-        width INTEGER NOT NULL, n_pictures INTEGER NOT NULL, files TEXT NOT NULL,
-        PRIMARY KEY (space, number)
-    ) WITHOUT ROWID;
-    CREATE TABLE vectors (
-        number INTEGER PRIMARY KEY AUTOINCREMENT,
-        space TEXT NOT NULL, generation INTEGER NOT NULL,
-        image INTEGER NOT NULL, vector BLOB NOT NULL,
-        UNIQUE (space, generation, image)
-    );
-    CREATE INDEX vectors_in_order ON vectors (space, generation, number);
-    CREATE TABLE segments (
-        name TEXT PRIMARY KEY, space TEXT NOT NULL, generation INTEGER NOT NULL,
-        n_pictures INTEGER NOT NULL, n_bytes INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE tombstones (
-        number INTEGER PRIMARY KEY AUTOINCREMENT, image INTEGER NOT NULL UNIQUE
-    );
-    """,
-)
 
 
 @dataclass(frozen=True)
