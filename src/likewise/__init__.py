@@ -21,5 +21,10 @@ if TYPE_CHECKING:
     from likewise.images import decode as decode
     from likewise.images import probe as probe
     from likewise.index.inverted import InvertedIndex as InvertedIndex
+    from likewise.similarity.lego import LEGO as LEGO
+    from likewise.similarity.lmnn import LMNN as LMNN
+    from likewise.similarity.oasis import OASIS as OASIS
+    from likewise.similarity.qpao import QPAO as QPAO
+    from likewise.similarity.solis import SOLIS as SOLIS
 
 __getattr__, __dir__, __all__ = doors(__name__)

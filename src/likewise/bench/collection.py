@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.bench.index import Setting, resident, term_counts, word_chances
+from likewise.bench.index import Setting, term_counts, word_chances
 from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection import catalog_changes as change
@@ -217,12 +217,12 @@ def generate(target: Path, n: int, seed: int) -> None:
 
 
 def run_open(target: str, n: str) -> dict[str, object]:
-    before = resident()
+    before = harness.resident()
     start = time.perf_counter()
     col = Collection.open(target)
     pictures_ = len(col)
     opened = time.perf_counter() - start
-    held = resident() - before
+    held = harness.resident() - before
     start = time.perf_counter()
     col.search(1, k=20, by="words")
     first = time.perf_counter() - start
@@ -240,7 +240,7 @@ def run_open(target: str, n: str) -> dict[str, object]:
         "search p99 ms": 1000 * timing.p99,
         "while adding p50 ms": 1000 * adding,
         "opened MB": held / 1e6,
-        "searched MB": (resident() - before) / 1e6,
+        "searched MB": (harness.resident() - before) / 1e6,
     }
 
 

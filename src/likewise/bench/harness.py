@@ -16,6 +16,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 import argparse
 import csv
 import importlib.metadata
+import mmap
 import platform
 import sys
 import time
@@ -70,6 +71,12 @@ def cache_dir() -> Path:
     root = root.expanduser()
     root.mkdir(parents=True, exist_ok=True)
     return root
+
+
+def resident() -> int:
+    """Bytes of memory this process holds now (0 where the system does not tell)."""
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * mmap.PAGESIZE if status.exists() else 0
 
 
 def machine() -> str:

@@ -1,0 +1,49 @@
+"""OASIS (Chechik et al. 2010): passive-aggressive learning of a bilinear similarity."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from likewise.similarity.margin_kernels import Rows, new_work
+from likewise.similarity.rival_kernels import oasis_diagonal, oasis_full
+from likewise.similarity.rivals import OnlineRival
+from likewise.similarity.rows import Floats, Triplets, number
+
+
+class OASIS(OnlineRival):
+    """Each triplet that falls short of the margin is repaired, by a step of at most ``C``.
+
+    ``w += min(C, loss/|z|^2) z`` from w = 1 (``form="diagonal"``), or with a full matrix
+    (``form="full"``, up to 10,000 words) ``W += min(C, loss/|V|^2) V``, V = x (x+ - x-)', from
+    the identity.  ``sample_weight`` multiplies C.
+
+    >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
+    >>> OASIS(C=1.0).fit(X, [[0, 1, 2], [1, 0, 2]]).weights_.tolist()
+    [1.75, 0.5, 0.75]
+    """
+
+    kind: ClassVar[str] = "OASIS learner"
+
+    def __init__(self, C: float = 0.1, *, form: str = "diagonal", margin: float = 1.0) -> None:
+        self.C = C
+        self.form = form
+        self.margin = margin
+
+    def _given(self) -> dict[str, Any]:
+        return {"C": number(self.C, "C", above=0), "margin": number(self.margin, "margin", above=0)}
+
+    def _measure(self, rows: Rows, triplets: Triplets, given: dict[str, Any]) -> None:
+        self.scales_ = {"C": given["C"]}
+
+    def _learn(self, rows: Rows, triplets: Triplets, sample_weight: Floats) -> None:
+        C, margin = self._begun_with["C"], self._begun_with["margin"]
+        state, counters = self._state, self._counters
+        if self._is_full():
+            longest = 2 * int(np.diff(rows.ends).max(initial=0)) + 1
+            words, d = np.zeros(longest, np.int64), np.zeros(longest)
+            oasis_full(rows, triplets, sample_weight, state, counters, C, margin, words, d)
+        else:
+            work = new_work(rows)
+            oasis_diagonal(rows, triplets, sample_weight, state, counters, C, margin, work)

@@ -1,0 +1,31 @@
+"""A hint to the processor: this array element will be wanted soon.
+
+The rows of a triplet lie at random places of a collection that fits no cache; hinting at those of
+the triplets to come hides most of the wait.  A hint never faults, whatever the index.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """``prefetch(array, index)``, for reading; the index is in elements of the flat data."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte = ir.IntType(8).as_pointer()
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        where = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        # Read, keep in all cache levels, data.
+        builder.call(hint, [where, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), emit

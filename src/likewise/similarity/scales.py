@@ -1,0 +1,66 @@
+"""Parameters from the data: what l1, eta, gamma and delta should be of the order of.
+
+Unit-norm vectors give |z| of about 0.03, so a margin of 1 needs weights far above 1 and no fixed
+step suits two data sets.  The scales follow from the mean and the mean square of z over the first
+triplets, at the start (spec, section 7).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from likewise.similarity.margin_kernels import Rows, moments, new_work
+from likewise.similarity.rows import Triplets, generator
+
+SAMPLE = 10_000
+
+# Share of lambda_max, and gain e: with e = 1 the mean margin would be reached in the last round.
+# Larger gains win the training triplets and lose the ranking (docs/results/solis.md).
+L1_SHARE = 0.01
+GAIN = 1.0
+DELTA_SHARE = 0.01
+
+
+def measured_scales(
+    rows: Rows,
+    triplets: Triplets,
+    method: str,
+    margin: float,
+    random_state: Any,
+    *,
+    gain: float | None = None,
+) -> dict[str, float]:
+    """``lambda_max`` and data-scaled ``l1``, ``eta`` or ``gamma``, ``delta`` of a method.
+
+    Beyond 10,000 triplets a sample is measured: evenly spaced ones, or random ones where
+    ``random_state`` is given.  The number of rounds expected is that of the triplets given;
+    ``gain`` is the e of the spec.
+    """
+    n = len(triplets)
+    sample = triplets
+    if n > SAMPLE:
+        if random_state is None:
+            chosen = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
+        else:
+            chosen = np.sort(generator(random_state).choice(n, SAMPLE, replace=False))
+        sample = triplets[chosen]
+    total, squares = np.zeros(rows.width), np.zeros(rows.width)
+    moments(rows, sample, new_work(rows), total, squares)
+    touched = np.flatnonzero(squares)
+    mean = total[touched] / len(sample)
+    rms = np.sqrt(squares[touched] / len(sample))
+    power = float(mean @ mean)
+    lambda_max = float(np.abs(mean).max(initial=0.0))
+    found = {"lambda_max": lambda_max, "l1": L1_SHARE * lambda_max}
+    gain = (GAIN if gain is None else gain) * margin
+    if method == "tg":
+        found["eta"] = gain / (n * power) if power > 0 else 1.0
+    elif method == "da":
+        found["gamma"] = power * np.sqrt(n) / gain if power > 0 else 1.0
+    else:
+        drift = float((mean**2 / rms).sum())
+        found["eta"] = gain / (np.sqrt(n) * drift) if drift > 0 else 1.0
+        found["delta"] = float(DELTA_SHARE * np.sqrt(n) * rms.max(initial=0.0)) or 1.0
+    return {name: float(value) for name, value in found.items()}

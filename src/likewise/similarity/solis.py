@@ -1,0 +1,300 @@
+"""SOLIS: sparse online learning of a weight per word from triplets, in four variants.
+
+Gao et al., ACM TIST 8(5):64, 2017, with its formulas corrected.  Every variant minimises mean
+hinge loss + l1 |w|_1 online; they differ in what they remember (the weights, or the mean gradient)
+and in the step (one for all words, or AdaGrad's per word).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import InvalidInput
+from likewise.similarity.base import OnlineLearner, Saved, scattered
+from likewise.similarity.margin_kernels import Rows, new_work
+from likewise.similarity.rows import PEAK, Floats, Triplets, choice, number
+from likewise.similarity.scales import measured_scales
+from likewise.similarity.solis_kernels import (
+    ALL,
+    LOSS,
+    LOSSES,
+    METHODS,
+    N_COUNTERS,
+    PRINTED,
+    ROUNDS,
+    SKIPPED,
+    Rule,
+    offsets,
+)
+
+_CLOCKS = {"all": ALL, "loss": LOSS, "printed": PRINTED}
+_STARTS = {"zeros": 0.0, "ones": 1.0}
+# Which methods an option means something for; elsewhere it is refused.
+_MEANT_FOR = {
+    "eta": ("tg", "afb", "ada"),
+    "gamma": ("da",),
+    "rho": ("da",),
+    "delta": ("afb", "ada"),
+    "theta": ("tg",),
+}
+
+
+class SOLIS(OnlineLearner):
+    """Learns ``S_w(a, b) = sum_j w_j a_j b_j`` from triplets; most weights end at exactly zero.
+
+    Parameters
+    ----------
+    method : "ada" (adaptive dual averaging), "afb" (adaptive forward-backward), "da" (dual
+        averaging) or "tg" (truncated gradient).  The first two step per word, as AdaGrad does.
+    l1 : weight of the penalty, per round.
+    eta : step (tg, afb, ada).
+    gamma : strength of the proximity term (da); ``rho`` adds ``gamma rho / sqrt t`` to l1 (da).
+    delta : added to each word's AdaGrad scale (afb, ada); 0 is allowed.
+    theta : weights above it are not shrunk (tg).
+    clock : "all", every triplet is a step; "loss", only those that lose are; "printed", the
+        paper's algorithms to the letter: da and ada count every triplet but renew weights on
+        loss only, tg and afb are as "loss".
+    margin : the hinge is ``max(0, margin - w.z)``.
+    start : "zeros", or "ones" (plain similarity): then the offset w - 1 is learnt and penalised.
+    nonnegative : keep w >= 0, by projection after each update.
+    word_cost : None or one number per word, not negative, that multiplies l1 (and not rho);
+        see :func:`~likewise.similarity.fixed.posting_cost`.
+    skip_empty : pass over triplets without any shared word instead of counting a lost round.
+    random_state : the methods are deterministic; this only chooses the sample that parameters
+        are measured on, and None takes evenly spaced triplets.
+
+    ``l1``, ``eta``, ``gamma`` and ``delta`` left None are measured on the triplets of the first
+    call; ``scales_`` has what was used.  An option without a meaning for the method is refused.
+
+    Attributes: ``weights_``, ``sparsity_``, ``changed_``, ``n_rounds_``, ``n_losses_``,
+    ``n_skipped_``, ``scales_``.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
+    >>> learner = SOLIS("tg", l1=0.01, eta=0.5).fit(X, [[0, 1, 2], [1, 0, 2]])
+    >>> learner.weights_.round(3).tolist()  # word 0 is what 0 and 1 share
+    [0.99, -0.49, -0.495]
+    >>> learner.score(X, [[0, 1, 2]])
+    1.0
+    """
+
+    kind: ClassVar[str] = "SOLIS learner"
+    _weights: Floats | None
+
+    def __init__(
+        self,
+        method: str = "ada",
+        *,
+        l1: float | None = None,
+        eta: float | None = None,
+        gamma: float | None = None,
+        rho: float = 0.0,
+        delta: float | None = None,
+        theta: float = np.inf,
+        clock: str = "all",
+        margin: float = 1.0,
+        start: str = "zeros",
+        nonnegative: bool = False,
+        word_cost: Any = None,
+        skip_empty: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.l1 = l1
+        self.eta = eta
+        self.gamma = gamma
+        self.rho = rho
+        self.delta = delta
+        self.theta = theta
+        self.clock = clock
+        self.margin = margin
+        self.start = start
+        self.nonnegative = nonnegative
+        self.word_cost = word_cost
+        self.skip_empty = skip_empty
+        self.random_state = random_state
+
+    # -- what was learnt --------------------------------------------------------------------
+
+    @property
+    def weights_(self) -> Floats:
+        """float64, one per word; read-only."""
+        if self._weights is None:
+            out = np.empty(self.n_features_in_)
+            code = list(METHODS).index(self._method)
+            offsets(code, self._state, self._counters, self._rule, self._cost, out)
+            out += self._rule.start
+            out.flags.writeable = False
+            self._weights = out
+        return self._weights
+
+    @property
+    def n_rounds_(self) -> int:  # type: ignore[override]
+        """Triplets learnt from."""
+        return int(self._counters[ROUNDS])
+
+    @property
+    def n_losses_(self) -> int:  # type: ignore[override]
+        """Rounds in which the margin was not reached."""
+        return int(self._counters[LOSSES])
+
+    @property
+    def n_skipped_(self) -> int:
+        """Triplets passed over by ``skip_empty``."""
+        return int(self._counters[SKIPPED])
+
+    @property
+    def touched_(self) -> NDArray[np.int64]:
+        """Words that some lost round named: no other can have left its start."""
+        return np.flatnonzero(self._state.any(axis=1))
+
+    def _start_weight(self) -> float:
+        return self._rule.start
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def _begin(self, rows: Rows, triplets: Triplets) -> None:
+        given = self._given()
+        cost = self._checked_cost(rows.width)
+        method = given["method"]
+        needed = ["l1", *(("gamma",) if method == "da" else ("eta",))]
+        if method in _MEANT_FOR["delta"]:
+            needed.append("delta")
+        scales = {name: given[name] for name in needed}
+        if any(value is None for value in scales.values()):
+            measured = measured_scales(rows, triplets, method, given["margin"], self.random_state)
+            scales = {name: measured[name] if v is None else v for name, v in scales.items()}
+            scales["lambda_max"] = measured["lambda_max"]
+        rule = _rule(given, scales)
+        # From here on nothing fails.
+        self._start_anew(method, given, scales, rule, cost, rows.width)
+
+    def _start_anew(
+        self,
+        method: str,
+        given: dict[str, Any],
+        scales: dict[str, float],
+        rule: Rule,
+        cost: Floats,
+        width: int,
+    ) -> None:
+        self._method, self._begun_with, self._rule, self._cost = method, given, rule, cost
+        self._state = np.zeros((width, METHODS[method][1]))
+        self._counters = np.zeros(N_COUNTERS, np.int64)
+        self._weights = None
+        self.scales_ = scales
+        self.n_features_in_ = width
+
+    def _resume(self) -> None:
+        given = self._given()
+        for name, value in given.items():
+            if value != self._begun_with[name]:
+                raise InvalidInput(
+                    f"{name} is {value!r}, but learning began with {self._begun_with[name]!r}; "
+                    "set it back, or begin anew with fit"
+                )
+        if not np.array_equal(self._checked_cost(self.n_features_in_), self._cost):
+            raise InvalidInput("word_cost has changed since learning began; begin anew with fit")
+
+    def _learn(self, rows: Rows, triplets: Triplets, sample_weight: Floats) -> None:
+        kernel, _ = METHODS[self._method]
+        work = new_work(rows)
+        self._weights = None
+        kernel(
+            rows, triplets, sample_weight, self._state, self._counters, self._rule, self._cost, work
+        )
+
+    # -- parameters -------------------------------------------------------------------------
+
+    def _given(self) -> dict[str, Any]:
+        """The parameters, checked, word_cost apart; None where the data will say."""
+        method = choice(self.method, "method", METHODS)
+        unset = {"eta": None, "gamma": None, "delta": None, "rho": 0.0, "theta": np.inf}
+        for name, methods in _MEANT_FOR.items():
+            value = getattr(self, name)
+            if value is not unset[name] and value != unset[name] and method not in methods:
+                raise InvalidInput(
+                    f"{name} is {value!r}, but method {method!r} has no {name}; "
+                    f"it belongs to {', '.join(methods)}"
+                )
+        for name in ("nonnegative", "skip_empty"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise InvalidInput(f"{name} is {getattr(self, name)!r}; True or False expected")
+        return {
+            "method": method,
+            "l1": None if self.l1 is None else number(self.l1, "l1", least=0),
+            "eta": None if self.eta is None else number(self.eta, "eta", above=0),
+            "gamma": None if self.gamma is None else number(self.gamma, "gamma", above=0),
+            "rho": number(self.rho, "rho", least=0),
+            "delta": None if self.delta is None else number(self.delta, "delta", least=0),
+            "theta": _theta(self.theta),
+            "clock": choice(self.clock, "clock", _CLOCKS),
+            "margin": number(self.margin, "margin", above=0),
+            "start": choice(self.start, "start", _STARTS),
+            "nonnegative": bool(self.nonnegative),
+            "skip_empty": bool(self.skip_empty),
+        }
+
+    def _checked_cost(self, width: int) -> Floats:
+        if self.word_cost is None:
+            return np.zeros(0)
+        cost = np.asarray(self.word_cost)
+        if cost.shape != (width,) or cost.dtype.kind not in "buif":
+            raise InvalidInput(
+                f"word_cost has shape {cost.shape} and type {cost.dtype}; "
+                f"{width} numbers expected, one per word"
+            )
+        cost = cost.astype(np.float64)
+        if not (np.isfinite(cost).all() and (cost >= 0).all() and (cost <= PEAK).all()):
+            raise InvalidInput("word_cost must be finite and not negative")
+        return cost
+
+    # -- saving -----------------------------------------------------------------------------
+
+    def _saved(self) -> Saved:
+        touched = self.touched_
+        meta = {"width": self.n_features_in_, "scales": self.scales_}
+        arrays = {"words": touched, "state": self._state[touched], "counters": self._counters}
+        return meta, arrays
+
+    def _restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        given, width = self._given(), int(meta["width"])
+        scales = {str(name): float(value) for name, value in meta["scales"].items()}
+        state = scattered(arrays["words"], arrays["state"], width)
+        counters = arrays["counters"].astype(np.int64)
+        method = given["method"]
+        if state.shape != (width, METHODS[method][1]) or counters.shape != (N_COUNTERS,):
+            raise ValueError(f"state of shape {state.shape}, {len(counters)} counters")
+        self._start_anew(
+            method, given, scales, _rule(given, scales), self._checked_cost(width), width
+        )
+        self._state, self._counters = state, counters
+
+
+def _theta(theta: Any) -> float:
+    if isinstance(theta, float) and theta == np.inf:
+        return np.inf
+    return number(theta, "theta", least=0)
+
+
+def _rule(given: dict[str, Any], scales: dict[str, float]) -> Rule:
+    start = _STARTS[given["start"]]
+    clock = _CLOCKS[given["clock"]]
+    if clock == PRINTED and given["method"] in ("tg", "afb"):
+        clock = LOSS
+    return Rule(
+        l1=scales["l1"],
+        eta=scales.get("eta", 0.0),
+        gamma=scales.get("gamma", 1.0),
+        rho=given["rho"],
+        delta=scales.get("delta", 0.0),
+        theta=given["theta"],
+        margin=given["margin"],
+        start=start,
+        floor=0.0 - start if given["nonnegative"] else -np.inf,
+        clock=clock,
+        skip_empty=given["skip_empty"],
+    )
