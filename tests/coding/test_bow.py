@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 from likewise.coding.bow import BagOfWords, Weighting, count
 from likewise.errors import InvalidInput
@@ -195,3 +196,21 @@ def test_save_and_open(tmp_path: Path) -> None:
             path.write_bytes(bad)
             with pytest.raises(DamagedFile):
                 BagOfWords.open(path)
+
+
+def test_words_beyond_int32_keep_their_numbers() -> None:
+    far = 2**31 + 5
+    counts = count([np.array([far, 1, far])], n_words=2**32)
+    assert counts.indices.tolist() == [1, far]
+    assert counts.data.tolist() == [1, 2]
+
+
+def test_it_is_a_transformer_like_others() -> None:
+    bag = BagOfWords()
+    assert not hasattr(bag, "n_features_in_")
+    counts = np.eye(4)
+    bag.partial_fit(counts)
+    assert bag.n_features_in_ == 4
+    made = make_pipeline(BagOfWords()).fit_transform(counts)
+    assert (made != BagOfWords().fit_transform(counts)).nnz == 0
+    assert isinstance(bag, TransformerMixin)

@@ -151,3 +151,27 @@ def test_the_reservoir_does_not_care_how_the_stream_is_cut(cuts: list[int], size
         parts.add(part)
     np.testing.assert_array_equal(whole.rows, parts.rows)
     assert len(whole.rows) == min(size, 50)
+
+
+@pytest.mark.parametrize("n_iter", [0, 1, 4])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_the_last_error_is_that_of_the_words_returned(
+    n_iter: int, n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not that of the words before they moved for the last time."""
+    last: list[NDArray[Any]] = []
+
+    def watch(X: Any, words: Any, labels: Any, *rest: Any) -> int:
+        moved = move_words(X, words, labels, *rest)
+        last[:] = [labels.copy()]
+        return moved
+
+    monkeypatch.setattr(kmeans, "move_words", watch)
+    X = np.random.default_rng(0).normal(size=(2000, 8)).astype(np.float32)
+    words, history = approximate_kmeans(
+        X, 40, n_iter=n_iter, n_near=8, rng=np.random.default_rng(1), n_threads=n_threads
+    )
+    assert len(history) == n_iter + 2
+    error = ((X.astype(float) - words[last[0]]) ** 2).sum(axis=1).mean()
+    assert history[-1] == pytest.approx(error, rel=1e-5)
+    assert history[-1] < history[-2]

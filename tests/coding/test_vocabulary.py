@@ -50,7 +50,7 @@ def test_init_stores_and_fit_learns() -> None:
     assert copy.words_.shape == (50, 16)
     assert copy.n_features_in_ == 16
     assert copy.n_seen_ == 300
-    assert len(copy.history_) == 4
+    assert len(copy.history_) == 5
     assert copy.distortion_ == copy.history_[-1]
 
 
@@ -181,7 +181,7 @@ def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     made = Vocabulary(20, n_iter=3, random_state=0, progress=lambda *step: seen.append(step))
     made.fit(descriptors(200))
     assert [step[:2] for step in seen] == [(1, 3), (2, 3), (3, 3)]
-    assert [step[2] for step in seen] == made.history_[1:]
+    assert [step[2] for step in seen] == made.history_[1:-1]
     Vocabulary(20, n_iter=2, random_state=0, progress=True).fit(descriptors(200))
     captured = capsys.readouterr()
     assert "visual words" in captured.err
@@ -234,3 +234,13 @@ def test_bad_descriptors_are_refused(fitted: Vocabulary) -> None:
         fitted.quantise(bad)
     with pytest.raises(InvalidInput, match="0 rows"):
         fitted.distortion(X[:0])
+
+
+def test_plain_lists_of_numbers_are_one_array() -> None:
+    X = descriptors(200)
+    lists = Vocabulary(10, n_iter=2, random_state=0).fit(X.tolist())
+    array = Vocabulary(10, n_iter=2, random_state=0).fit(X)
+    np.testing.assert_array_equal(lists.words_, array.words_)
+    assert lists.n_seen_ == 200
+    with pytest.raises(InvalidInput):
+        Vocabulary(2).fit([[1.0, 2.0], [3.0]])

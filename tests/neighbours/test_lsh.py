@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from likewise.errors import InvalidInput
 from likewise.neighbours.lsh import LSH, collision_probability, recall
 
 
@@ -110,3 +113,36 @@ def test_minus_q_has_its_own_keys() -> None:
     ids, values = index.search([[1.0, 0.0], [-1.0, 0.0]], 1)
     assert ids.tolist() == [[0], [1]]
     assert values.tolist() == [[1.0], [1.0]]
+
+
+@pytest.mark.parametrize("width", [1e-300, 1e-38, 1e-19])
+def test_a_width_that_leaves_no_cells_is_refused(width: float) -> None:
+    with pytest.raises(InvalidInput, match="too small for rows"):
+        LSH(hash_width=width, random_state=0).build(np.eye(4))
+    found, _ = LSH(hash_width=1e-12, random_state=0).build(np.eye(4)).search(np.eye(4), 1)
+    assert found[:, 0].tolist() == [0, 1, 2, 3]
+
+
+def test_a_second_process_compiles_nothing() -> None:
+    code = (
+        "import sys, numpy as np\n"
+        "from likewise.neighbours.lsh import LSH\n"
+        "for metric in ('l2', 'ip'):\n"
+        "    i = LSH(metric).build(np.eye(4)).add(np.eye(4))\n"
+        "    i.search(np.eye(4), 2)\n"
+        "misses = hits = 0\n"
+        "for name, module in list(sys.modules.items()):\n"
+        "    if name.startswith('likewise.neighbours'):\n"
+        "        for thing in vars(module).values():\n"
+        "            if hasattr(thing, 'py_func') and hasattr(thing, 'stats'):\n"
+        "                misses += sum(thing.stats.cache_misses.values())\n"
+        "                hits += sum(thing.stats.cache_hits.values())\n"
+        "sys.stdout.write(f'{hits} {misses}')\n"
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+    hits, misses = map(int, done.stdout.split())
+    assert hits >= 2
+    assert misses == 0

@@ -213,6 +213,9 @@ def main() -> int:
         "mAP is the mean over queries, beside it the mean of the four landmarks.",
         "tf-idf2: rows of tf times idf squared, unit length.  Words were trained on all "
         "descriptors of the collection, as the system does.",
+        "A million words, a single run on generated rows: 1.5 million rows of width 32, 2 "
+        "rounds, took 438 CPU s and at most 1.2 GB; quantise 69 us a descriptor, open 1.7 "
+        "s.",
     ]
     report.write()
     return 0

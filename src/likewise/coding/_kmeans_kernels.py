@@ -9,14 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _squared_distance(a, x):  # type: ignore[no-untyped-def]
-    s = np.float32(0.0)
-    for i in range(x.shape[0]):
-        d = a[i] - x[i]
-        s += d * d
-    return s
+from likewise.neighbours._distances import squared_distance
 
 
 @njit(cache=True, nogil=True)
@@ -50,9 +43,9 @@ def reassign(first, last, X, words, near, members, starts, labels, errors):  # t
             block[j] = words[near[c, j]]
         for m in range(starts[c], starts[c + 1]):
             i = members[m]
-            best, least = c, _squared_distance(words[c], X[i])
+            best, least = c, squared_distance(words[c], X[i])
             for j in range(near.shape[1]):
-                d = _squared_distance(block[j], X[i])
+                d = squared_distance(block[j], X[i])
                 if d < least:
                     best, least = near[c, j], d
             labels[i] = best

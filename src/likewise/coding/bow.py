@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from likewise.errors import InvalidInput
@@ -45,14 +45,14 @@ def count(words: Any, n_words: int, shares: Any = None) -> sparse.csr_array:
     made = [_one_picture(w, n_words, a, i) for i, (w, a) in enumerate(pairs)]
     starts = np.zeros(len(made) + 1, np.int64)
     np.cumsum([len(names) for names, _ in made], out=starts[1:])
-    indices = np.concatenate([np.zeros(0, np.int32), *(names for names, _ in made)])
+    indices = np.concatenate([np.zeros(0, np.int64), *(names for names, _ in made)])
     values = np.concatenate([np.zeros(0, np.float32), *(totals for _, totals in made)])
     return sparse.csr_array((values, indices, starts), shape=(len(made), n_words))
 
 
 def _one_picture(
     words: Any, n_words: int, shares: Any, number: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     ids = np.asarray(words)
     if ids.size and ids.dtype.kind not in "iu":
         raise InvalidInput(f"words of picture {number} have type {ids.dtype}; integers expected")
@@ -73,10 +73,10 @@ def _one_picture(
     names, places = np.unique(ids.reshape(-1), return_inverse=True)
     totals = np.bincount(places.reshape(-1), amounts.reshape(-1), len(names))
     some = totals > 0
-    return names[some].astype(np.int32), totals[some].astype(np.float32)
+    return names[some].astype(np.int64), totals[some].astype(np.float32)
 
 
-class BagOfWords(BaseEstimator):  # type: ignore[misc]
+class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Weights term counts by what is rare in the database.
 
     ``weighting``: "tf-idf" as in the module; "tf" without idf; "tf-idf2" with idf squared;
@@ -193,6 +193,19 @@ class BagOfWords(BaseEstimator):  # type: ignore[misc]
             raise DamagedFile(f"{path}: not a usable bag of words ({error})") from error
         return made
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of words, once pictures were counted."""
+        if not hasattr(self, "df_"):
+            raise AttributeError("n_features_in_ is known after fit or partial_fit")
+        return len(self.df_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
     def _n_words(self) -> int | None:
         return len(self.df_) if hasattr(self, "df_") else None
 
@@ -204,7 +217,11 @@ class BagOfWords(BaseEstimator):  # type: ignore[misc]
 def _term_counts(counts: Any, n_words: int | None = None) -> Any:
     """Counts as CSR float64 of its own: duplicates summed, indices sorted, no stored zeros."""
     try:
-        made = sparse.csr_array(counts, dtype=np.float64, copy=True)
+        raw: Any = counts if sparse.issparse(counts) else np.asarray(counts)
+        # scipy would drop the imaginary part without a word.
+        if raw.dtype.kind == "c":
+            raise TypeError("Complex data not supported")
+        made: Any = sparse.csr_array(raw, dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"counts is not a matrix of numbers: {error}") from error
     if made.ndim != 2:
@@ -213,7 +230,7 @@ def _term_counts(counts: Any, n_words: int | None = None) -> Any:
         raise InvalidInput(f"counts has {made.shape[1]} columns; {n_words} expected")
     made.sum_duplicates()
     if not np.isfinite(made.data).all():
-        raise InvalidInput("counts has a non-finite value")
+        raise InvalidInput("counts has a non-finite value (NaN or inf)")
     if (made.data < 0).any():
         raise InvalidInput(f"counts has a negative value: {made.data.min()}")
     made.eliminate_zeros()

@@ -41,7 +41,11 @@ def approximate_kmeans(
     n_threads: int = 1,
     report: Report | None = None,
 ) -> tuple[Floats, list[float]]:
-    """Words (n_words, columns) and the mean squared error of ``X`` at the start and each round."""
+    """Words (n_words, columns) and the mean squared errors of ``X`` on the way.
+
+    One error at the start, one after each round's assignment, and last that of the returned words,
+    which moved once more: the mean squared distance of each row to the word it was last given.
+    """
     words = X[np.sort(rng.choice(len(X), n_words, replace=False))]
     labels, errors = rough_assignment(X, words, rng, n_threads)
     history = [float(errors.mean(dtype=np.float64))]
@@ -57,6 +61,11 @@ def approximate_kmeans(
         if report is not None:
             report(turn + 1, n_iter, history[-1])
     move_words(X, words, labels, errors, n_threads)
+    members, starts = kernels.group(labels, n_words)
+    # Without neighbours to turn to, every row stays with its word and only the error is new.
+    alone = np.empty((n_words, 0), np.int32)
+    _share(starts, n_threads, kernels.reassign, (X, words, alone, members, starts, labels, errors))
+    history.append(float(errors.mean(dtype=np.float64)))
     return words, history
 
 

@@ -37,11 +37,12 @@ def backup(root: Path, catalog: Catalog, target: Path) -> Path:
                 copy.fold_journal()
             finally:
                 copy.close()
-        except FileNotFoundError as error:
+        except (FileNotFoundError, shutil.Error) as error:
+            # copytree gathers what it could not copy into an error of its own.
             if attempt + 1 < _TRIES and catalog_moved(catalog, part):
                 continue
             shutil.rmtree(part, ignore_errors=True)
-            raise DamagedCollection(f"{error.filename} is missing; run verify") from error
+            raise DamagedCollection(f"a file is missing ({error}); run verify") from error
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise

@@ -2,10 +2,16 @@
 
 Blocks never change.  Removing pictures makes a new ``Block`` over the same bytes with another
 ``dead`` array, so a search that runs meanwhile keeps the state it started with.
+
+A mapped file must keep its length: touching a page behind its end kills the process (SIGBUS).
+The length is looked at whenever a block is about to be used, so a file cut short earlier is a
+DamagedIndex; one cut short in the very middle of a search cannot be caught.  `files.save` never
+shortens a file, it replaces it, and the old one lives on for those who have it mapped.
 """
 
 from __future__ import annotations
 
+import mmap
 import threading
 from pathlib import Path
 
@@ -34,16 +40,30 @@ _NOBODY_DEAD.flags.writeable = False
 class _Bytes:
     """The immutable part, shared by all blocks that differ only in their dead."""
 
-    def __init__(self, sizes: Sizes, checksum: int, buffer: Array, path: Path | None) -> None:
+    def __init__(
+        self,
+        sizes: Sizes,
+        checksum: int,
+        buffer: Array,
+        path: Path | None,
+        mapped: mmap.mmap | None = None,
+    ) -> None:
         self.sizes = sizes
         self.checksum = checksum
         self.buffer = buffer
         self.path = path
+        self.mapped = mapped
+        self.id_range: tuple[int, int] | None = None
         self.views = read_views(buffer, sizes)
         # What was built in this process needs no check.
         self.sound = path is None
         self.checked = np.full(len(self.views.row_sums), path is None, np.uint8)
         self.lock = threading.Lock()
+
+    def check_length(self) -> None:
+        """Damage where the file is not as long as what was mapped of it."""
+        if self.mapped is not None and self.mapped.size() != len(self.buffer):
+            raise Damage(f"{self.mapped.size()} bytes; {len(self.buffer)} expected")
 
 
 class Block:
@@ -66,10 +86,16 @@ class Block:
 
     @classmethod
     def of_buffer(
-        cls, sizes: Sizes, checksum: int, buffer: Array, path: Path, dead: Array | None
+        cls,
+        sizes: Sizes,
+        checksum: int,
+        buffer: Array,
+        path: Path,
+        dead: Array | None,
+        mapped: mmap.mmap | None = None,
     ) -> Block:
         """A block read from disk; nothing but the header has been looked at."""
-        return cls(_Bytes(sizes, checksum, buffer, path), dead)
+        return cls(_Bytes(sizes, checksum, buffer, path, mapped), dead)
 
     @property
     def sizes(self) -> Sizes:
@@ -98,22 +124,24 @@ class Block:
         return self.living < self.sizes.pictures
 
     def views(self) -> Views:
-        """The arrays, proved safe on first use."""
+        """The arrays, proved safe on first use; the length of the file is looked at every time."""
         content = self._content
-        if not content.sound:
-            with content.lock:
-                if not content.sound:
-                    try:
+        try:
+            content.check_length()
+            if not content.sound:
+                with content.lock:
+                    if not content.sound:
                         check_core(content.buffer, content.sizes, content.views, content.checksum)
-                    except Damage as damage:
-                        raise self._damaged(str(damage)) from None
-                    content.sound = True
+                        content.sound = True
+        except Damage as damage:
+            raise self._damaged(str(damage)) from None
         return content.views
 
     def verify(self) -> None:
         """Check everything, rows included, again if need be."""
         content = self._content
         try:
+            content.check_length()
             check_core(content.buffer, content.sizes, content.views, content.checksum)
             check_rows(content.views)
         except Damage as damage:
@@ -144,6 +172,18 @@ class Block:
         place = np.searchsorted(own, ids, sorter=self._order)
         position = self._order[np.minimum(place, len(own) - 1)]
         return np.where((own[position] == ids) & (self.dead[position] == 0), position, -1)
+
+    def id_range(self) -> tuple[int, int]:
+        """Smallest and largest id, the dead included; read without checking the block."""
+        content = self._content
+        if content.id_range is None:
+            try:
+                content.check_length()
+            except Damage as damage:
+                raise self._damaged(str(damage)) from None
+            ids = content.views.ids
+            content.id_range = int(ids.min()), int(ids.max())
+        return content.id_range
 
     def living_ids(self) -> Array:
         living: Array = self.views().ids[self.dead == 0]

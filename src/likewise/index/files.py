@@ -3,6 +3,7 @@
 Blocks are named by their checksum, so a second save writes only what is new.  The manifest is
 replaced by rename after everything it names has reached the disk: a crash leaves the old index.
 It carries a copy of each block's header, so headers are as well guarded as the manifest itself.
+Any number of processes may open a folder while one saves to it; two must not save at once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import struct
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +38,14 @@ _MAGIC = b"LWINDEX\x00"
 _VERSION = 1
 # magic, version, length of the JSON part, length of the file, digest of all that follows
 _HEAD = struct.Struct("<8sIIQ16s")
+_MOST_WORDS = 1 << 32
+_MOST_IDS = 1 << 63
+# What save writes, and so may sweep: blocks, and what is not finished yet ("NAME.PID.new").
+_BLOCK_NAME = re.compile(r"[0-9a-f]{24}\.lwb")
+_UNFINISHED = re.compile(r"(?:[0-9a-f]{24}\.lwb|manifest\.lwx)(?:\.(\d+))?\.new")
+_STALE_SECONDS = 24 * 3600
+# How often open looks again while somebody else replaces the manifest under it.
+_LOOKS = 20
 
 
 class State(NamedTuple):
@@ -49,7 +60,7 @@ class State(NamedTuple):
 
 def _write(path: Path, *parts: Any) -> None:
     """Write a file and see it on the disk under its name, or not at all."""
-    new = path.with_name(path.name + ".new")
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         with open(new, "wb") as file:
             for part in parts:
@@ -80,8 +91,7 @@ def _block_name(block: Block) -> str:
 def save(folder: Path, state: State) -> None:
     if folder.exists():
         known = folder.is_dir() and (
-            (folder / MANIFEST).exists()
-            or all(p.name.endswith((_SUFFIX, ".new")) for p in folder.iterdir())
+            (folder / MANIFEST).exists() or all(_is_ours(p.name) for p in folder.iterdir())
         )
         if not known:
             raise InvalidInput(f"{folder} exists and is not an index; choose another name")
@@ -115,16 +125,39 @@ def save(folder: Path, state: State) -> None:
     _sync_folder(folder)
     _write(folder / MANIFEST, head, tail)
     _sync_folder(folder)
+    _sweep(folder, set(names))
+
+
+def _is_ours(name: str) -> bool:
+    return bool(_BLOCK_NAME.fullmatch(name) or _UNFINISHED.fullmatch(name))
+
+
+def _sweep(folder: Path, names: set[str]) -> None:
+    """Remove blocks no longer named, and what a crash left; nothing that save did not write."""
     for path in folder.iterdir():
-        if path.name.endswith((_SUFFIX, ".new")) and path.name not in names:
+        unfinished = _UNFINISHED.fullmatch(path.name)
+        if unfinished and unfinished[1] not in (None, str(os.getpid())):
+            # Another process may be writing it just now.
+            try:
+                gone = time.time() - path.stat().st_mtime > _STALE_SECONDS
+            except FileNotFoundError:
+                continue
+        else:
+            gone = path.name not in names and _is_ours(path.name)
+        if gone:
             path.unlink(missing_ok=True)
 
 
-def _read_manifest(path: Path) -> tuple[dict[str, Any], bytes]:
+def _manifest_bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise DamagedIndex(str(path), "there is no such file") from None
+    except IsADirectoryError:
+        raise DamagedIndex(str(path), "it is a folder; a file expected") from None
+
+
+def _read_manifest(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
     if len(data) < _HEAD.size:
         raise DamagedIndex(str(path), f"{len(data)} bytes; at least {_HEAD.size} expected")
     magic, version, n_payload, length, digest = _HEAD.unpack_from(data)
@@ -139,7 +172,7 @@ def _read_manifest(path: Path) -> tuple[dict[str, Any], bytes]:
         raise DamagedIndex(str(path), "its checksum does not fit its content")
     try:
         payload = json.loads(tail[:n_payload])
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DamagedIndex(str(path), "its description is not JSON") from None
     if not isinstance(payload, dict):
         raise DamagedIndex(str(path), "its description is not an object")
@@ -160,14 +193,20 @@ def _map_block(path: Path, header: bytes, dead: Array | None) -> Block:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise Damage("there is no such file") from None
-    return Block.of_buffer(sizes, checksum, np.frombuffer(mapped, np.uint8), path.resolve(), dead)
+    except IsADirectoryError:
+        raise Damage("it is a folder; a file expected") from None
+    buffer = np.frombuffer(mapped, np.uint8)
+    return Block.of_buffer(sizes, checksum, buffer, path.resolve(), dead, mapped)
 
 
 def _read_blocks(folder: Path, described: list[Any], bits: bytes) -> tuple[list[Block], int]:
     blocks = []
     used = 0
     for entry in described:
-        path = folder / Path(str(entry["file"])).name
+        name = str(entry["file"])
+        if not _BLOCK_NAME.fullmatch(name):
+            raise ValueError(f"no block is called {name[:60]!r}")
+        path = folder / name
         try:
             header = bytes.fromhex(entry["header"])
             n_dead = int(entry["dead"])
@@ -186,20 +225,29 @@ def _read_blocks(folder: Path, described: list[Any], bits: bytes) -> tuple[list[
     return blocks, used
 
 
-def _open_once(folder: Path) -> State:
+def _bounded(payload: dict[str, Any], name: str, most: int) -> int:
+    value = payload[name]
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise ValueError(f"{name} is not a number from 0 to {most}")
+    return value
+
+
+def _open_once(folder: Path, data: bytes) -> State:
     manifest = folder / MANIFEST
-    payload, bits = _read_manifest(manifest)
+    payload, bits = _read_manifest(manifest, data)
     try:
         blocks, used = _read_blocks(folder, payload["blocks"], bits)
-        width = int(payload["width"])
-        n_drop = payload["drop"]
+        width = _bounded(payload, "width", _MOST_WORDS)
         drop = None
-        if n_drop is not None:
+        if payload["drop"] is not None:
+            n_drop = _bounded(payload, "drop", width)
+            if len(bits) - used != (n_drop + 7) // 8:
+                raise ValueError("drop has another length than it says")
             raw = np.frombuffer(bits, np.uint8, offset=used)
-            drop = np.unpackbits(raw, count=int(n_drop)).astype(bool)
-        next_id = int(payload["next_id"])
+            drop = np.unpackbits(raw, count=n_drop).astype(bool)
+        next_id = _bounded(payload, "next_id", _MOST_IDS)
         quantised = {"uint8": True, "float32": False}[payload["impacts"]]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DamagedIndex(str(manifest), f"its description is incomplete ({error})") from None
     if any(b.sizes.quantised != quantised or b.sizes.width > width for b in blocks):
         raise DamagedIndex(str(manifest), "it does not fit its blocks")
@@ -210,8 +258,14 @@ def open_folder(folder: Path) -> State:
     """Map every block; only manifest, sizes and headers are read."""
     if not folder.is_dir():
         raise DamagedIndex(str(folder), "there is no such folder")
-    try:
-        return _open_once(folder)
-    except DamagedIndex:
-        # Another process may have saved, and swept, between our two reads: look once more.
-        return _open_once(folder)
+    data = _manifest_bytes(folder / MANIFEST)
+    for _ in range(_LOOKS):
+        try:
+            return _open_once(folder, data)
+        except DamagedIndex:
+            # Another process may have saved, and swept, after we read the manifest.
+            now = _manifest_bytes(folder / MANIFEST)
+            if now == data:
+                raise
+            data = now
+    return _open_once(folder, data)

@@ -141,7 +141,7 @@ def unpack_header(data: bytes) -> tuple[Sizes, int]:
     s = Sizes(*rest)
     if not (
         s.quantised in (0, 1)
-        and s.pictures <= BLOCK_PICTURES
+        and 1 <= s.pictures <= BLOCK_PICTURES
         and s.width <= 1 << 32
         and s.entries <= BLOCK_ENTRIES
         and s.postings <= s.entries

@@ -83,6 +83,8 @@ def _as_csr(X: Any, name: str) -> Any:
         raise InvalidInput(f"{name} has {X.shape[1]} columns; at most {MAX_WIDTH} words")
     if X.dtype.kind != "f" or X.dtype.itemsize not in (4, 8):
         X = X.astype(np.float64)
+    elif not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
     if not sparse:
         return sp.csr_array(X)
     return X if X.format == "csr" else X.tocsr()
@@ -91,6 +93,8 @@ def _as_csr(X: Any, name: str) -> Any:
 def _canonical_rows(X: Any, name: str, kind: Any) -> Rows:
     csr = _as_csr(X, name)
     ends, words, values, width = csr.indptr, csr.indices, csr.data, csr.shape[1]
+    if not (ends.dtype.isnative and words.dtype.isnative):
+        ends, words = ends.astype(np.int64), words.astype(np.int64)
     faults = _inspect(ends, words, values, width)
     if faults & _UNSOUND or len(ends) != csr.shape[0] + 1:
         raise InvalidInput(f"{name} is not a sound CSR matrix: its indices are out of range")

@@ -15,7 +15,7 @@ from numba import njit
 
 from likewise.index.checking import rows_sound
 from likewise.index.layout import BLOCK_PICTURES, GROUP_SHIFT, Array
-from likewise.index.prefetch import prefetch
+from likewise.solvers.prefetch import prefetch
 
 # How far ahead of the scan postings are hinted at; 128 to 256 measured best.
 _AHEAD = 128

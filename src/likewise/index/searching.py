@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from likewise.index.prefetch import prefetch
 from likewise.index.scoring import (
     add_lists,
     exact_scores,
@@ -25,6 +24,7 @@ from likewise.index.scoring import (
     score_row,
 )
 from likewise.index.topk import offer, replace_root, worse
+from likewise.solvers.prefetch import prefetch
 
 # Skip a class of words if it nominates fewer pictures than its postings divided by this.  A row
 # that is not in a cache costs as much as some 2,000 postings.
@@ -33,6 +33,7 @@ _ROW_COST = 3000
 _RUN = 64
 _SAMPLE = 16
 _FLOAT32_UNIT = 2.0**-24
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
 _TINY = 2.0**-140
 
 
@@ -168,15 +169,21 @@ def _pruned(  # type: ignore[no-untyped-def]
             for level in range(plan.level[j] + 1, levels + 1):
                 skipped[level] += weight * weight
                 work[level] += plan.counts[j]
-    # Rounding of weights, products and sums, of the bar itself, and of subnormal numbers.
+    # Rounding of weights, products and sums, of the bar itself, and of subnormal numbers.  A
+    # weight that is subnormal or vanishes beside a heavier word is off by up to 2**-149, whatever
+    # it is multiplied with.
     reach = np.sqrt(square) * v.largest_norm + error
     slack = error + (lists + 16) * (_FLOAT32_UNIT * reach * 1.01 + _TINY)
+    slack += lists * 2.0**-149 * v.largest_norm
     # Fewer postings than k: zeros will be among the best.
     if not reach < 1e30 or total < k:
         return -2
     best = np.empty(k, np.float32)
     places = np.empty(k, np.int64)
     theta = np.float64(scores[0]) if size == k else -np.inf
+    # A score out of range says nothing of how far out it is: no bar can be made of it.
+    if size == k and theta <= -_FLOAT32_MAX:
+        return -2
     guess |= size < k
     level = levels
     add_lists(v, plan, len(words), level, scratch.fast)
@@ -201,6 +208,8 @@ def _pruned(  # type: ignore[no-untyped-def]
             if least == -np.inf:
                 return -2
             theta = max(theta, least)
+            if theta <= -_FLOAT32_MAX:
+                return -2
             bar = _bar(theta, unit, slack)
             nominees = _estimate(scratch.fast, norms, slope, bar, n)
         # A picture without any of the words scores 0: if that may be enough, count exactly.
@@ -209,6 +218,9 @@ def _pruned(  # type: ignore[no-untyped-def]
         if nominees <= limit:
             found = _nominate(scratch.fast, norms, slope, bar, n, dead, 2 * limit, scratch.chosen)
             if found >= 0:
+                # Never, while the bounds hold; if they did not, this costs time and no picture.
+                if found < k - size and found < n - np.count_nonzero(dead):
+                    return -2
                 return _offer_chosen(
                     v, checked, words, values, plan, scratch, found, scores, ids, size, k
                 )

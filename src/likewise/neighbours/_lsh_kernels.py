@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, uint64
 
+from likewise.neighbours._distances import squared_distance
+
 
 @njit(cache=True, nogil=True)
 def _mixed(cell, hash_number):  # type: ignore[no-untyped-def]
@@ -24,15 +26,6 @@ def _dot(a, x):  # type: ignore[no-untyped-def]
     s = np.float32(0.0)
     for i in range(x.shape[0]):
         s += a[i] * x[i]
-    return s
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _squared_distance(a, x):  # type: ignore[no-untyped-def]
-    s = np.float32(0.0)
-    for i in range(x.shape[0]):
-        d = a[i] - x[i]
-        s += d * d
     return s
 
 
@@ -139,5 +132,5 @@ def search_rows(Q, X, directions, shifts, keys, table_ids, ways, ids, values):  
         for c in range(n):
             row = candidates[c]
             seen[row >> 3] = 0
-            value = _squared_distance(X[row], Q[i]) if l2 else -_dot(X[row], Q[i])
+            value = squared_distance(X[row], Q[i]) if l2 else -_dot(X[row], Q[i])
             _keep(ids[i], values[i], row, value)

@@ -103,8 +103,18 @@ class LSH(Stored):
             raise InvalidInput(f"hash_width is {self.hash_width!r}; a positive number expected")
         rng = np.random.default_rng(positive(self.random_state, "random_state", 0))
         # Everything in units of w, so that a hash is the floor of a projection.
-        scaled = rng.standard_normal((hashes, X.shape[1])) / self.hash_width
-        self._directions = scaled.astype(np.float32)
+        with np.errstate(over="ignore"):
+            scaled = rng.standard_normal((hashes, X.shape[1])) / self.hash_width
+            directions = scaled.astype(np.float32)
+            # No cell number may leave int64: half its range, as probes step to the next cell.
+            longest = np.linalg.norm(X.astype(np.float64), axis=1).max(initial=1.0)
+            farthest = np.linalg.norm(scaled, axis=1).max(initial=0.0) * longest
+        if not farthest < 2.0**62:
+            raise InvalidInput(
+                f"hash_width is {self.hash_width!r}, too small for rows of length {longest:.3g}: "
+                "cells could not be counted; take the distance at which rows should collide"
+            )
+        self._directions = directions
         self._shifts = rng.random(hashes).astype(np.float32)
         self._width = X.shape[1]
         self._X = np.empty((0, X.shape[1]), np.float32)

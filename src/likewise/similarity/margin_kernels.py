@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from likewise.similarity.prefetch import prefetch
+from likewise.solvers.prefetch import prefetch
 
 Array = Any
 

@@ -1,0 +1,1 @@
+"""Solvers: arrays in, arrays and certificates out; and what compiled kernels share."""
