@@ -19,7 +19,7 @@ from likewise.collection.collection import Collection
 def work(job: dict[str, str]) -> None:
     root = Path(job["root"])
     # Small numbers, so that a small run seals, merges and learns several times.
-    adding.FIRST_WORDS_AT, adding._BATCH = 6, 2
+    adding.FIRST_WORDS_AT, adding._BATCH, adding._STRETCH = 6, 2, 1
     seg.SEAL_AT, seg.MERGE_AT = 5, 2
     if job["do"] == "create":
         Collection.create(root).close()

@@ -22,7 +22,6 @@ import pytest
 from likewise.collection.catalog import FILE
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import running
-from likewise.collection.recipes import open_vocabulary
 from tests.collection.pictures import small_scenes, write, write_pictures
 
 ROUNDS = int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "50"))
@@ -86,7 +85,6 @@ def paths_in(col: Collection) -> set[str]:
 
 def check(root: Path) -> set[str]:
     """A reopened collection is sound, free, and answers; gives its pictures."""
-    open_vocabulary.cache_clear()
     with Collection.open(root) as col:
         assert running(root) is None
         assert col.verify() == []

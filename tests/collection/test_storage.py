@@ -93,7 +93,9 @@ def test_segments_fresh_rows_and_removals_together(
 def test_merge_leaves_removed_pictures_out(col: Collection) -> None:
     seal_all(col)
     col.remove(3)
-    gen.rewrite(col.root, col._catalog, "words", np.array([4]))
+    (joined,) = gen.rewritten(col.root, col._catalog, "words", np.array([4]))
+    with col._catalog.write() as c:
+        gen.name_joined(c, col.spaces["words"], joined)
     ids = seg.read_sparse(col.root, col._catalog.segments("words", 1)[0].name).ids
     assert 3 not in ids
     assert 4 not in ids
@@ -157,6 +159,7 @@ def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(adding, "FIRST_WORDS_AT", 10)
     monkeypatch.setattr(adding, "_BATCH", 4)
+    monkeypatch.setattr(adding, "_STRETCH", 1)
     paths = write_pictures(tmp_path / "p")
     seen: list[int] = []
     with Collection.create(tmp_path / "s.lw") as col, Collection.open(tmp_path / "s.lw") as reader:

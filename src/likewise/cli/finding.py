@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +23,7 @@ from likewise.cli.options import (
     value_of,
 )
 from likewise.cli.rendering import counted, day, echo_json, echo_table
-from likewise.errors import LikewiseError
+from likewise.errors import ImageError, LikewiseError
 
 if TYPE_CHECKING:
     from likewise.cli.sheet import Answer, Asked
@@ -100,6 +102,8 @@ def _region(text: str | None) -> tuple[float, float, float, float] | None:
         x, y, w, h = (float(side) for side in text.split(","))
     except ValueError:
         raise Usage(f"--region {text!r}: four numbers x,y,w,h expected") from None
+    if not all(map(math.isfinite, (x, y, w, h))):
+        raise Usage(f"--region {text!r}: finite numbers expected")
     return x, y, w, h
 
 
@@ -141,8 +145,13 @@ def _asked(
 
     if by == "default":
         by = default_of(col)
-    path = col.image(query).path if isinstance(query, int) else query
-    info = probe(path)
+    if isinstance(query, int):
+        # The file itself may be gone; what is needed of it is in the catalog.
+        row = col.image(query)
+        path, frame = row.path, (row.width, row.height)
+    else:
+        info = probe(query)
+        path, frame = query, (info.width, info.height)
     return Asked(
         path=str(Path(path).expanduser().absolute()),
         by=by,
@@ -150,7 +159,7 @@ def _asked(
         collection=col.root.name,
         region=region,
         where=where,
-        frame=(info.width, info.height),
+        frame=frame,
     )
 
 
@@ -164,10 +173,14 @@ def _answers(col: Collection, asked: Asked, hits: list[Any], words: str | None) 
 
     # Pixels of the whole file, so that places are measured in the file's own pixels.
     pixels = cropped(decode(asked.path).pixels, asked.region)
-    return [
-        Answer(hit, col.image(hit.id), col.explain(pixels, hit.id, top=_TOP_WORDS, by=words))
-        for hit in hits
-    ]
+    answers = []
+    for hit in hits:
+        why = None
+        # One picture that has gone since must not cost the explanation of the others.
+        with suppress(ImageError):
+            why = col.explain(pixels, hit.id, top=_TOP_WORDS, by=words)
+        answers.append(Answer(hit, col.image(hit.id), why))
+    return answers
 
 
 def _write(path: Path, asked: Asked, answers: list[Answer]) -> None:

@@ -63,7 +63,7 @@ def remove(
 ) -> None:
     """Take pictures out of the collection; the files stay where they are.
 
-    Adding (or syncing) their folder takes them in again.
+    Neither sync nor adding their folder takes them in again; adding the file itself does.
     """
     with opened(collection) as col:
         wanted = [one for text in pictures for one in _chosen(col, text)]

@@ -16,6 +16,7 @@ from typing import Any
 
 from likewise.collection import catalog_changes as change
 from likewise.collection import generations as gen
+from likewise.collection import segments as seg
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError
 from likewise.collection.extraction import (
@@ -34,6 +35,7 @@ FIRST_WORDS_AT = 300
 _BATCH = 32
 _SECONDS = 1.0
 _FEW = 16
+_STRETCH = 64
 
 Metadata = Mapping[str, Any] | Callable[[str], Mapping[str, Any] | None]
 
@@ -48,6 +50,7 @@ class AddResult:
     removed: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
+    closed: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         parts = [f"{self.added:,} added", f"{self.known:,} known"]
@@ -87,8 +90,9 @@ def add(
     result = AddResult()
     todo = []
     explicit = {str(place) for place in places}
-    removed = catalog.removed_files()
-    for candidate in candidates(places):
+    removed, again = catalog.removed_files(), catalog.transient_problems()
+    closed: list[OSError] = []
+    for candidate in candidates(places, closed.append):
         if not is_text(candidate.path):
             shown = candidate.path.encode("utf-8", "backslashreplace").decode()
             result.skipped.append((shown, "its name is not valid UTF-8; rename it"))
@@ -96,14 +100,19 @@ def add(
         # What could not even be looked at may be there by now: it is tried every time.
         now = (candidate.size, candidate.mtime_ns)
         # A picture that was taken out stays out, unless it is named itself.
-        wanted_again = candidate.path in removed and candidate.path in explicit
+        wanted_again = candidate.path in again or (
+            candidate.path in removed and candidate.path in explicit
+        )
         if candidate.size >= 0 and known.get(candidate.path) == now and not wanted_again:
             result.known += 1
         else:
             todo.append(candidate)
         if (result.known + len(todo)) % 500 == 0:
             report(Progress("looking for pictures", result.known + len(todo), 0))
+    result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in closed]
+    result.closed = [str(e.filename) for e in closed]
     _take_in(root, catalog, todo, metadata, workers, report, result)
+    fill_gaps(root, catalog, workers=workers, report=report)
     grow(root, catalog, workers=n_workers(workers, catalog.n_images()), report=report)
     grow_graphs(root, catalog, report)
     gen.tidy(root, catalog)
@@ -117,15 +126,30 @@ def sync(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -
     places = [Path(path) for path in catalog.roots()]
     unreachable = [place for place in places if not place.exists()]
     reachable = [place for place in places if place.exists()]
+    # A root that is a file, and gone from a folder that is there, was deleted.
+    deleted = [p for p in unreachable if p.parent.is_dir() and catalog.file(str(p)) is not None]
+    unreachable = [place for place in unreachable if place not in deleted]
     result = add(root, catalog, reachable, metadata=None, workers=workers, report=report)
     # A folder that is gone as a whole is more often a disk that is not plugged in than a wish
     # to forget ten thousand pictures: it is reported, and `remove` is there for the wish.
     for place in unreachable:
         result.skipped.append((str(place), "is not there; its pictures are kept"))
+    known = catalog.known_files()
+    followed = [*reachable, *deleted]
+    for place in reachable:
+        below = [path for path in known if _below(path, place)]
+        if place.is_dir() and len(below) > 1 and not any(map(os.path.lexists, below)):
+            # Nothing left of a whole folder: an empty mount point looks exactly like this.
+            result.skipped.append((str(place), "has lost every picture; they are kept"))
+            followed.remove(place)
+    # A file behind a folder that cannot be entered is not gone, it is out of sight.
+    hidden = [Path(path) for path in result.closed]
     gone = [
         path
-        for path in catalog.known_files()
-        if not os.path.exists(path) and any(_below(path, place) for place in reachable)
+        for path in known
+        if not os.path.lexists(path)
+        and any(_below(path, place) for place in followed)
+        and not any(_below(path, place) for place in hidden)
     ]
     if gone:
         with catalog.write(durable=True) as c:
@@ -158,7 +182,8 @@ def _take_in(
     while done < len(todo):
         steps = gen.steps(root, catalog)
         first = _wants_first_words(catalog)
-        room = max(FIRST_WORDS_AT - catalog.n_images(), 1) if first else len(todo)
+        # Never a handful: each stretch starts its own workers.
+        room = max(FIRST_WORDS_AT - catalog.n_images(), _STRETCH) if first else len(todo)
         stretch = todo[done : done + room]
         tasks = _tasks(catalog, stretch, steps, result)
         try:
@@ -264,6 +289,25 @@ def outgrown(space: SpaceRow, n_pictures: int) -> bool:
     few = space.width < recipe["n_words"] and n_pictures >= 2 * max(space.n_pictures, 1)
     large = n_pictures >= recipe["large_from"] and space.width < recipe["n_words_large"]
     return bool(few or (large and space.n_pictures < recipe["large_from"]))
+
+
+def fill_gaps(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -> None:
+    """Vectors that a dense space lacks because its back-fill was interrupted."""
+    for space in catalog.spaces().values():
+        if space.recipe["feature"] != "holistic":
+            continue
+        missing = catalog.images_without(space.name, space.generation)
+        if not missing:
+            continue
+        have = {
+            image
+            for row in catalog.segments(space.name, space.generation)
+            for image in seg.read_dense(root, row.name).ids.tolist()
+        }
+        paths = [(row.id, row.path) for row in catalog.images(missing - have).values() if row.path]
+        if paths:
+            count = n_workers(workers, len(paths))
+            gen.count_all(catalog, gen.step_of(root, space), paths, count, report)
 
 
 def backfill(

@@ -11,7 +11,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -164,7 +164,9 @@ class Catalog:
                 connection.execute("UPDATE revision SET number = number + 1")
                 connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                # On a full disk SQLite has rolled back already; the first error is the one to see.
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
                 raise
         finally:
             if durable:
@@ -250,6 +252,18 @@ class Catalog:
     def files_of(self, id_: int) -> list[str]:
         return [r[0] for r in self.all("SELECT path FROM files WHERE image = ? ORDER BY 1", (id_,))]
 
+    def copies(self) -> dict[int, list[str]]:
+        """Pictures that several files hold, with their paths."""
+        rows = self.all(
+            """SELECT image, path FROM files WHERE image IN
+               (SELECT image FROM files WHERE image IS NOT NULL GROUP BY image
+                HAVING count(*) > 1) ORDER BY path"""
+        )
+        found: dict[int, list[str]] = {}
+        for row in rows:
+            found.setdefault(row[0], []).append(row[1])
+        return found
+
     def known_files(self) -> dict[str, tuple[int, int]]:
         rows = self.all("SELECT path, size, mtime_ns FROM files")
         return {row["path"]: (row["size"], row["mtime_ns"]) for row in rows}
@@ -260,6 +274,20 @@ class Catalog:
             (REMOVED,),
         )
         return [_file(row) for row in rows]
+
+    def transient_problems(self) -> set[str]:
+        """Paths whose problem was not the picture's own fault."""
+        rows = self.all("SELECT path FROM files WHERE problem LIKE 'for now: %'")
+        return {row[0] for row in rows}
+
+    def images_without(self, space: str, generation: int) -> set[int]:
+        """Pictures that have no fresh row in a space."""
+        rows = self.all(
+            """SELECT id FROM images EXCEPT
+               SELECT image FROM vectors WHERE space = ? AND generation = ?""",
+            (space, generation),
+        )
+        return {row[0] for row in rows}
 
     def removed_files(self) -> set[str]:
         """Paths of pictures that were taken out on purpose."""

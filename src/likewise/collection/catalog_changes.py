@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from likewise.collection.catalog import REMOVED
+from likewise.collection.plain import plain_metadata
 from likewise.images import ImageInfo
 
 
@@ -38,7 +39,7 @@ def put_image(
         """INSERT INTO images (hash, format, width, height, date, n_bytes, metadata)
            VALUES (?, ?, ?, ?, ?, ?, ?)""",
         (digest, info.format, info.width, info.height, date, info.n_bytes,
-         json.dumps(dict(metadata or {}))),
+         plain_metadata(metadata or {})),
     )  # fmt: skip
     assert cursor.lastrowid is not None
     return cursor.lastrowid, True
@@ -47,7 +48,7 @@ def put_image(
 def merge_metadata(c: sqlite3.Connection, image: int, metadata: Mapping[str, Any]) -> None:
     (text,) = c.execute("SELECT metadata FROM images WHERE id = ?", (image,)).fetchone()
     merged = {**json.loads(text), **metadata}
-    c.execute("UPDATE images SET metadata = ? WHERE id = ?", (json.dumps(merged), image))
+    c.execute("UPDATE images SET metadata = ? WHERE id = ?", (plain_metadata(merged), image))
 
 
 def put_file(
@@ -123,6 +124,10 @@ def put_space(c: sqlite3.Connection, name: str, kind: str, recipe: Mapping[str, 
         "INSERT INTO spaces (name, kind, recipe) VALUES (?, ?, ?)",
         (name, kind, json.dumps(dict(recipe))),
     )
+
+
+def drop_setting(c: sqlite3.Connection, key: str) -> None:
+    c.execute("DELETE FROM settings WHERE key = ?", (key,))
 
 
 def drop_space(c: sqlite3.Connection, name: str) -> None:

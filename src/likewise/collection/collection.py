@@ -21,6 +21,7 @@ from likewise.collection.catalog import FILE, Catalog, FileRow, ImageRow, SpaceR
 from likewise.collection.errors import CollectionError, UnknownPicture
 from likewise.collection.live import Live
 from likewise.collection.owning import put_vectors
+from likewise.collection.plain import plain_metadata, plain_where
 from likewise.collection.recipes import HOLISTIC, WORDS, checked, width_of
 from likewise.collection.searching import (
     Hit,
@@ -140,6 +141,8 @@ class Collection:
         """
         if not paths:
             raise InvalidInput("nothing to add; a picture or a folder expected")
+        if metadata is not None and not callable(metadata):
+            plain_metadata(metadata)
         places = [adding.check_reachable(path) for path in paths]
         with jobs.lease(self.root, "add"):
             return adding.add(
@@ -223,7 +226,13 @@ class Collection:
                 catalog_changes.put_space(c, name, kind, whole)
             if whole["feature"] == "holistic":
                 gen.start_dense(self._catalog, name, width_of(whole))
-            adding.backfill(self.root, self._catalog, name, workers=workers, report=report)
+            try:
+                adding.backfill(self.root, self._catalog, name, workers=workers, report=report)
+            except Exception:
+                # A space that cannot be filled must not trouble every later add.
+                with self._catalog.write(durable=True) as c:
+                    catalog_changes.drop_space(c, name)
+                raise
             gen.tidy(self.root, self._catalog)
 
     def drop_space(self, name: str) -> None:
@@ -235,6 +244,8 @@ class Collection:
                 raise CollectionError(f"there is no space {name!r}")
             with self._catalog.write(durable=True) as c:
                 catalog_changes.drop_space(c, name)
+                if self._catalog.setting("default_similarity") == name:
+                    catalog_changes.drop_setting(c, "default_similarity")
             gen.tidy(self.root, self._catalog)
 
     def add_vectors(self, name: str, ids: Sequence[int], X: Any) -> int:
@@ -279,7 +290,7 @@ class Collection:
             raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
         similarity = self._similarity(by)
         question = understand(self._catalog, query, region)
-        allowed = self._catalog.matching(where) if where else None
+        allowed = self._catalog.matching(plain_where(where)) if where else None
         if not len(self):
             return []
         ids, scores = rank(
@@ -302,7 +313,10 @@ class Collection:
 
     def duplicates(self, *, threshold: float = 0.99, by: str = "holistic") -> list[list[Hit]]:
         """Groups of near-duplicates: pictures linked by a score of at least ``threshold``."""
-        self._similarity(by)
+        if by not in self.spaces:
+            raise CollectionError(
+                f"{by!r} is no space; near-duplicates are found in one of {', '.join(self.spaces)}"
+            )
         return explaining.duplicates(self._catalog, self._live, by, threshold)
 
     def _similarity(self, name: str) -> Similarity:

@@ -118,12 +118,20 @@ def duplicates(catalog: Catalog, live: Live, by: str, threshold: float) -> list[
                 parent[find(image)] = find(picture.id)
                 for one in (image, picture.id):
                     best[one] = max(best.get(one, -np.inf), score)
+    # Files with the same content are one picture; they are duplicates all the same.
+    copies = catalog.copies()
+    for image in copies:
+        best[image] = max(best.get(image, -np.inf), 1.0)
     groups: dict[int, list[int]] = {}
     for image in best:
         groups.setdefault(find(image), []).append(image)
     rows = catalog.images(best)
     made = [
-        [Hit(i, rows[i].path, best[i]) for i in sorted(group, key=lambda i: (-best[i], i))]
+        [
+            Hit(i, path, best[i])
+            for i in sorted(group, key=lambda i: (-best[i], i))
+            for path in copies.get(i, [rows[i].path])
+        ]
         for group in groups.values()
     ]
     return sorted(made, key=lambda group: (-len(group), group[0].id))

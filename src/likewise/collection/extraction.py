@@ -11,6 +11,7 @@ import hashlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -21,16 +22,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.recipes import DECODE_SIDE, Step, local_features, vector_of
 from likewise.collection.walking import Candidate
-from likewise.errors import ImageError
-from likewise.images import MAX_BYTES, ImageInfo, decode
+from likewise.errors import ImageError, ImageTooLarge, UnreadableImage
+from likewise.images import MAX_BYTES, ImageInfo, decode, recognise
 
 IN_FLIGHT = 4
 """Pictures under way for each worker: enough to keep it busy, few enough to bound memory."""
+
+TRANSIENT = "for now: "
+"""How a problem begins that is not the picture's own fault: it is tried again every time."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -77,13 +82,19 @@ def describe(task: DescribeTask) -> Described:
     try:
         content = _read(candidate.path)
         picture = decode(content, max_side=DECODE_SIDE)
+    except UnreadableImage as error:
+        return Described(candidate, f"{TRANSIENT}{error.reason}", b"", None, {})
     except ImageError as error:
         return Described(candidate, error.reason, b"", None, {})
     vectors = {}
-    for step in task.steps:
-        vector = vector_of(step, picture)
-        if vector is not None:
-            vectors[step.space, step.generation] = vector
+    try:
+        for step in task.steps:
+            vector = vector_of(step, picture)
+            if vector is not None:
+                vectors[step.space, step.generation] = vector
+    except (cv2.error, MemoryError) as error:
+        reason = f"cannot be described here ({error or type(error).__name__})"
+        return Described(candidate, f"{TRANSIENT}{reason}", b"", None, {})
     return Described(candidate, None, digest_of(content), picture.info, vectors)
 
 
@@ -99,17 +110,12 @@ def sample(task: SampleTask) -> NDArray[np.float16]:
 
 def _read(path: str) -> bytes:
     """The content, by way of the decoder's own checks for pipes, folders and permissions."""
-    from likewise.errors import ImageTooLarge
-    from likewise.images import recognise
-
     recognise(path)
     try:
         if os.path.getsize(path) > MAX_BYTES:
             raise ImageTooLarge(path, f"more than {MAX_BYTES:,} bytes")
         return Path(path).read_bytes()
     except OSError as error:
-        from likewise.errors import UnreadableImage
-
         raise UnreadableImage(path, f"cannot be read: {error.strerror}") from error
 
 
@@ -129,22 +135,27 @@ def run(
     queue = iter(tasks)
     pool = _pool(workers)
     under_way: dict[Future[R], T] = {}
+    waiting: list[T] = []
     try:
         while True:
-            for task in islice(queue, IN_FLIGHT * workers - len(under_way)):
-                with _deaf_children():
-                    under_way[pool.submit(work, task)] = task
-            if not under_way:
+            waiting += islice(queue, IN_FLIGHT * workers - len(under_way) - len(waiting))
+            if not under_way and not waiting:
                 return
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
             try:
+                while waiting:
+                    # A worker may die between two looks at it; then submitting fails.
+                    with _own_children():
+                        future = pool.submit(work, waiting[0])
+                    under_way[future] = waiting.pop(0)
+                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in done:
                     result = future.result()
                     del under_way[future]
                     yield result
             except BrokenProcessPool:
-                left = list(under_way.values())
+                left = [*under_way.values(), *waiting]
                 under_way.clear()
+                waiting.clear()
                 pool.shutdown(cancel_futures=True)
                 for task in left:
                     yield _alone(work, task, on_crash)
@@ -155,9 +166,9 @@ def run(
 
 def _alone(work: Callable[[T], R], task: T, on_crash: Callable[[T], R]) -> R:
     with _pool(1) as pool:
-        with _deaf_children():
-            future = pool.submit(work, task)
         try:
+            with _own_children():
+                future = pool.submit(work, task)
             return future.result()
         except BrokenProcessPool:
             return on_crash(task)
@@ -165,34 +176,39 @@ def _alone(work: Callable[[T], R], task: T, on_crash: Callable[[T], R]) -> R:
 
 def _pool(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_quiet
+        workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_quiet,
+        initargs=(os.getpid(),),
     )
 
 
 @contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Processes started inside ignore Ctrl-C from their first instruction on.
+def _own_children() -> Iterator[None]:
+    """Processes started inside know nothing of the user's script, and ignore Ctrl-C.
 
-    A signal that is ignored when a program starts stays ignored; ``_quiet`` alone would come
-    after a second of imports, and Ctrl-C in that second would print a traceback a worker.
+    A spawned process imports the main module of its parent first, which for a script without a
+    guard would run it again; workers need nothing from it.  And a signal that is ignored when a
+    program starts stays ignored: ``_quiet`` alone would come after a second of imports.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    main = sys.modules["__main__"]
+    hidden = {name: getattr(main, name, None) for name in ("__spec__", "__file__")}
+    vars(main).update(dict.fromkeys(hidden))
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main_thread else None
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if in_main_thread:
+            signal.signal(signal.SIGINT, before)
+        vars(main).update(hidden)
 
 
-def _quiet() -> None:
+def _quiet(parent: int) -> None:
     """One thread a worker; Ctrl-C is the parent's to handle; no worker outlives its parent."""
-    import cv2
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(1)
-    threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_leave_with_parent, args=(parent,), daemon=True).start()
 
 
 def _leave_with_parent(parent: int) -> None:

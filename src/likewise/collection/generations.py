@@ -9,9 +9,10 @@ segments and from small segments to large ones.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +23,7 @@ from likewise.collection import catalog_changes as change
 from likewise.collection import segments as seg
 from likewise.collection.catalog import Catalog, SegmentRow, SpaceRow
 from likewise.collection.extraction import (
+    TRANSIENT,
     Described,
     DescribeTask,
     SampleTask,
@@ -109,7 +111,8 @@ def build_words(
         n_threads=max(workers, 1),
         progress=lambda done, of, _: report(Progress(f"learning {words:,} words", done, of)),
     ).fit(d.astype(np.float32) for _, d in found if len(d))
-    files = {"vocabulary": f"{WORDS_FOLDER}/{name}-{number}.lwv"}
+    # A name no build had before: readers and workers keep vocabularies by their name.
+    files = {"vocabulary": f"{WORDS_FOLDER}/{name}-{number}-{secrets.token_hex(6)}.lwv"}
     (root / WORDS_FOLDER).mkdir(exist_ok=True)
     vocabulary.save(root / files["vocabulary"])
 
@@ -167,7 +170,8 @@ def count_all(
 
 def crashed(task: DescribeTask) -> Described:
     """The answer for a picture that kills its worker."""
-    return Described(task.candidate, "crashes its decoder", b"", None, {})
+    # Perhaps the memory ran out and another was to blame: it is tried again next time.
+    return Described(task.candidate, f"{TRANSIENT}its worker died twice", b"", None, {})
 
 
 def reweigh(root: Path, catalog: Catalog, name: str, report: Report) -> None:
@@ -214,7 +218,7 @@ def _finish(
     for chunk in catalog.vectors_in_chunks(space.name, number, seg.SEAL_AT):
         bag.partial_fit(seg.unpack_sparse([vector for _, _, vector in chunk], width))
     bag.refresh()
-    files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}.bag"}
+    files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}-{secrets.token_hex(6)}.bag"}
     bag.save(root / files["bag"])
     _sync(root / WORDS_FOLDER)
     sealed = []
@@ -257,10 +261,11 @@ def segment_name(space: str, generation: int, number: int, serial: int) -> str:
     return f"{seg.FOLDER}/{space}-{generation}-{number:010d}-{serial}"
 
 
-def seal(root: Path, catalog: Catalog, name: str, *, at_least: int = seg.SEAL_AT) -> bool:
+def seal(root: Path, catalog: Catalog, name: str, *, at_least: int | None = None) -> bool:
     """Move the fresh rows of a space into a segment when there are many."""
     space = catalog.spaces()[name]
-    if catalog.n_vectors(name, space.generation) < max(at_least, 1):
+    enough = seg.SEAL_AT if at_least is None else max(at_least, 1)
+    if catalog.n_vectors(name, space.generation) < enough:
         return False
     chunk = catalog.vectors(name, space.generation, limit=seg.FULL)
     bag = bag_of(root, space)
@@ -271,7 +276,7 @@ def seal(root: Path, catalog: Catalog, name: str, *, at_least: int = seg.SEAL_AT
     return True
 
 
-def merge(root: Path, catalog: Catalog, name: str, *, at_least: int = seg.MERGE_AT) -> bool:
+def merge(root: Path, catalog: Catalog, name: str, *, at_least: int | None = None) -> bool:
     """Join small segments into one of at most the full size, leaving out what was removed."""
     space = catalog.spaces()[name]
     small: list[SegmentRow] = []
@@ -280,23 +285,36 @@ def merge(root: Path, catalog: Catalog, name: str, *, at_least: int = seg.MERGE_
         if row.n_pictures < seg.FULL and size + row.n_pictures <= seg.FULL:
             small.append(row)
             size += row.n_pictures
-    if len(small) < max(at_least, 2):
+    if len(small) < max(seg.MERGE_AT if at_least is None else at_least, 2):
         return False
-    _join(root, catalog, space, small, np.zeros(0, np.int64))
+    joined = _joined(root, catalog, space, small, np.zeros(0, np.int64))
+    with catalog.write(durable=True) as c:
+        name_joined(c, space, joined)
     return True
 
 
-def rewrite(root: Path, catalog: Catalog, name: str, without: Any) -> None:
-    """Segments again without some pictures; those that have none of them stay as they are."""
+class Joined(NamedTuple):
+    """A segment written in the place of others, not yet named in the catalog."""
+
+    old: list[str]
+    name: str
+    n_pictures: int
+    n_bytes: int
+
+
+def rewritten(root: Path, catalog: Catalog, name: str, without: Any) -> list[Joined]:
+    """Segments again without some pictures, still to be named; the others stay as they are."""
     space = catalog.spaces()[name]
-    for row in catalog.segments(name, space.generation):
-        if np.isin(_reader(space)(root, row.name).ids, without).any():
-            _join(root, catalog, space, [row], without)
+    return [
+        _joined(root, catalog, space, [row], without)
+        for row in catalog.segments(name, space.generation)
+        if np.isin(_reader(space)(root, row.name).ids, without).any()
+    ]
 
 
-def _join(
+def _joined(
     root: Path, catalog: Catalog, space: SpaceRow, rows: list[SegmentRow], without: Any
-) -> None:
+) -> Joined:
     """One segment in the place of several, without the removed pictures and ``without``."""
     dead = np.array([image for _, image in catalog.tombstones()], np.int64)
     parts: list[tuple[Any, Any]] = []
@@ -316,10 +334,16 @@ def _join(
         else:
             matrix = np.concatenate([part for _, part in parts])
             n_bytes = seg.write_dense(root, made, seg.DenseRows(ids, matrix))
-    with catalog.write(durable=True) as c:
-        change.drop_segments(c, [row.name for row in rows])
-        if len(ids):
-            change.put_segment(c, made, space.name, space.generation, len(ids), n_bytes)
+    return Joined([row.name for row in rows], made, len(ids), n_bytes)
+
+
+def name_joined(c: Any, space: SpaceRow, joined: Joined) -> None:
+    """Inside a transaction: the joined segment takes the place of the old ones."""
+    change.drop_segments(c, joined.old)
+    if joined.n_pictures:
+        change.put_segment(
+            c, joined.name, space.name, space.generation, joined.n_pictures, joined.n_bytes
+        )
 
 
 def _reader(space: SpaceRow) -> Callable[[Path, str], Any]:

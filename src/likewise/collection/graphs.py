@@ -95,10 +95,3 @@ def grow_graphs(root: Path, catalog: Catalog, report: Report, *, above: int | No
             change.put_files(
                 c, space.name, space.generation, {**files, "graph_rows": str(len(ids))}
             )
-
-
-def drop_graph(catalog: Catalog, space: SpaceRow) -> None:
-    """Forget a graph whose rows are about to be replaced."""
-    if "graph" in space.files:
-        with catalog.write() as c:
-            change.put_files(c, space.name, space.generation, {})

@@ -19,10 +19,13 @@ from likewise.collection import segments as seg
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.generations import bag_of, ranked
-from likewise.collection.graphs import metric_of, open_graph, prepared
+from likewise.collection.graphs import Graph, metric_of, open_graph, prepared
 from likewise.index.errors import DamagedIndex
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.exact import Exact
+
+EXACT_BEYOND = 1000
+"""Answers longer than this are found by comparing all rows, graph or not."""
 
 Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
 
@@ -105,14 +108,11 @@ class DenseView:
         ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
         rows = [prepared(space, part.rows) for part in parts]
         matrix = np.concatenate([np.zeros((0, space.width), np.float32), *rows])
-        covered = np.zeros(0, np.int64)
-        if self._graph is not None:
-            covered = self._graph.ids
-            # The graph holds its rows itself; what is kept here is only what it lacks.
-            self._kept = dict(zip(ids.tolist(), range(len(ids)), strict=True))
-            self._kept_rows = matrix
-        else:
-            self._kept, self._kept_rows = {}, matrix[:0]
+        covered = self._graph.ids if self._graph is not None else np.zeros(0, np.int64)
+        # Rows the graph covers are kept here too: for queries by id, and for answers so long (or
+        # so narrowly filtered) that comparing all is better than walking.
+        self._kept_ids = ids[np.isin(ids, covered)]
+        self._kept_rows = matrix[np.isin(ids, covered)]
         rest = ~np.isin(ids, covered)
         self._ids = ids[rest]
         self._matrix = matrix[rest]
@@ -129,9 +129,8 @@ class DenseView:
             ids = np.array([image for _, image, _ in new], np.int64)
             rows = prepared(self.space, raw)
             late = np.array([image not in self._in_graph for image in ids.tolist()], bool)
-            for image, row in zip(ids[~late].tolist(), rows[~late], strict=True):
-                self._kept[image] = len(self._kept_rows)
-                self._kept_rows = np.concatenate([self._kept_rows, row[None]])
+            self._kept_ids = np.concatenate([self._kept_ids, ids[~late]])
+            self._kept_rows = np.concatenate([self._kept_rows, rows[~late]])
             self._append(ids[late], rows[late])
             self._last_vector = new[-1][0]
         dead = catalog.tombstones(self._last_tombstone)
@@ -173,24 +172,35 @@ class DenseView:
             keep = self._alive[found]
             parts.append((self._ids[found[keep]], values[0][: len(found)][keep]))
         if self._graph is not None and self._in_graph:
-            dead = len(self._graph.ids) - len(self._in_graph)
-            wanted = min(k + dead, len(self._graph.ids))
-            places, values = self._graph.walk.search(row, wanted)
-            found = places[0][places[0] >= 0]
-            names = self._graph.ids[found]
-            keep = np.array([image in self._in_graph for image in names.tolist()], bool)
-            parts.append((names[keep], values[0][: len(found)][keep]))
+            parts.append(self._from_graph(self._graph, row, k))
         ids = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
         values = np.concatenate([np.zeros(0, np.float32), *(part[1] for part in parts)])
         scores = -np.sqrt(np.maximum(values, 0)) if self._l2 else values
         order = np.lexsort((ids, -scores))[:k]
         return ids[order], np.asarray(scores[order], np.float32)
 
+    def _from_graph(self, graph: Graph, row: NDArray[np.float32], k: int) -> Hits:
+        """The best of the rows the graph covers: by a walk, or all compared for a long answer."""
+        if k > EXACT_BEYOND:
+            if self._l2:
+                values = ((self._kept_rows - row) ** 2).sum(axis=1)
+            else:
+                values = self._kept_rows @ row[0]
+            names = self._kept_ids
+        else:
+            dead = len(graph.ids) - len(self._in_graph)
+            places, found = graph.walk.search(row, min(k + dead, len(graph.ids)))
+            places, values = places[0][places[0] >= 0], found[0][places[0] >= 0]
+            names = graph.ids[places]
+        keep = np.array([image in self._in_graph for image in names.tolist()], bool)
+        return names[keep], values[keep]
+
     def row_of(self, image: int) -> Any:
         if image in self._place:
             return self._matrix[self._place[image]]
-        if image in self._in_graph and image in self._kept:
-            return self._kept_rows[self._kept[image]]
+        if image in self._in_graph:
+            found = np.flatnonzero(self._kept_ids == image)
+            return self._kept_rows[found[0]] if len(found) else None
         return None
 
     def search_ranked(self, row: Any, k: int, weights: Any = None) -> Hits:

@@ -13,7 +13,7 @@ from likewise.collection import catalog_changes as change
 from likewise.collection import generations as gen
 from likewise.collection.catalog import Catalog
 from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.graphs import drop_graph, grow_graphs
+from likewise.collection.graphs import grow_graphs
 from likewise.collection.jobs import silent
 from likewise.collection.segments import pack_dense, pack_sparse
 from likewise.errors import InvalidInput
@@ -43,12 +43,14 @@ def put_vectors(root: Path, catalog: Catalog, name: str, ids: Sequence[int], X: 
     if not space.generation:
         gen.start_dense(catalog, name, rows.shape[1])
         space = catalog.spaces()[name]
-    replaced = np.array(images, np.int64)
-    drop_graph(catalog, space)
-    if catalog.segments(name, space.generation):
-        # Sealed rows are rewritten without the ones that are about to be replaced.
-        gen.rewrite(root, catalog, name, replaced)
+    # Sealed rows are written again without the ones that are replaced; all of it, and the new
+    # rows, become true in one transaction.
+    joined = gen.rewritten(root, catalog, name, np.array(images, np.int64))
     with catalog.write(durable=True) as c:
+        if "graph" in space.files:
+            change.put_files(c, name, space.generation, {})
+        for one in joined:
+            gen.name_joined(c, space, one)
         for i, image in enumerate(images):
             change.put_vector(c, name, space.generation, image, _packed(rows, i))
     grow_graphs(root, catalog, silent)

@@ -69,6 +69,18 @@ def checked(recipe: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
             f"it has {', '.join(k for k in allowed if k != 'feature') or 'none'}"
         )
     whole = {**allowed, **recipe}
+    for name, low in (
+        ("max_features", 1),
+        ("max_side", 16),
+        ("n_words", 2),
+        ("n_words_large", 2),
+        ("large_from", 0),
+    ):
+        value = whole.get(name, low)
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise InvalidInput(f"{name} is {value!r}; a whole number of at least {low} expected")
+    if not isinstance(whole.get("upright", False), bool):
+        raise InvalidInput(f"upright is {whole['upright']!r}; true or false expected")
     if feature == "own":
         kind = whole["kind"]
         if kind not in ("dense", "sparse") or whole["metric"] not in METRICS:

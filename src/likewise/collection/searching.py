@@ -70,9 +70,8 @@ def similarities(spaces: Mapping[str, SpaceRow], preferred: str | None) -> dict[
     if {"words", "holistic"} <= set(spaces):
         # While there are no words yet, what is there ranks alone.
         found["both"] = Similarity("both", dict.fromkeys(ready or ["words", "holistic"], 1.0))
-    chosen = preferred or ("both" if "both" in found else next(iter(found)))
-    if chosen not in found:
-        raise CollectionError(f"the default similarity {chosen!r} is gone; choose another")
+    usual = "both" if "both" in found else next(iter(found))
+    chosen = preferred if preferred in found else usual
     found["default"] = Similarity("default", found[chosen].spaces)
     return found
 
@@ -133,6 +132,8 @@ def cropped(pixels: NDArray[np.uint8], region: Region | None) -> NDArray[np.uint
     if region is None:
         return pixels
     height, width = pixels.shape[:2]
+    if len(region) != 4 or not np.isfinite(region).all():
+        raise InvalidInput(f"region is {region}; four finite numbers x, y, w, h expected")
     x, y, w, h = region
     left, top = max(0, int(np.floor(x))), max(0, int(np.floor(y)))
     right, bottom = min(width, int(np.ceil(x + w))), min(height, int(np.ceil(y + h)))

@@ -7,7 +7,7 @@ picture by the name it has or by the bytes it starts with; the decoder has the l
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +30,16 @@ class Candidate:
     mtime_ns: int
 
 
-def candidates(roots: Iterable[Path]) -> Iterator[Candidate]:
-    """Every candidate below the given folders and files, each once, in order of its path."""
+def candidates(
+    roots: Iterable[Path], closed: Callable[[OSError], object] | None = None
+) -> Iterator[Candidate]:
+    """Every candidate below the given folders and files, each once, in order of its path.
+
+    ``closed`` is told of each folder that cannot be entered.
+    """
     seen: set[str] = set()
     for root in roots:
-        for path in _walk(root):
+        for path in _walk(root, closed):
             if path in seen:
                 continue
             seen.add(path)
@@ -47,11 +52,11 @@ def candidates(roots: Iterable[Path]) -> Iterator[Candidate]:
             yield Candidate(path, status.st_size, status.st_mtime_ns)
 
 
-def _walk(root: Path) -> Iterator[str]:
+def _walk(root: Path, closed: Callable[[OSError], object] | None) -> Iterator[str]:
     if not root.is_dir():
         yield str(root)
         return
-    for folder, folders, files in os.walk(root):
+    for folder, folders, files in os.walk(root, onerror=closed):
         folders[:] = sorted(
             name
             for name in folders

@@ -62,7 +62,7 @@ class FaissIndex(Stored):
     def __len__(self) -> int:
         return 0 if self._index is None else int(self._index.ntotal)
 
-    def _parameters(self) -> Any:
+    def _parameters(self, k: int) -> Any:
         return None
 
     def search(self, Q: ArrayLike, k: int) -> Found:
@@ -75,6 +75,6 @@ class FaissIndex(Stored):
             # faiss refuses nothing here, but a heap longer than the index is only cost.
             some = min(k, len(self))
             with threads(self.n_threads):
-                near, at = self._index.search(Q, some, params=self._parameters())
+                near, at = self._index.search(Q, some, params=self._parameters(some))
             ids[:, :some], values[:, :some] = at, near
         return best_first(ids, values, self.metric)

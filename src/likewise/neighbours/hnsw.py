@@ -29,7 +29,7 @@ class HNSW(FaissIndex):
 
     ``links``: edges a row keeps on a level (twice as many on the lowest); ``ef_build`` and
     ``ef_search``: length of the queue while growing and while searching.  Larger is better and
-    slower.  ``ef_search`` may be changed at any time; a search for more than that takes k.
+    slower.  ``ef_search`` may be changed at any time; a search for many takes twice k.
 
     >>> index = HNSW(metric="ip").build([[1.0, 0.0], [0.0, 1.0]])
     >>> index.search([[0.1, 2.0]], k=1)[0].tolist()
@@ -72,10 +72,10 @@ class HNSW(FaissIndex):
             self._index.add(X)
         return self
 
-    def _parameters(self) -> Any:
-        return search_parameters(
-            "SearchParametersHNSW", efSearch=positive(self.ef_search, "ef_search")
-        )
+    def _parameters(self, k: int) -> Any:
+        # The walk ends when its queue is spent, so a longer answer needs a longer queue.
+        queue = max(positive(self.ef_search, "ef_search"), 2 * k)
+        return search_parameters("SearchParametersHNSW", efSearch=queue)
 
     def vectors(self) -> NDArray[np.float32]:
         """A copy of the rows held."""

@@ -80,7 +80,7 @@ class IVF(FaissIndex):
             self._index.add(X)
         return self
 
-    def _parameters(self) -> Any:
+    def _parameters(self, k: int) -> Any:
         return search_parameters("SearchParametersIVF", nprobe=positive(self.n_probes, "n_probes"))
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

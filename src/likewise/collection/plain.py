@@ -1,0 +1,45 @@
+"""Metadata and filters as plain values: what can be stored as JSON and compared by SQLite."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from likewise.errors import InvalidInput
+
+_WIDEST = 1 << 63
+
+
+def plain_metadata(metadata: Mapping[str, Any]) -> str:
+    """The metadata of a picture as JSON text, or a clear refusal."""
+    try:
+        if not all(isinstance(key, str) for key in metadata):
+            raise InvalidInput("metadata has a key that is no text")
+        return json.dumps(dict(metadata), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"metadata must be text, numbers, true or false, and lists of them ({error})"
+        ) from error
+
+
+def plain_where(where: Mapping[str, Any]) -> dict[str, Any]:
+    """Conditions with values SQLite can compare: dates as ISO text, folders absolute."""
+    made: dict[str, Any] = {}
+    for key, value in where.items():
+        if key == "folder":
+            made[key] = os.path.abspath(Path(value).expanduser())
+        elif isinstance(value, datetime | date):
+            made[key] = value.isoformat()
+        elif isinstance(value, str | bool | float) or (
+            isinstance(value, int) and -_WIDEST <= value < _WIDEST
+        ):
+            made[key] = value
+        else:
+            raise InvalidInput(f"where {key!r} is {value!r}; text, a number or a date expected")
+        if not isinstance(key, str) or '"' in key:
+            raise InvalidInput(f"where has the key {key!r}; a name without quotes expected")
+    return made
