@@ -118,6 +118,7 @@ def check_bad_input_is_refused(learner: Any) -> None:
         (X, TRIPLETS.astype(float), "integers expected"),
         (X, np.zeros((0, 3), int), "empty"),
         (X, [], "3 columns expected"),
+        (X, [[0, 1, 2], [3, 4]], "differ in length"),
         (nan, TRIPLETS, "not finite"),
         (infinite, TRIPLETS, "not finite"),
         (sp.csr_array(nan), TRIPLETS, "not finite"),
@@ -148,6 +149,22 @@ def check_bad_input_is_refused(learner: Any) -> None:
         learner.similarity(X, X[:, 1:])
     for name, value in before.items():
         np.testing.assert_equal(getattr(learner, name), value)
+
+
+def check_what_every_learner_tells(learner: Any) -> None:
+    """Sparsity, change and scales: of all learners, and of none that has not learnt."""
+    for name in ("sparsity_", "changed_"):
+        with pytest.raises(NotFittedError):
+            getattr(learner, name)
+    learner.fit(X, TRIPLETS)
+    found = np.array(learnt(learner))
+    assert learner.sparsity_ == np.mean(found == 0)
+    assert 0 < learner.changed_ <= 1
+    assert all(np.isfinite(value) for value in learner.scales_.values())
+    given = learnt(learner)
+    if given.flags.writeable:
+        given[:] = 7
+    np.testing.assert_array_equal(learnt(learner), found)
 
 
 def check_batch_is_repeated_partial_fit(learner: Any) -> None:
@@ -220,6 +237,7 @@ CHECKS: list[Check] = [
     check_order_of_columns,
     check_score_is_the_share_of_similarities,
     check_bad_input_is_refused,
+    check_what_every_learner_tells,
 ]
 ONLINE_CHECKS: list[Check] = [
     check_batch_is_repeated_partial_fit,

@@ -36,6 +36,8 @@ LEARNERS: dict[str, Any] = {
 }
 
 
+# Few iterations are enough for what is checked here.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("learner", "check"),
     [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from likewise.errors import InvalidInput
 from likewise.similarity.fixed import IdfWeights, posting_cost
@@ -75,6 +76,26 @@ def test_lego_targets_are_percentiles() -> None:
         LEGO(low=2.0, high=1.0).fit(X, TRIPLETS)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"low": 50.0}, "low is 50, but high measured"),
+        ({"high": 1e-6}, "high is 1e-06, but low measured"),
+    ],
+)
+def test_lego_target_that_leaves_no_room(options: dict[str, float], message: str) -> None:
+    fresh = LEGO(**options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=message):
+        fresh.fit(X, TRIPLETS)
+    assert not hasattr(fresh, "scales_")
+    used = LEGO().fit(X, TRIPLETS)
+    before = dict(used.scales_), used.weights_.copy()
+    with pytest.raises(InvalidInput, match=message):
+        used.set_params(**options).fit(X, TRIPLETS)
+    assert used.scales_ == before[0]
+    np.testing.assert_array_equal(used.weights_, before[1])
+
+
 @pytest.mark.parametrize("rival", [OASIS, LEGO])
 def test_full_form_is_refused_for_many_words(rival: Any) -> None:
     wide = sp.csr_array((3, 10_001))
@@ -125,6 +146,44 @@ def test_qpao_weighs_and_refuses() -> None:
         QPAO(0).fit(X, TRIPLETS)
 
 
+def test_batch_learners_say_when_they_stop_short() -> None:
+    with pytest.warns(ConvergenceWarning, match="QPAO stopped at max_iter=1"):
+        QPAO(20.0, tol=1e-9, max_iter=1).fit(X, TRIPLETS)
+    with pytest.warns(ConvergenceWarning, match="LMNN stopped at max_iter=3"):
+        LMNN(max_iter=3).fit(X, TRIPLETS)
+
+
+def test_batch_learners_change_from_their_start() -> None:
+    quadratic = QPAO(tol=0.1).fit(X, TRIPLETS)
+    assert quadratic.changed_ == 1 - quadratic.sparsity_ > 0
+    metric = LMNN(tol=0.1).fit(X, TRIPLETS)
+    assert metric.changed_ == np.mean(metric.weights_ != 1) > 0
+    idf = IdfWeights().fit(X)
+    assert idf.changed_ == np.mean(idf.weights_ != 1)
+    assert quadratic.scales_ == metric.scales_ == idf.scales_ == {}
+
+
+def test_lmnn_without_a_slope_stays() -> None:
+    """The pair is at no distance and the other beyond the margin: w = 1 is optimal."""
+    learner = LMNN().fit(np.array([[1.0, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 0]]), [[0, 1, 2]])
+    assert learner.weights_.tolist() == [1, 1, 1, 1]
+    assert (learner.objective_, learner.n_iter_, learner.changed_) == (0, 0, 0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(20))
+def test_lmnn_never_rises_and_stays_finite(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    Z = 10.0 ** rng.uniform(-9, 5) * rng.random((8, 5)) * (rng.random((8, 5)) < 0.4)
+    triplets = rng.integers(0, 8, (6, 3))
+    values = [LMNN(max_iter=n, tol=0).fit(Z, triplets) for n in (1, 5, 30, 400)]
+    objectives = [v.objective_ for v in values]
+    assert objectives == sorted(objectives, reverse=True)
+    assert all(np.isfinite(v.weights_).all() for v in values)
+    with pytest.raises(ValueError, match="read-only"):
+        values[0].weights_[0] = 3
+
+
 def test_lmnn_descends_to_the_optimum() -> None:
     """Against a linear programme's worth of smooth optimisation: within a per cent of the best."""
     learner = LMNN(max_iter=3000, tol=1e-9, n_targets=100).fit(X, TRIPLETS)
@@ -148,6 +207,7 @@ def test_lmnn_descends_to_the_optimum() -> None:
     assert m == len(learner.weights_)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_lmnn_targets_are_the_nearest() -> None:
     few = LMNN(n_targets=1, max_iter=5).fit(X, TRIPLETS)
     many = LMNN(n_targets=99, max_iter=5).fit(X, TRIPLETS)

@@ -142,6 +142,35 @@ def test_nothing_shared_is_no_trouble(method: str) -> None:
     assert (skipping.n_rounds_, skipping.n_skipped_) == (0, 1)
 
 
+def test_a_margin_just_reached_is_no_loss() -> None:
+    learner = SOLIS("tg", l1=0.0, eta=1.0, start="ones")
+    assert learner.fit([[1.0, 0], [1, 0], [0, 1]], [[0, 1, 2]]).n_losses_ == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_tie_rule_of_every_method(method: str) -> None:
+    learner = SOLIS(method, **{**STEPS[method], "l1": 0.0}, start="ones")
+    for margin, losses in ((1.0, 0), (np.nextafter(1.0, 2.0), 1)):
+        learner.set_params(margin=margin).fit([[1.0, 0], [1, 0], [0, 1]], [[0, 1, 2]])
+        assert learner.n_losses_ == losses
+
+
+def test_infinite_theta_of_any_float(tmp_path: Path) -> None:
+    options = {"l1": 0.001, "eta": np.float32(8.0)}
+    learner = SOLIS("tg", theta=np.float32(np.inf), **options).fit(X, TRIPLETS)  # type: ignore[arg-type]
+    plain = SOLIS("tg", **options).fit(X, TRIPLETS)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(learner.weights_, plain.weights_)
+    SOLIS("ada", theta=np.float32(np.inf)).fit(X, TRIPLETS)  # type: ignore[arg-type]
+    learner.save(tmp_path / "learner")
+    assert SOLIS.open(tmp_path / "learner").theta == np.inf
+
+
+@pytest.mark.parametrize("seed", [-1, "now", 0.5, True])
+def test_random_state_is_checked_where_it_is_not_used(seed: Any) -> None:
+    with pytest.raises(InvalidInput, match="random_state is"):
+        SOLIS(l1=0.1, eta=1.0, delta=1.0, random_state=seed).fit(X, TRIPLETS[:3])
+
+
 def test_large_l1_leaves_nothing() -> None:
     scale = SOLIS().fit(X, TRIPLETS).scales_["lambda_max"]
     for method in ("da", "ada"):
@@ -177,6 +206,9 @@ def test_float32_rows_are_read_as_they_are() -> None:
     [
         ({"l1": -1}, "l1 is -1"),
         ({"l1": np.nan}, "l1 is nan"),
+        ({"l1": True}, "l1 is True"),
+        ({"eta": np.True_}, "eta is "),
+        ({"word_cost": [[1.0], [1.0, 2.0]]}, "differ in length"),
         ({"eta": 0}, "eta is 0"),
         ({"method": "da", "gamma": 0}, "gamma is 0"),
         ({"method": "da", "gamma": -2.0}, "gamma is -2"),

@@ -55,8 +55,9 @@ def test_labels_without_triplets(labels: Any) -> None:
 
 def test_pairs() -> None:
     rng = np.random.default_rng(0)
-    pairs = rng.integers(0, 12, (40, 2))
-    same = rng.random(40) < 0.5
+    pairs = rng.integers(0, 12, (60, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = pairs.sum(axis=1) % 2 == 0  # pairs repeat, and never contradict
     both = {(*p, s) for p, s in zip(pairs.tolist(), same.tolist(), strict=True)}
     both |= {(b, a, s) for a, b, s in both}
     expected = {
@@ -68,6 +69,9 @@ def test_pairs() -> None:
     drawn = triplets_from_pairs(pairs, same, n=50, random_state=0)
     assert {tuple(t) for t in drawn.tolist()} <= expected
     assert len(drawn) == 50
+    assert count_conflicts(made).degenerate == 0
+    with pytest.raises(InvalidInput, match="random_state is -1"):
+        triplets_from_pairs(pairs, same, random_state=-1)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +82,10 @@ def test_pairs() -> None:
         ([[0, 1]], [True, False], "same has shape"),
         ([[0, -1]], [True], "names row -1"),
         ([[0, 1]], [1.0], "same has shape"),
+        ([[0, 1], [0]], [True, False], "differ in length"),
+        ([[0, 1], [2, 2], [0, 2]], [True, True, False], "1 of a picture with itself, first of 2"),
+        ([[0, 1], [1, 0], [0, 2]], [True, False, False], r"1 of the pairs .* first \(0, 1\)"),
+        ([[0, 1], [0, 1], [0, 2]], [True, False, False], "alike and not alike"),
     ],
 )
 def test_bad_pairs(pairs: Any, same: Any, message: str) -> None:

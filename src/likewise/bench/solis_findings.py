@@ -7,8 +7,6 @@ from likewise.bench import harness  # noqa: F401
 
 from typing import Any
 
-import numpy as np
-
 from likewise.bench.solis_protocol import METHODS
 
 
@@ -18,73 +16,79 @@ def findings(tables: dict[str, Any], panels: dict[str, Any]) -> list[str]:
         _claim(
             "Paper: every SOLIS from zeros beats TF-IDF.",
             tables,
-            lambda t: _least(t, [f"SOLIS {m}" for m in METHODS]) - t.mean("TF-IDF"),
+            lambda t: (_least(t, [f"SOLIS {m}" for m in METHODS]), "TF-IDF"),
             "the worst of the four minus TF-IDF",
         ),
         _claim(
             "Paper: AFB and ADA are at least as good as TG and DA.",
             tables,
-            lambda t: _least(t, ["SOLIS afb", "SOLIS ada"]) - _most(t, ["SOLIS tg", "SOLIS da"]),
+            lambda t: (_least(t, ["SOLIS afb", "SOLIS ada"]), _most(t, ["SOLIS tg", "SOLIS da"])),
             "the worse of AFB, ADA minus the better of TG, DA",
         ),
         _claim(
             "Paper: AFB and ADA beat OASIS.",
             tables,
-            lambda t: _least(t, ["SOLIS afb", "SOLIS ada"]) - t.mean("OASIS"),
+            lambda t: (_least(t, ["SOLIS afb", "SOLIS ada"]), "OASIS"),
             "the worse of AFB, ADA minus OASIS",
         ),
         _claim(
             "Paper: AFB and ADA beat LMNN.",
             tables,
-            lambda t: _least(t, ["SOLIS afb", "SOLIS ada"]) - t.mean("LMNN"),
+            lambda t: (_least(t, ["SOLIS afb", "SOLIS ada"]), "LMNN"),
             "the worse of AFB, ADA minus LMNN",
         ),
         _claim(
             "Paper: AFB and ADA beat QPAO.",
             tables,
-            lambda t: _least(t, ["SOLIS afb", "SOLIS ada"]) - t.mean("QPAO"),
+            lambda t: (_least(t, ["SOLIS afb", "SOLIS ada"]), "QPAO"),
             "the worse of AFB, ADA minus QPAO",
         ),
         _claim(
             "Ours: starting from ones beats starting from zeros (ADA).",
             tables,
-            lambda t: t.mean("SOLIS ada, from ones") - t.mean("SOLIS ada"),
+            lambda _: ("SOLIS ada, from ones", "SOLIS ada"),
             "from ones minus from zeros",
         ),
         _claim(
             "Ours: fusing with TF-IDF beats the weights alone (ADA).",
             tables,
-            lambda t: t.mean("SOLIS ada, fused with TF-IDF") - t.mean("SOLIS ada"),
+            lambda _: ("SOLIS ada, fused with TF-IDF", "SOLIS ada"),
             "fused minus alone",
         ),
         _claim(
             "The honest yardstick: the best of all weight learners beats Rocchio.",
             tables,
-            lambda t: _most(t, _weights(t)) - _most(t, _named(t, "Rocchio")),
+            lambda t: (_most(t, _weights(t)), _most(t, _named(t, "Rocchio"))),
             "best weights minus best Rocchio, same positives",
         ),
         _claim(
             "The same against a linear SVM.",
             tables,
-            lambda t: _most(t, _weights(t)) - t.mean("linear SVM"),
+            lambda t: (_most(t, _weights(t)), "linear SVM"),
             "best weights minus SVM",
         ),
         _sparsity(panels),
     ]
 
 
-def _claim(claim: str, tables: dict[str, Any], gap: Any, what: str) -> str:
-    gaps = {title: 100 * gap(table) for title, table in tables.items()}
-    held = sum(value > 0 for value in gaps.values())
-    verdict = (
-        "holds"
-        if held == len(gaps)
-        else "does not hold"
-        if not held
-        else f"holds on {held} of {len(gaps)}"
-    )
-    numbers = ", ".join(f"{title} {value:+.1f}" for title, value in gaps.items())
-    return f"{claim} Here: {verdict} ({what}, points of mAP: {numbers})."
+def _claim(claim: str, tables: dict[str, Any], pair: Any, what: str) -> str:
+    """``pair`` names the two methods compared; a gap below two standard errors decides nothing."""
+    held, unsure, parts = 0, 0, []
+    for title, table in tables.items():
+        gap, error = (100 * value for value in table.gap(*pair(table)))
+        # One draw has no error to speak of: nothing is known then.
+        within = not abs(gap) >= 2 * error
+        held += gap > 0 and not within
+        unsure += within
+        parts.append(f"{title} {gap:+.1f} ± {error:.1f}" + (" (within error)" if within else ""))
+    if held == len(tables):
+        verdict = "holds"
+    elif unsure == len(tables):
+        verdict = "within error"
+    else:
+        verdict = f"holds on {held} of {len(tables)}" if held else "does not hold"
+        verdict += f", within error on {unsure}" if unsure else ""
+    return f"{claim} Here: {verdict} ({what}, points of mAP: {', '.join(parts)})."
 
 
 def _sparsity(panels: dict[str, Any]) -> str:
@@ -104,12 +108,12 @@ def _sparsity(panels: dict[str, Any]) -> str:
     )
 
 
-def _least(table: Any, names: list[str]) -> float:
-    return float(np.min([table.mean(name) for name in names]))
+def _least(table: Any, names: list[str]) -> str:
+    return min(names, key=table.mean)
 
 
-def _most(table: Any, names: list[str]) -> float:
-    return float(np.max([table.mean(name) for name in names]))
+def _most(table: Any, names: list[str]) -> str:
+    return max(names, key=table.mean)
 
 
 def _named(table: Any, beginning: str) -> list[str]:

@@ -148,12 +148,12 @@ def linear_svm(draw: Draw) -> float:
 Fit = Callable[[Draw], Any]
 
 RIVALS: Mapping[str, tuple[Sequence[float], Callable[[float], Any]]] = {
-    "QPAO": ((0.1, 10.0), lambda C: QPAO(C, tol=1e-2, max_iter=60)),
-    "OASIS": ((0.3, 3.0), lambda C: OASIS(C)),
+    "QPAO": ((0.1, 1.0, 10.0, 100.0), lambda C: QPAO(C, tol=1e-2, max_iter=60)),
+    "OASIS": ((0.1, 0.3, 1.0, 3.0, 10.0, 30.0), lambda C: OASIS(C)),
     "LEGO": ((0.1, 10.0), lambda eta: LEGO(eta)),
-    "LMNN": ((0.5,), lambda mu: LMNN(mu, max_iter=30)),
+    "LMNN": ((10, 30, 100), lambda steps: LMNN(0.5, max_iter=int(steps))),
 }
-"""Grid of the one parameter, and the learner with it."""
+"""Grid of the one parameter (C, C, eta, iterations), and the learner with it."""
 
 
 def rival_scores(learner: Any, draw: Draw) -> float:

@@ -26,9 +26,17 @@ Saved = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 class WeightedSimilarity(BaseEstimator, ABC):  # type: ignore[misc]
-    """S_w(a, b) = sum_j w_j a_j b_j with learnt weights; scikit-learn's manners."""
+    """S_w(a, b) = sum_j w_j a_j b_j with learnt weights; scikit-learn's manners.
+
+    Every learner has ``weights_``, ``sparsity_``, ``changed_``, ``scales_`` (what was measured or
+    used; empty where nothing is measured) and ``n_features_in_``.  Batch learners (QPAO, LMNN) have
+    no ``partial_fit``, ``save`` or ``open``, no ``n_rounds_``, ``n_losses_``, ``n_skipped_`` or
+    ``touched_``; they have ``objective_`` and ``n_iter_``.  IdfWeights has ``partial_fit``, and
+    otherwise none of these.
+    """
 
     n_features_in_: int
+    scales_: dict[str, float]
 
     @property
     @abstractmethod
@@ -38,7 +46,17 @@ class WeightedSimilarity(BaseEstimator, ABC):  # type: ignore[misc]
     @property
     def sparsity_(self) -> float:
         """Share of words whose weight is exactly zero."""
+        check_is_fitted(self)
         return float(np.mean(self.weights_ == 0))
+
+    @property
+    def changed_(self) -> float:
+        """Share of words whose weight differs from the one it started with."""
+        check_is_fitted(self)
+        return float(np.mean(self.weights_ != self._start_weight()))
+
+    @abstractmethod
+    def _start_weight(self) -> float: ...
 
     def similarity(self, A: Any, B: Any) -> Floats:
         """S_w of every row of A with every row of B, float64; higher is more alike."""
@@ -110,11 +128,6 @@ class OnlineLearner(WeightedSimilarity):
         triplets = as_triplets(triplets, len(rows.ends) - 1)
         return rows, triplets, as_sample_weight(sample_weight, len(triplets))
 
-    @property
-    def changed_(self) -> float:
-        """Share of words whose weight differs from the one it started with."""
-        return float(np.mean(self.weights_ != self._start_weight()))
-
     @abstractmethod
     def _begin(self, rows: Rows, triplets: Triplets) -> None:
         """Check the parameters, then take an empty state for ``rows.width`` words."""
@@ -126,9 +139,6 @@ class OnlineLearner(WeightedSimilarity):
     @abstractmethod
     def _learn(self, rows: Rows, triplets: Triplets, sample_weight: Floats) -> None:
         """Learn; nothing can be wrong with the input any more."""
-
-    @abstractmethod
-    def _start_weight(self) -> float: ...
 
     # -- saving -----------------------------------------------------------------------------
 
@@ -151,7 +161,8 @@ class OnlineLearner(WeightedSimilarity):
                 arrays[f"parameter_{name}"] = np.asarray(value, np.float64)
             else:
                 # JSON has no infinity.
-                parameters[name] = str(value) if value in (np.inf, -np.inf) else value
+                plain = value.item() if isinstance(value, np.generic) else value
+                parameters[name] = str(plain) if plain in (np.inf, -np.inf) else plain
         save_arrays(path, self.kind, {**meta, "parameters": parameters}, arrays)
 
     @classmethod

@@ -20,6 +20,9 @@ class IdfWeights(WeightedSimilarity):
     rows.  Power 2 turns plain frequencies into TF-IDF similarity, and over TF-IDF rows is the
     "idf squared" baseline, which is strong.  Triplets are checked and not used.
 
+    ``changed_`` is the share of words that do not weigh 1, as in plain similarity; ``scales_`` is
+    empty, and there are no rounds or losses to count.
+
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1]])
     >>> IdfWeights(power=2).fit(X).weights_.round(3).tolist()
     [0.0, 0.48, 0.48]
@@ -49,6 +52,7 @@ class IdfWeights(WeightedSimilarity):
         df = np.bincount(rows.words, minlength=rows.width)
         self.df_ = df if anew else self.df_ + df
         self.n_pictures_ = n if anew else self.n_pictures_ + n
+        self.scales_: dict[str, float] = {}
         self.n_features_in_ = rows.width
         return self
 
@@ -60,6 +64,9 @@ class IdfWeights(WeightedSimilarity):
         out = np.zeros(len(self.df_))
         out[seen] = np.log(self.n_pictures_ / self.df_[seen]) ** self.power
         return out
+
+    def _start_weight(self) -> float:
+        return 1.0
 
 
 def posting_cost(X: Any) -> Floats:

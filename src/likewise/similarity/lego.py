@@ -25,7 +25,8 @@ class LEGO(MinusDistance, OnlineRival):
 
     Each violated pair with target y is answered by the LogDet step of rate ``eta``.  The targets
     ``low`` and ``high`` left None are the 5th and 95th percentile of the plain distances in the
-    triplets of the first call; ``scales_`` has them.  ``similarity`` is minus the distance, and
+    triplets of the first call; ``scales_`` has them, and one given that the other measured would
+    not leave room for is refused.  ``similarity`` is minus the distance, and
     ``sample_weight`` multiplies eta.
 
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
@@ -67,6 +68,14 @@ class LEGO(MinusDistance, OnlineRival):
             low, high = np.percentile(distances, [5, 95])
             targets["low"] = float(low) if given["low"] is None else given["low"]
             targets["high"] = float(high) if given["high"] is None else given["high"]
+            # Both measured may be equal: all pictures are equally far apart, which is no mistake.
+            one_given = given["low"] is not None or given["high"] is not None
+            if one_given and targets["low"] >= targets["high"]:
+                known, other = ("low", "high") if given["high"] is None else ("high", "low")
+                raise InvalidInput(
+                    f"{known} is {targets[known]:g}, but {other} measured on the triplets is "
+                    f"{targets[other]:g}; low < high expected: give both"
+                )
         self.scales_ = {name: float(targets[name]) for name in ("eta", "low", "high")}
 
     def _learn(self, rows: Rows, triplets: Triplets, sample_weight: Floats) -> None:

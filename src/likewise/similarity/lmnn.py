@@ -7,10 +7,13 @@ when the objective rises.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from likewise.errors import InvalidInput
 from likewise.similarity.rivals import MinusDistance
@@ -23,7 +26,11 @@ class LMNN(MinusDistance):
     Of the nearer pictures that triplets name for an anchor, the ``n_targets`` closest by plain
     distance are its targets; triplets with another nearer picture are left out, as in LMNN.
 
-    Attributes: ``weights_``, ``objective_`` (of those weights), ``n_iter_``.
+    Stops when a step moves the weights by at most ``tol`` of their length; a
+    ``ConvergenceWarning`` says that ``max_iter`` came first.
+
+    Attributes: ``weights_``, ``objective_`` (of those weights), ``n_iter_``, ``sparsity_``,
+    ``changed_`` (from w = 1), ``scales_`` (empty: nothing is measured).
 
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> LMNN().fit(X, [[0, 1, 2], [1, 0, 2]]).score(X, [[0, 1, 2]])
@@ -55,30 +62,58 @@ class LMNN(MinusDistance):
         shape = (len(rows.ends) - 1, rows.width)
         csr = (rows.values.astype(np.float64), rows.words.astype(np.int64), rows.ends)
         problem = _Problem(sp.csr_array(csr, shape=shape), triplets, n_targets, mu)
-        w = np.ones(rows.width)
-        value, slope = problem.at(w)
-        # The first step moves the weights by a hundredth of their length.
-        step = 0.01 * np.sqrt(len(w)) / max(float(np.linalg.norm(slope)), 1e-300)
-        n_iter = 0
-        while n_iter < max_iter:
-            n_iter += 1
-            tried = np.maximum(w - step * slope, 0.0)
-            fresh, fresh_slope = problem.at(tried)
-            if fresh > value:
-                step /= 2
-                if step * np.linalg.norm(slope) <= tol * np.linalg.norm(w):
-                    break
-                continue
-            w, value, slope = tried, fresh, fresh_slope
-            step *= 1.2
+        w, value, n_iter, done = _descend(problem, np.ones(rows.width), max_iter, tol)
+        if not done:
+            warnings.warn(
+                f"LMNN stopped at max_iter={max_iter} while steps still moved the weights by more "
+                f"than tol={tol:g} of their length; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        w.flags.writeable = False
         self._w, self.objective_, self.n_iter_ = w, value, n_iter
+        self.scales_: dict[str, float] = {}
         self.n_features_in_ = rows.width
         return self
 
     @property
     def weights_(self) -> Floats:
-        """float64, one per word."""
+        """float64, one per word; read-only."""
+        check_is_fitted(self)
         return self._w
+
+    def _start_weight(self) -> float:
+        return 1.0
+
+
+def _descend(
+    problem: _Problem, w: Floats, max_iter: int, tol: float
+) -> tuple[Floats, float, int, bool]:
+    """Weights, their objective, the number of steps tried, and whether the moves came to rest."""
+    value, slope = problem.at(w)
+    length = float(np.linalg.norm(slope))
+    # The first step moves the weights by a hundredth of their length, none by more than all of it.
+    longest = float(np.sqrt(len(w)))
+    step = 0.01 * longest / length if length else 0.0
+    n_iter = 0
+    while length > 0:
+        if n_iter == max_iter:
+            return w, value, n_iter, False
+        n_iter += 1
+        tried = np.maximum(w - min(step, longest / length) * slope, 0.0)
+        moved = float(np.linalg.norm(tried - w))
+        at_rest = moved <= tol * float(np.linalg.norm(w))
+        fresh, fresh_slope = problem.at(tried)
+        # So put that a NaN is never taken.
+        if fresh <= value:
+            w, value, slope = tried, fresh, fresh_slope
+            step = 1.2 * min(step, longest / length)
+            length = float(np.linalg.norm(slope))
+        else:
+            step = min(step, longest / length) / 2
+        if at_rest:
+            break
+    return w, value, n_iter, True
 
 
 class _Problem:

@@ -7,10 +7,13 @@ both are from the optimum.  The method's text was not available: this is built f
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numba import njit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from likewise.similarity.base import WeightedSimilarity
 from likewise.similarity.margin_kernels import count_margins, new_work, write_margins
@@ -29,10 +32,12 @@ class QPAO(WeightedSimilarity):
     """Non-negative weights of a hinge-loss quadratic programme; batch only.
 
     Stops when the duality gap is at most ``tol`` times the primal objective, or after
-    ``max_iter`` passes.  ``random_state`` seeds the order of the coordinates.
+    ``max_iter`` passes, with a ``ConvergenceWarning``.  ``random_state`` seeds the order of the
+    coordinates.
 
     Attributes: ``weights_``, ``dual_`` (one multiplier a triplet, 0 to C), ``objective_``,
-    ``gap_`` (recomputed in full from ``weights_`` and ``dual_``), ``n_iter_``.
+    ``gap_`` (recomputed in full from ``weights_`` and ``dual_``), ``n_iter_``, ``sparsity_``,
+    ``changed_`` (from w = 0), ``scales_`` (empty: nothing is measured).
 
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> learner = QPAO(C=10.0).fit(X, [[0, 1, 2], [1, 0, 2]])
@@ -76,15 +81,27 @@ class QPAO(WeightedSimilarity):
             climb(ends, words, z, total, dual, limit, margin, rng.permutation(len(triplets)))
             # Afresh: thousands of small updates leave rounding errors in the sum.
             primal, gap = certificate(ends, words, z, total, dual, limit, margin)
+        if not gap <= tol * primal:
+            warnings.warn(
+                f"QPAO stopped at max_iter={max_iter} with a duality gap of {gap:.3g}, above "
+                f"tol={tol:g} of the objective {primal:.3g}; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         self._total, self.dual_ = total, dual
+        self.scales_: dict[str, float] = {}
         self.objective_, self.gap_, self.n_iter_ = float(primal), float(gap), n_iter
         self.n_features_in_ = rows.width
         return self
 
     @property
     def weights_(self) -> Floats:
-        """float64, one per word."""
+        """float64, one per word; a copy."""
+        check_is_fitted(self)
         return np.maximum(self._total, 0.0)
+
+    def _start_weight(self) -> float:
+        return 0.0
 
 
 @njit(nogil=True, cache=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, WeightedSimilarity, scattered
@@ -53,11 +54,13 @@ class OnlineRival(OnlineLearner):
     @property
     def sparsity_(self) -> float:
         """Share of weights (full: of entries of the matrix) that are exactly zero."""
+        check_is_fitted(self)
         return float(np.mean(self._state == 0))
 
     @property
     def changed_(self) -> float:
         """Share of weights (full: of entries of the matrix) that differ from the start."""
+        check_is_fitted(self)
         start = np.eye(len(self._state)) if self._is_full() else 1.0
         return float(np.mean(self._state != start))
 
@@ -158,8 +161,6 @@ class OnlineRival(OnlineLearner):
         self._state, self._counters, self._begun_with = state, counters, given
         self.scales_ = {str(name): float(value) for name, value in meta["scales"].items()}
         self.n_features_in_ = width
-
-    scales_: dict[str, float]
 
 
 class MinusDistance(WeightedSimilarity):

@@ -108,9 +108,17 @@ def _as_csr(X: Any, name: str) -> Any:
     return X if X.format == "csr" else X.tocsr()
 
 
+def as_array(value: Any, name: str) -> NDArray[Any]:
+    """An array; lists of unequal lengths are refused."""
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise InvalidInput(f"{name} is not an array, its rows differ in length: {error}") from error
+
+
 def as_triplets(triplets: Any, n_rows: int) -> Triplets:
     """An integer array (n, 3) of rows of X, n at least 1."""
-    found = np.asarray(triplets)
+    found = as_array(triplets, "triplets")
     if found.ndim != 2 or (found.shape[1] != 3 and found.size):
         seen = f"{found.shape[1]} columns" if found.ndim == 2 else f"shape {found.shape}"
         raise InvalidInput(f"triplets has {seen}; 3 columns expected (anchor, nearer, farther)")
@@ -130,7 +138,7 @@ def as_sample_weight(sample_weight: Any, n: int) -> Floats:
     """One finite weight, not negative, per triplet; an empty array for None."""
     if sample_weight is None:
         return np.zeros(0)
-    found = np.asarray(sample_weight)
+    found = as_array(sample_weight, "sample_weight")
     if found.shape != (n,) or found.dtype.kind not in "buif":
         raise InvalidInput(
             f"sample_weight has shape {found.shape} and type {found.dtype}; "
@@ -146,6 +154,8 @@ def number(
     value: Any, name: str, *, above: float | None = None, least: float | None = None
 ) -> float:
     """A finite parameter greater than ``above`` or not less than ``least``."""
+    if isinstance(value, (bool, np.bool_)):  # 1.0 to Python, and a slip here
+        raise InvalidInput(f"{name} is {value!r}; a number expected")
     try:
         found = float(value)
     except (TypeError, ValueError):
@@ -177,6 +187,11 @@ def generator(random_state: Any) -> np.random.Generator:
     """Randomness from a seed, a Generator, or (None) from the system."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if random_state is None:
-        return np.random.default_rng()
-    return np.random.default_rng(whole(random_state, "random_state", 0))
+    return np.random.default_rng(as_seed(random_state))
+
+
+def as_seed(random_state: Any) -> Any:
+    """None, a Generator, or a whole number; for where no randomness may be needed in the end."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return random_state
+    return whole(random_state, "random_state", 0)

@@ -2,7 +2,8 @@
 
 Unit-norm vectors give |z| of about 0.03, so a margin of 1 needs weights far above 1 and no fixed
 step suits two data sets.  The scales follow from the mean and the mean square of z over the first
-triplets, at the start (spec, section 7).
+triplets, at the start (spec, section 7).  Sample weights and word costs are not looked at: all
+triplets and words count alike here.
 """
 
 from __future__ import annotations

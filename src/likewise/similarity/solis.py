@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, scattered
 from likewise.similarity.margin_kernels import Rows, new_work
-from likewise.similarity.rows import PEAK, Floats, Triplets, choice, number
+from likewise.similarity.rows import (
+    PEAK,
+    Floats,
+    Triplets,
+    as_array,
+    as_seed,
+    choice,
+    number,
+)
 from likewise.similarity.scales import measured_scales
 from likewise.similarity.solis_kernels import (
     ALL,
@@ -67,7 +75,9 @@ class SOLIS(OnlineLearner):
         are measured on, and None takes evenly spaced triplets.
 
     ``l1``, ``eta``, ``gamma`` and ``delta`` left None are measured on the triplets of the first
-    call; ``scales_`` has what was used.  An option without a meaning for the method is refused.
+    call, without regard to ``sample_weight`` and ``word_cost``: give them where those are far from
+    1 on average.  ``scales_`` has what was used.  An option without a meaning for the
+    method is refused.
 
     Attributes: ``weights_``, ``sparsity_``, ``changed_``, ``n_rounds_``, ``n_losses_``,
     ``n_skipped_``, ``scales_``.
@@ -223,6 +233,7 @@ class SOLIS(OnlineLearner):
         for name in ("nonnegative", "skip_empty"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise InvalidInput(f"{name} is {getattr(self, name)!r}; True or False expected")
+        as_seed(self.random_state)
         return {
             "method": method,
             "l1": None if self.l1 is None else number(self.l1, "l1", least=0),
@@ -241,7 +252,7 @@ class SOLIS(OnlineLearner):
     def _checked_cost(self, width: int) -> Floats:
         if self.word_cost is None:
             return np.zeros(0)
-        cost = np.asarray(self.word_cost)
+        cost = as_array(self.word_cost, "word_cost")
         if cost.shape != (width,) or cost.dtype.kind not in "buif":
             raise InvalidInput(
                 f"word_cost has shape {cost.shape} and type {cost.dtype}; "
@@ -275,7 +286,7 @@ class SOLIS(OnlineLearner):
 
 
 def _theta(theta: Any) -> float:
-    if isinstance(theta, float) and theta == np.inf:
+    if isinstance(theta, (float, np.floating)) and theta == np.inf:
         return np.inf
     return number(theta, "theta", least=0)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.errors import InvalidInput
-from likewise.similarity.rows import Triplets, as_triplets, generator, whole
+from likewise.similarity.rows import Triplets, as_array, as_seed, as_triplets, generator, whole
 
 
 def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Triplets:
@@ -23,7 +23,7 @@ def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Tripl
     >>> triplets_from_labels([0, 0, 1], 2, random_state=0).tolist()
     [[1, 0, 2], [1, 0, 2]]
     """
-    labels = np.asarray(labels)
+    labels = as_array(labels, "labels")
     if labels.ndim != 1 or labels.dtype.kind not in "iuUSb":
         raise InvalidInput(
             f"labels has shape {labels.shape} and type {labels.dtype}; one label per picture"
@@ -61,20 +61,34 @@ def triplets_from_pairs(
     """All (a, b, c) with (a, b) said to be alike and (a, c) not; with ``n`` that many at random.
 
     Pairs have no direction: each end of a pair can be the anchor.  Drawing is with replacement.
+    A picture paired with itself is refused, and so is a pair said to be both alike and not.
 
     >>> triplets_from_pairs([[0, 1], [0, 2]], [True, False]).tolist()
     [[0, 1, 2]]
     """
-    found = np.asarray(pairs)
+    found = as_array(pairs, "pairs")
+    as_seed(random_state)
     if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
         raise InvalidInput(f"pairs has shape {found.shape} and type {found.dtype}; (n, 2) integers")
-    alike = np.asarray(same)
+    alike = as_array(same, "same")
     if alike.shape != (len(found),) or alike.dtype.kind != "b":
         raise InvalidInput(
             f"same has shape {alike.shape} and type {alike.dtype}; one bool per pair"
         )
     if len(found) and found.min() < 0:
         raise InvalidInput(f"pairs names row {found.min()}; rows are numbered from 0")
+    own = found[found[:, 0] == found[:, 1]]
+    if len(own):
+        raise InvalidInput(f"pairs has {len(own)} of a picture with itself, first of {own[0, 0]}")
+    ordered = np.sort(found, axis=1)
+    said = np.unique(np.column_stack([ordered.astype(np.int64), alike]), axis=0)
+    twice = np.flatnonzero((said[1:, :2] == said[:-1, :2]).all(axis=1))
+    if len(twice):
+        a, b = said[twice[0], :2]
+        raise InvalidInput(
+            f"{len(twice)} of the pairs are said to be alike and not alike, first ({a}, {b}); "
+            "decide or drop them"
+        )
     both = np.concatenate([found, found[:, ::-1]]).astype(np.int64)
     alike = np.concatenate([alike, alike])
     near, far = (np.unique(both[side], axis=0) for side in (alike, ~alike))
