@@ -327,6 +327,55 @@ def test_filters_find_everything_behind_a_graph(
     assert 3 not in [h.id for h in col.search(1, k=100, by="holistic")]
 
 
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("DELETE FROM files WHERE image = 1", "picture 1 has no file"),
+        ("UPDATE files SET image = NULL WHERE image = 1", "neither a picture nor a problem"),
+        ("INSERT INTO tombstones (image) VALUES (2)", "picture 2 is there and removed"),
+        ("UPDATE images SET metadata = '{' WHERE id = 3", "metadata that is no JSON"),
+        ("DELETE FROM generations WHERE space = 'words'", "a generation that is not there"),
+        ("UPDATE generations SET files = '{}' WHERE space = 'words'", "is not named"),
+        ("DELETE FROM vectors WHERE image = 4 AND space = 'words'", "picture 4 has no vector"),
+        ("UPDATE segments SET n_bytes = 1 WHERE space = 'holistic'", "as the catalog says"),
+    ],
+)
+def test_verify_finds_contradictions(col: Collection, sql: str, said: str) -> None:
+    gen.seal(col.root, col._catalog, "holistic", at_least=1)
+    assert col.verify() == []
+    with col._catalog.write() as c:
+        c.execute("PRAGMA defer_foreign_keys = ON")
+        c.execute(sql)
+    assert any(said in text for text in col.verify()), col.verify()
+
+
+def test_nan_in_a_fresh_vector_is_noticed(col: Collection) -> None:
+    blob = np.full(428, np.nan, np.float32).tobytes()
+    with col._catalog.write() as c:
+        c.execute("UPDATE vectors SET vector = ? WHERE image = 1 AND space = 'holistic'", (blob,))
+    assert any("NaN" in text for text in col.verify())
+
+
+def test_words_keep_up_during_one_long_add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First words, a new idf at twice the size, more words when large: all inside one add."""
+    monkeypatch.setattr(adding, "FIRST_WORDS_AT", 4)
+    monkeypatch.setattr(adding, "_STRETCH", 1)
+    write_pictures(tmp_path / "p", views=3)
+    words = {"n_words": 60, "n_words_large": 200, "large_from": 16}
+    seen: list[tuple[int, int]] = []
+    with Collection.create(tmp_path / "g.lw", words=words) as col:
+
+        def watch(_: object) -> None:
+            space = col.spaces["words"]
+            if not seen or seen[-1] != (space.generation, space.width):
+                seen.append((space.generation, space.width))
+
+        col.add(tmp_path / "p", workers=0, report=watch)
+        assert seen[:4] == [(0, 0), (1, 60), (2, 60), (3, 200)]
+        assert len(col) == 24
+        assert col.verify() == []
+
+
 def test_the_first_error_is_the_one_to_see(col: Collection) -> None:
     """On a full disk SQLite rolls back by itself; a second rollback must not hide why."""
 

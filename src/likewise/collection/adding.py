@@ -8,6 +8,7 @@ and time, and everything else is simply still to do.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -181,9 +182,9 @@ def _take_in(
     # In stretches: after the first words exist, workers get to know them.
     while done < len(todo):
         steps = gen.steps(root, catalog)
-        first = _wants_first_words(catalog)
+        until = next_growth(catalog)
         # Never a handful: each stretch starts its own workers.
-        room = max(FIRST_WORDS_AT - catalog.n_images(), _STRETCH) if first else len(todo)
+        room = max(until - catalog.n_images(), _STRETCH)
         stretch = todo[done : done + room]
         tasks = _tasks(catalog, stretch, steps, result)
         try:
@@ -197,7 +198,7 @@ def _take_in(
             # Ctrl-C too: what was described is not described again.
             put()
         done += len(stretch)
-        if first and catalog.n_images() >= FIRST_WORDS_AT:
+        if catalog.n_images() >= until:
             grow(root, catalog, workers=count, report=report)
         for name, space in catalog.spaces().items():
             if space.generation:
@@ -255,11 +256,23 @@ def _commit(
                 change.put_vector(c, space, generation, image, vector)
 
 
-def _wants_first_words(catalog: Catalog) -> bool:
-    return any(
-        space.recipe["feature"] == "words" and not space.generation
-        for space in catalog.spaces().values()
-    )
+def next_growth(catalog: Catalog) -> int:
+    """Pictures at which some words space should be built or weighed again.
+
+    So that search keeps up during a long ``add``: first words early, a new idf whenever the
+    collection has doubled, more words when it has become large.
+    """
+    points = [sys.maxsize]
+    for space in catalog.spaces().values():
+        if space.recipe["feature"] != "words":
+            continue
+        if not space.generation:
+            points.append(FIRST_WORDS_AT)
+            continue
+        points.append(2 * max(space.n_pictures, 1))
+        if space.n_pictures < space.recipe["large_from"]:
+            points.append(space.recipe["large_from"])
+    return min(points)
 
 
 def grow(root: Path, catalog: Catalog, *, workers: int, report: Report) -> None:

@@ -45,7 +45,7 @@ def info(root: Path, catalog: Catalog) -> dict[str, Any]:
 
 def verify(root: Path, catalog: Catalog) -> list[str]:
     """Everything that is wrong, in sentences; empty when all is well."""
-    wrong = [f"catalog: {text}" for text in catalog.integrity()]
+    wrong = [f"catalog: {text}" for text in (*catalog.integrity(), *catalog.loose_ends())]
     with catalog.snapshot():
         for space in catalog.spaces().values():
             if space.generation:
@@ -56,6 +56,8 @@ def verify(root: Path, catalog: Catalog) -> list[str]:
 def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
     wrong = []
     try:
+        if space.recipe["feature"] == "words" and not {"vocabulary", "bag"} <= set(space.files):
+            wrong.append("its vocabulary or its idf is not named")
         if "vocabulary" in space.files:
             words = open_vocabulary(str(root / space.files["vocabulary"])).n_words
             if words != space.width:
@@ -78,6 +80,8 @@ def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
         except (LikewiseError, OSError) as error:
             wrong.append(str(error))
             continue
+        if seg.size_of(root / row.name) != row.n_bytes:
+            wrong.append(f"segment {row.name}: not {row.n_bytes:,} bytes as the catalog says")
         if len(ids) != row.n_pictures:
             wrong.append(f"segment {row.name}: {len(ids)} pictures, not {row.n_pictures}")
         for image in ids.tolist():
@@ -85,17 +89,18 @@ def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
     try:
         for chunk in catalog.vectors_in_chunks(space.name, space.generation, seg.SEAL_AT):
             blobs = [vector for _, _, vector in chunk]
-            if space.kind == "sparse":
-                seg.unpack_sparse(blobs, space.width)
-            else:
-                seg.unpack_dense(blobs, space.width)
+            unpack = seg.unpack_sparse if space.kind == "sparse" else seg.unpack_dense
+            rows = unpack(blobs, space.width)
+            values = rows.data if space.kind == "sparse" else rows
+            if not np.isfinite(np.asarray(values)).all():
+                wrong.append("a fresh vector has NaN or infinite values")
             for _, image, _ in chunk:
                 counts[image] = counts.get(image, 0) + 1
     except LikewiseError as error:
         wrong.append(str(error))
     wrong += [f"picture {i} has {n} vectors" for i, n in counts.items() if n > 1]
     dead = {image for _, image in catalog.tombstones()}
-    there = {row.id for row in catalog.every_image()}
+    there = catalog.ids()
     strangers = set(counts) - there - dead
     wrong += [f"a vector for picture {i}, which is not there" for i in sorted(strangers)]
     if space.recipe["feature"] != "own":

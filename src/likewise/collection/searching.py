@@ -1,8 +1,9 @@
 """From a question to ranked pictures: queries, similarities, filters, fusion.
 
 A query becomes one row in the space of the similarity asked for; the space's view ranks it.
-``both`` fuses the rankings of two spaces by reciprocal ranks.  Filters never change a ranking:
-more is asked for until enough of it passes.
+``both`` fuses the rankings of two spaces by reciprocal ranks, of their first thousand places (or
+ten times what is asked for).  Filters never change the ranking of a space: more is asked for until
+enough of it passes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from likewise.images import Picture, decode
 
 # Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).
 FUSION_RANK = 60.0
-FUSION_DEPTH = 400
+FUSION_DEPTH = 1000
 """Places of each ranking that fusion looks at, or ten times k if that is more."""
 
 Query = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture
