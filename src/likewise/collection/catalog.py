@@ -419,32 +419,6 @@ class Catalog:
             for row in broken
         ]
 
-    def loose_ends(self) -> list[str]:
-        """Rows that contradict each other; empty when all is well."""
-        questions = {
-            "picture {} has no file": """SELECT id FROM images WHERE id NOT IN
-                (SELECT image FROM files WHERE image IS NOT NULL)""",
-            "file {} has neither a picture nor a problem": """SELECT path FROM files
-                WHERE image IS NULL AND problem IS NULL""",
-            "picture {} is there and removed": """SELECT image FROM tombstones
-                WHERE image IN (SELECT id FROM images)""",
-            "vectors of an unknown space {}": """SELECT DISTINCT space FROM vectors
-                WHERE space NOT IN (SELECT name FROM spaces)""",
-            "segment {} of an unknown space": """SELECT name FROM segments
-                WHERE space NOT IN (SELECT name FROM spaces)""",
-            "space {} names a generation that is not there": """SELECT name FROM spaces s
-                WHERE generation > 0 AND NOT EXISTS (SELECT 1 FROM generations g
-                WHERE g.space = s.name AND g.number = s.generation)""",
-            "picture {} has metadata that is no JSON": """SELECT id FROM images
-                WHERE NOT json_valid(metadata)""",
-        }
-        found = [text.format(row[0]) for text, sql in questions.items() for row in self.all(sql)]
-        return (
-            found
-            if self.one("SELECT number FROM revision") is not None
-            else [*found, "the revision is gone"]
-        )
-
     def backup_to(self, path: Path) -> None:
         """A copy of the state now, in one file."""
         target = sqlite3.connect(path)

@@ -10,6 +10,7 @@ import numpy as np
 from likewise.collection import generations as gen
 from likewise.collection import segments as seg
 from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.catalog_checks import loose_ends
 from likewise.collection.graphs import open_graph
 from likewise.collection.jobs import running
 from likewise.collection.recipes import open_vocabulary
@@ -45,7 +46,7 @@ def info(root: Path, catalog: Catalog) -> dict[str, Any]:
 
 def verify(root: Path, catalog: Catalog) -> list[str]:
     """Everything that is wrong, in sentences; empty when all is well."""
-    wrong = [f"catalog: {text}" for text in (*catalog.integrity(), *catalog.loose_ends())]
+    wrong = [f"catalog: {text}" for text in (*catalog.integrity(), *loose_ends(catalog))]
     with catalog.snapshot():
         for space in catalog.spaces().values():
             if space.generation:

@@ -1,0 +1,32 @@
+"""Questions to the catalog that must have no answer: rows that contradict each other."""
+
+from __future__ import annotations
+
+from likewise.collection.catalog import Catalog
+
+
+def loose_ends(catalog: Catalog) -> list[str]:
+    """Rows that contradict each other; empty when all is well."""
+    questions = {
+        "picture {} has no file": """SELECT id FROM images WHERE id NOT IN
+            (SELECT image FROM files WHERE image IS NOT NULL)""",
+        "file {} has neither a picture nor a problem": """SELECT path FROM files
+            WHERE image IS NULL AND problem IS NULL""",
+        "picture {} is there and removed": """SELECT image FROM tombstones
+            WHERE image IN (SELECT id FROM images)""",
+        "vectors of an unknown space {}": """SELECT DISTINCT space FROM vectors
+            WHERE space NOT IN (SELECT name FROM spaces)""",
+        "segment {} of an unknown space": """SELECT name FROM segments
+            WHERE space NOT IN (SELECT name FROM spaces)""",
+        "space {} names a generation that is not there": """SELECT name FROM spaces s
+            WHERE generation > 0 AND NOT EXISTS (SELECT 1 FROM generations g
+            WHERE g.space = s.name AND g.number = s.generation)""",
+        "picture {} has metadata that is no JSON": """SELECT id FROM images
+            WHERE NOT json_valid(metadata)""",
+    }
+    found = [text.format(row[0]) for text, sql in questions.items() for row in catalog.all(sql)]
+    return (
+        found
+        if catalog.one("SELECT number FROM revision") is not None
+        else [*found, "the revision is gone"]
+    )
