@@ -55,6 +55,9 @@ def main() -> None:
         "ratio: plain loop / Likewise on the same pixels; above 1 Likewise is faster.",
         "raw moments: the 225 colour moments without centring and scaling; every third picture of "
         "caltech101 unless FULL.",
+        "corel1k and caltech101 are not independent evidence here: the recipe (scaling of the "
+        "moments, logarithm of the energies, which 75 edge numbers, edge threshold, square root) "
+        "was chosen among some thirty variants by mAP on these two sets.",
         "agreement: median cosine of the two results; SIFT of both is OpenCV's, so its ratio "
         "only shows what keeping, sorting and normalising cost.",
         "Decoding is Pillow against cv2.imread; Likewise also recognises the format, checks "

@@ -40,7 +40,8 @@ _ENERGY_FLOOR = 1e-3
 # Where the nine moments of a block of a photograph usually lie and how far they spread, in CIE
 # units (rows L*, a*, b*; columns mean, deviation, skewness), rounded from two photo collections.
 # They make the moments comparable, which a plain norm would not: without them the mean of L* is
-# nearly all of the vector (mAP on Corel-1k .425 without, .499 with).  Skewness counts half.
+# nearly all of the vector (mAP on Corel-1k, one of the two, .425 without and .499 with).
+# Skewness counts half.
 _TYPICAL = np.array([[50, 16, 0], [0, 5, 0], [6, 7, 0]], np.float64)
 _SPREAD = np.array([[24, 9, 31], [12, 6, 14], [15, 6, 15]], np.float64)
 
