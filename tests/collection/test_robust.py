@@ -15,9 +15,10 @@ import pytest
 
 from likewise.collection import adding, graphs, live
 from likewise.collection import generations as gen
+from likewise.collection.catalog import TRANSIENT
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.extraction import TRANSIENT, run
+from likewise.collection.extraction import run
 from likewise.collection.jobs import silent
 from likewise.errors import InvalidInput
 from likewise.neighbours.exact import Exact
@@ -257,6 +258,26 @@ def test_an_interrupted_backfill_is_finished_by_the_next_add(
     assert col.verify() != []
     col.add(built / "pictures", workers=0)
     assert col.verify() == []
+
+
+def test_an_add_with_nothing_to_do_reads_no_segment(
+    col: Collection, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a million pictures the dense segments are gigabytes; a look for gaps must not cost that."""
+    gen.seal(col.root, col._catalog, "holistic", at_least=1)
+
+    def read(*_: object) -> None:
+        raise AssertionError("a segment was read")
+
+    for name in ("read_dense", "read_sparse"):
+        monkeypatch.setattr(f"likewise.collection.segments.{name}", read)
+    assert col.add(built / "pictures", workers=0).known == 16
+
+
+def test_search_many_is_search_for_each(col: Collection) -> None:
+    found = col.search_many([1, 2, 3], k=4, by="words")
+    assert found == [col.search(i, k=4, by="words") for i in (1, 2, 3)]
+    assert col.search_many([]) == []
 
 
 def test_own_vectors_change_in_one_transaction(

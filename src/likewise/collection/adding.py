@@ -305,13 +305,14 @@ def outgrown(space: SpaceRow, n_pictures: int) -> bool:
 
 
 def fill_gaps(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -> None:
-    """Vectors that a dense space lacks because its back-fill was interrupted."""
+    """Vectors that a dense space lacks because its back-fill was interrupted.
+
+    The catalog remembers which spaces those are, so that an add does not look for gaps.
+    """
     for space in catalog.spaces().values():
-        if space.recipe["feature"] != "holistic":
+        if space.recipe["feature"] != "holistic" or not catalog.setting(filling(space.name)):
             continue
         missing = catalog.images_without(space.name, space.generation)
-        if not missing:
-            continue
         have = {
             image
             for row in catalog.segments(space.name, space.generation)
@@ -321,6 +322,13 @@ def fill_gaps(root: Path, catalog: Catalog, *, workers: int | None, report: Repo
         if paths:
             count = n_workers(workers, len(paths))
             gen.count_all(catalog, gen.step_of(root, space), paths, count, report)
+        with catalog.write() as c:
+            change.drop_setting(c, filling(space.name))
+
+
+def filling(space: str) -> str:
+    """The setting that is there while a space is being back-filled."""
+    return f"filling {space}"
 
 
 def backfill(

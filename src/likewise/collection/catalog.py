@@ -21,6 +21,8 @@ from likewise.collection.errors import CollectionError, DamagedCollection
 
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0
+TRANSIENT = "for now: "
+"""How a problem begins that is not the picture's own fault: it is tried again every time."""
 REMOVED = "was removed from the collection"
 """What a file's row says when its picture was taken out: known, and not to be added again."""
 
@@ -200,10 +202,6 @@ class Catalog:
         text = self.one("SELECT value FROM settings WHERE key = ?", (key,))
         return default if text is None else json.loads(text)
 
-    def put_setting(self, key: str, value: Any) -> None:
-        with self.write() as c:
-            c.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
-
     def n_images(self) -> int:
         return int(self.one("SELECT count(*) FROM images"))
 
@@ -281,7 +279,7 @@ class Catalog:
 
     def transient_problems(self) -> set[str]:
         """Paths whose problem was not the picture's own fault."""
-        rows = self.all("SELECT path FROM files WHERE problem LIKE 'for now: %'")
+        rows = self.all("SELECT path FROM files WHERE problem LIKE ?", (f"{TRANSIENT}%",))
         return {row[0] for row in rows}
 
     def images_without(self, space: str, generation: int) -> set[int]:

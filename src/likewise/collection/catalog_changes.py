@@ -126,6 +126,10 @@ def put_space(c: sqlite3.Connection, name: str, kind: str, recipe: Mapping[str, 
     )
 
 
+def put_setting(c: sqlite3.Connection, key: str, value: Any) -> None:
+    c.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
+
+
 def drop_setting(c: sqlite3.Connection, key: str) -> None:
     c.execute("DELETE FROM settings WHERE key = ?", (key,))
 
@@ -191,15 +195,7 @@ def drop_segments(c: sqlite3.Connection, names: Iterable[str]) -> None:
     c.executemany("DELETE FROM segments WHERE name = ?", [(name,) for name in names])
 
 
-def drop_tombstones(c: sqlite3.Connection, images: Iterable[int]) -> None:
-    c.executemany("DELETE FROM tombstones WHERE image = ?", [(image,) for image in images])
-
-
 def put_tags(c: sqlite3.Connection, image: int, tags: Iterable[str], source: str) -> None:
     c.executemany(
         "INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", [(image, tag, source) for tag in tags]
     )
-
-
-def drop_tag(c: sqlite3.Connection, image: int, tag: str) -> None:
-    c.execute("DELETE FROM tags WHERE image = ? AND tag = ?", (image, tag))

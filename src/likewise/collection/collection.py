@@ -224,6 +224,7 @@ class Collection:
             gen.tidy(self.root, self._catalog)
             with self._catalog.write(durable=True) as c:
                 catalog_changes.put_space(c, name, kind, whole)
+                catalog_changes.put_setting(c, adding.filling(name), True)
             if whole["feature"] == "holistic":
                 gen.start_dense(self._catalog, name, width_of(whole))
             try:
@@ -232,7 +233,10 @@ class Collection:
                 # A space that cannot be filled must not trouble every later add.
                 with self._catalog.write(durable=True) as c:
                     catalog_changes.drop_space(c, name)
+                    catalog_changes.drop_setting(c, adding.filling(name))
                 raise
+            with self._catalog.write() as c:
+                catalog_changes.drop_setting(c, adding.filling(name))
             gen.tidy(self.root, self._catalog)
 
     def drop_space(self, name: str) -> None:
@@ -266,7 +270,8 @@ class Collection:
     def use(self, similarity: str) -> None:
         """Make a similarity the default one."""
         self._similarity(similarity)
-        self._catalog.put_setting("default_similarity", similarity)
+        with self._catalog.write() as c:
+            catalog_changes.put_setting(c, "default_similarity", similarity)
 
     def search(
         self,

@@ -26,6 +26,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.catalog import TRANSIENT
 from likewise.collection.recipes import DECODE_SIDE, Step, local_features, vector_of
 from likewise.collection.walking import Candidate
 from likewise.errors import ImageError, ImageTooLarge, UnreadableImage
@@ -33,9 +34,6 @@ from likewise.images import MAX_BYTES, ImageInfo, decode, recognise
 
 IN_FLIGHT = 4
 """Pictures under way for each worker: enough to keep it busy, few enough to bound memory."""
-
-TRANSIENT = "for now: "
-"""How a problem begins that is not the picture's own fault: it is tried again every time."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -192,7 +190,9 @@ def _own_children() -> Iterator[None]:
     program starts stays ignored: ``_quiet`` alone would come after a second of imports.
     """
     main = sys.modules["__main__"]
-    hidden = {name: getattr(main, name, None) for name in ("__spec__", "__file__")}
+    hidden: dict[str, Any] = {
+        name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)
+    }
     vars(main).update(dict.fromkeys(hidden))
     in_main_thread = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main_thread else None

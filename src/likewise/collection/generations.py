@@ -21,9 +21,8 @@ from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection import catalog_changes as change
 from likewise.collection import segments as seg
-from likewise.collection.catalog import Catalog, SegmentRow, SpaceRow
+from likewise.collection.catalog import TRANSIENT, Catalog, SegmentRow, SpaceRow
 from likewise.collection.extraction import (
-    TRANSIENT,
     Described,
     DescribeTask,
     SampleTask,
