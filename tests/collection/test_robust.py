@@ -263,7 +263,7 @@ def test_an_interrupted_backfill_is_finished_by_the_next_add(
 def test_an_add_with_nothing_to_do_reads_no_segment(
     col: Collection, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At a million pictures the dense segments are gigabytes; a look for gaps must not cost that."""
+    """At a million pictures dense segments are gigabytes; looking for gaps must not read them."""
     gen.seal(col.root, col._catalog, "holistic", at_least=1)
 
     def read(*_: object) -> None:
