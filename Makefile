@@ -3,6 +3,8 @@
 #   make test         lint, type-check, test
 #   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
 #   make trust        many more rounds of kill -9 (ROUNDS=500)
+#   make browser      install Debian's chromium, for the tests of the page (needs root)
+#   make screenshots  every view of the page, light, dark and phone, into docs/pictures
 #   make readers      read every development data set and print the counts
 #   make bench-NAME   one benchmark; FULL=1 is paper size
 #   make lock         renew requirements.lock
@@ -13,7 +15,7 @@ BIN    := $(VENV)/bin
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup test lint types unit demo trust readers lock clean bench-setup
+.PHONY: setup test lint types unit demo trust browser screenshots readers lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -46,14 +48,21 @@ demo: setup
 
 # More rounds of kill -9 than `make test` has time for.
 trust: setup
-	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) $(BIN)/python -m pytest -n 0 tests/collection/test_crashes.py
+	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) $(BIN)/python -m pytest -n 0 tests/collection/test_crashes.py tests/collection/test_loop_machine.py
 
 readers: setup
 	$(BIN)/likewise datasets
 
-# One pattern for all benchmarks: likewise.bench.NAME is run as a module.
+# One pattern for all benchmarks: likewise.bench.NAME is run as a module (bench-siso-speed: siso_speed).
 bench-%: bench-setup
-	$(BIN)/python -m likewise.bench.$* $(if $(FULL),--full)
+	$(BIN)/python -m likewise.bench.$(subst -,_,$*) $(if $(FULL),--full)
+
+# The page is tested in a real browser; without one those tests are skipped.
+browser:
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+
+screenshots: setup
+	$(BIN)/python -m tests.server.screenshots
 
 lock: setup
 	$(BIN)/python -m pip install --quiet uv

@@ -10,8 +10,11 @@ import pytest
 from likewise.cli.demo_page import demo_page
 from likewise.demo import SIMILARITIES, run
 from likewise.evaluation.metrics import average_precision
+from likewise.features.deep_network import installed
 from tests.cli.process import Likewise, few_views
 from tests.cli.test_looking import Page, check_pictures
+
+EXPECTED = {*SIMILARITIES, "deep"} if installed() else set(SIMILARITIES)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +26,7 @@ def test_planted_views(out: Path) -> None:
     said: list[str] = []
     result = run(out, n_views=2, say=said.append)
     assert (result.pictures, result.added, result.reused) == (46, 46, False)
-    assert set(result.means) == set(SIMILARITIES)
+    assert set(result.means) == EXPECTED
     assert all(0.6 < value <= 1 for value in result.means.values())
     assert result.means["both"] >= max(result.means["words"], result.means["holistic"]) - 0.02
     assert set(result.by_kind) == {"original", "crop"}
@@ -59,7 +62,7 @@ def test_own_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert (said["pictures"], said["added"], said["mAP"]) == (12, 12, {})
-    assert set(said["search_ms"]) == set(SIMILARITIES)
+    assert set(said["search_ms"]) == EXPECTED
     text = (tmp_path / "demo" / "index.html").read_text()
     check_pictures(Page(text), 60)
     assert "by holistic" in text

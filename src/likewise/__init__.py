@@ -10,6 +10,7 @@ from likewise._doors import doors
 
 if TYPE_CHECKING:
     from likewise._version import __version__ as __version__
+    from likewise.annotation.annotator import SparseAnnotator as SparseAnnotator
     from likewise.coding.bow import BagOfWords as BagOfWords
     from likewise.coding.vocabulary import Vocabulary as Vocabulary
     from likewise.collection.collection import Collection as Collection

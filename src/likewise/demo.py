@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from likewise.bench.lesson import Lesson, teach
 from likewise.bench.retrieval import Ranker, planted
 from likewise.collection.adding import AddResult
 from likewise.collection.catalog import ImageRow
@@ -32,6 +33,7 @@ MOST_PICTURES = 1_000
 _SHOWN_QUERIES = 12
 _SHOWN_WORST = 4
 _SHOWN_HITS = 8
+_SHOWN_TAUGHT = 4
 _TIMED = 40
 
 Say = Callable[[str], object]
@@ -56,6 +58,19 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Taught:
+    """One query before and after one judgement; AP of the pictures that were not judged."""
+
+    row: ImageRow
+    before: Sequence[Found]
+    after: Sequence[Found]
+    liked: int
+    disliked: int
+    residual_before: float
+    residual_after: float
+
+
+@dataclass(frozen=True)
 class DemoResult:
     """What happened, for whoever prints it or draws it."""
 
@@ -68,6 +83,8 @@ class DemoResult:
     asked: Sequence[Asked]
     means: Mapping[str, float] = field(default_factory=dict)
     by_kind: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    taught: Sequence[Taught] = ()
+    lesson: Lesson | None = None
 
     @property
     def reused(self) -> bool:
@@ -100,21 +117,24 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
         result = _filled(col, [pictures], report)
         say("Searching every view among all others, by each similarity ...")
         ranker = Ranker(col, task)
-        scores = {by: ranker.score(task, by) for by in SIMILARITIES}
+        scores = {by: ranker.score(task, by) for by in _ready(col)}
         kinds: dict[str, dict[str, list[float]]] = {}
         for by, score in scores.items():
             for name, value in score.average_precisions.items():
                 kind = name.rsplit("-", 1)[1]
                 kinds.setdefault(kind, {}).setdefault(by, []).append(value)
         ids = {name: col.id_of(path) for name, path in task.paths.items()}
-        chosen = _chosen(task.queries, scores["both"].average_precisions)
+        main = "deep" if "deep" in scores else "both"
+        chosen = _chosen(task.queries, scores[main].average_precisions)
         asked = []
         for query in chosen:
             right = {ids[name] for name in query.positives}
-            value = scores["both"].average_precisions[query.name]
+            value = scores[main].average_precisions[query.name]
             asked.append(
-                replace(_ask(col, ids[query.query], ("both",), right), average_precision=value)
+                replace(_ask(col, ids[query.query], (main,), right), average_precision=value)
             )
+        say("Judging a handful of answers, as a person would, and asking again ...")
+        lesson = teach(col, task, ranker)
         search_ms, new_ms = _timings(col)
         return DemoResult(
             collection=col.root,
@@ -129,7 +149,31 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
                 kind: {by: float(np.mean(values)) for by, values in found.items()}
                 for kind, found in kinds.items()
             },
+            taught=_taught(col, ids, lesson),
+            lesson=lesson,
         )
+
+
+def _taught(col: Collection, ids: Mapping[str, int], lesson: Lesson | None) -> list[Taught]:
+    """The judged queries as a page shows them: what gained most first."""
+    if lesson is None:
+        return []
+    gained = sorted(lesson.judged, key=lambda one: one.residual_before - one.residual_after)
+    made = []
+    for one in gained[:_SHOWN_TAUGHT]:
+        right = {ids[name] for name in one.query.positives}
+        judged = {*one.liked, *one.disliked}
+        before, after = (
+            [Found(hit, col.image(hit.id), hit.id in right) for hit in hits if hit.id not in judged]
+            for hits in (one.before, one.after)
+        )
+        made.append(
+            Taught(
+                col.image(one.image), before[:_SHOWN_HITS], after[:_SHOWN_HITS],
+                len(one.liked), len(one.disliked), one.residual_before, one.residual_after,
+            )
+        )  # fmt: skip
+    return made
 
 
 def _on_folder(
@@ -209,10 +253,9 @@ def _filled(col: Collection, places: list[Path], report: Report) -> AddResult:
 
 
 def _ready(col: Collection) -> tuple[str, ...]:
-    """Pictures without a single keypoint (blank pages) have no words to search by."""
-    if col.spaces["words"].generation:
-        return SIMILARITIES
-    return ("holistic",)
+    """What can be searched by: deep with the extra; no words without a single keypoint."""
+    deep = ("deep",) if "deep" in col.spaces else ()
+    return (*(SIMILARITIES if col.spaces["words"].generation else ("holistic",)), *deep)
 
 
 def _ask(col: Collection, image: int, by: tuple[str, ...], right: set[int] | None) -> Asked:

@@ -368,6 +368,18 @@ def _stretched(values: NDArray[Any]) -> NDArray[np.uint8]:
     return np.rint((finite - low) * (255.0 / span)).astype(np.uint8)
 
 
+def small_jpeg(pixels: NDArray[np.uint8], max_side: int, *, quality: int = 85) -> bytes:
+    """A small JPEG of pixels, without metadata."""
+    import io
+
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    small = _rgb(_shrunk(Image.fromarray(np.ascontiguousarray(pixels)), max_side))
+    small.save(buffer, "JPEG", quality=quality)
+    return buffer.getvalue()
+
+
 def _shrunk(image: Image.Image, max_side: int | None) -> Image.Image:
     """At most ``max_side`` on the longer side; a sliver keeps at least one pixel."""
     from PIL import Image

@@ -16,7 +16,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Likewise:
 
     folder = tmp_path_factory.mktemp("cli")
     few_views(folder / "pictures")
-    with Collection.create(folder / "photos.lw") as col:
+    with Collection.create(folder / "photos.lw", deep=False) as col:
         col.add(folder / "pictures", workers=0)
     return Likewise(folder)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sys
 from pathlib import Path
 
-from likewise.collection import adding
+from likewise.collection import adding, learning
 from likewise.collection import segments as seg
 from likewise.collection.collection import Collection
 
@@ -22,7 +23,7 @@ def work(job: dict[str, str]) -> None:
     adding.FIRST_WORDS_AT, adding._BATCH, adding._STRETCH = 6, 2, 1
     seg.SEAL_AT, seg.MERGE_AT = 5, 2
     if job["do"] == "create":
-        Collection.create(root).close()
+        Collection.create(root, deep=False).close()
         return
     with Collection.open(root) as col:
         if job["do"] == "add":
@@ -35,6 +36,25 @@ def work(job: dict[str, str]) -> None:
             col.retrain(workers=0)
         elif job["do"] == "backup":
             col.backup(job["target"])
+        elif job["do"] == "judge":
+            judge(col, job)
+
+
+def judge(col: Collection, job: dict[str, str]) -> None:
+    """Judge and undo at random; what has returned is written down, a line each."""
+    learning.CHECKPOINT_EVERY = 3
+    rng = random.Random(job["seed"])
+    ids = [row.id for row in col.images()]
+    said = os.open(job["said"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for _ in range(int(job["times"])):
+        if rng.random() < 0.15 and any(line.stands for line in col.log()):
+            col.undo()
+            continue
+        query, liked, disliked = rng.sample(ids, 3)
+        number = col.judge(query, [liked], [disliked][: rng.randrange(2)])
+        # One write to the kernel: it is there even if this process dies in the next moment.
+        os.write(said, f"{number} {query} {liked}\n".encode())
+    os.close(said)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collection of 24 pictures, made once; tests that change it work on a copy."""
     root = tmp_path_factory.mktemp("built")
     write_pictures(root / "pictures")
-    with Collection.create(root / "photos.lw") as col:
+    with Collection.create(root / "photos.lw", deep=False) as col:
         col.add(root / "pictures", workers=0)
     return root
 
@@ -42,7 +42,7 @@ def col(built: Path):
 def own(built: Path, tmp_path: Path):
     """A copy of the collection and its pictures, for tests that change something."""
     shutil.copytree(built / "pictures", tmp_path / "pictures", copy_function=shutil.copy2)
-    with Collection.create(tmp_path / "photos.lw") as collection:
+    with Collection.create(tmp_path / "photos.lw", deep=False) as collection:
         collection.add(tmp_path / "pictures", workers=0)
         yield collection
 
@@ -260,7 +260,7 @@ def test_workers_give_the_same_as_none(own: Collection, tmp_path: Path) -> None:
 def test_progress_is_reported(tmp_path: Path) -> None:
     write_pictures(tmp_path / "pictures", views=1)
     said: list[Progress] = []
-    with Collection.create(tmp_path / "p.lw") as col:
+    with Collection.create(tmp_path / "p.lw", deep=False) as col:
         col.add(tmp_path / "pictures", workers=0, report=said.append)
     stages = list(dict.fromkeys(p.stage.split()[0] for p in said))
     assert stages == ["adding", "descriptors", "learning"]
@@ -341,7 +341,7 @@ def test_another_words_space_is_backfilled(own: Collection, tmp_path: Path) -> N
 
 def test_spaces_that_cannot_be(own: Collection) -> None:
     for recipe, message in (
-        ({"feature": "deep"}, "feature is 'deep'"),
+        ({"feature": "depp"}, "feature is 'depp'"),
         ({"feature": "words", "n_word": 3}, "'n_word' is no parameter"),
         ({"feature": "own", "metric": "l7"}, "metric 'l7'"),
     ):

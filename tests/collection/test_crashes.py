@@ -17,11 +17,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from likewise.collection.catalog import FILE
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import running
+from tests.collection.loop_cases import SPACES, copied, weights
+from tests.collection.loop_reference import Log
 from tests.collection.pictures import small_scenes, write, write_pictures
 
 ROUNDS = int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "50"))
@@ -177,6 +180,40 @@ def test_kill_other_jobs(launcher: Launcher, pictures: Path, tmp_path: Path) -> 
             status, _ = launcher.run(do="sync", root=str(root))
             assert status == 0
             assert check(root) == {str(path) for path in home.iterdir()}
+    assert killed > 0
+
+
+def test_kill_while_judging(launcher: Launcher, tmp_path: Path) -> None:
+    """Every judgement that was acknowledged is in the log, and what is learned is its fold."""
+    rng = random.Random(3)
+    root = copied(tmp_path)
+    said = tmp_path / "said"
+    job = {"do": "judge", "root": str(root), "said": str(said), "times": "12"}
+    status, whole = launcher.run(**job, seed="warm")
+    assert status == 0
+    killed = 0
+    for i in range(max(ROUNDS // 4, 5)):
+        status, _ = launcher.run(rng.uniform(0, whole), **job, seed=str(i))
+        killed += status == signal.SIGKILL
+        acknowledged = [tuple(map(int, line.split())) for line in said.read_text().splitlines()]
+        with Collection.open(root) as col:
+            assert col.verify() == []
+            lines = {line.number: line for line in col.log() if line.kind == "judge"}
+            for number, query, liked in acknowledged:
+                assert (lines[number].query, lines[number].liked) == (query, (liked,))
+            log = Log(root)
+            # At most the one that was being written has not been acknowledged.
+            assert len(lines) - len(acknowledged) <= i + 1
+            for name in SPACES:
+                space = col.spaces[name]
+                wanted = log.weights("default", name, space.generation, space.width)
+                assert np.array_equal(weights(col, space=name), wanted)
+            col.search(1, by="default")
+        if i % 10 == 9:
+            said.unlink()
+            shutil.rmtree(root)
+            copied(tmp_path)
+            said.touch()
     assert killed > 0
 
 

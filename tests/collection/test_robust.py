@@ -30,7 +30,7 @@ from tests.collection.pictures import small_scenes, write, write_pictures
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("robust")
     write_pictures(root / "pictures", views=2)
-    with Collection.create(root / "photos.lw") as col:
+    with Collection.create(root / "photos.lw", deep=False) as col:
         col.add(root / "pictures", workers=0)
     return root
 
@@ -168,7 +168,7 @@ def test_a_vocabulary_is_never_another_under_the_same_name(
 def test_sync_keeps_what_it_cannot_see(built: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     shutil.copytree(built / "pictures", folder / "sub")
-    with Collection.create(tmp_path / "p.lw") as col:
+    with Collection.create(tmp_path / "p.lw", deep=False) as col:
         col.add(folder, workers=0)
         # An empty mount point: the folder is there, nothing in it is.
         os.rename(folder / "sub", tmp_path / "elsewhere")
@@ -190,7 +190,7 @@ def test_folders_that_cannot_be_entered_are_listed_and_kept(
     folder = tmp_path / "pictures"
     shutil.copytree(built / "pictures", folder / "sub")
     write(folder / "top.jpg", small_scenes()["flower"][3:])
-    with Collection.create(tmp_path / "p.lw") as col:
+    with Collection.create(tmp_path / "p.lw", deep=False) as col:
         col.add(folder, workers=0)
         scandir, lexists = os.scandir, os.path.lexists
 
@@ -384,7 +384,7 @@ def test_words_keep_up_during_one_long_add(tmp_path: Path, monkeypatch: pytest.M
     write_pictures(tmp_path / "p", views=3)
     words = {"n_words": 60, "n_words_large": 200, "large_from": 16}
     seen: list[tuple[int, int]] = []
-    with Collection.create(tmp_path / "g.lw", words=words) as col:
+    with Collection.create(tmp_path / "g.lw", words=words, deep=False) as col:
 
         def watch(_: object) -> None:
             space = col.spaces["words"]

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ from tests.collection.pictures import small_scenes, write, write_pictures
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("storage")
     write_pictures(root / "pictures")
-    with Collection.create(root / "photos.lw") as col:
+    with Collection.create(root / "photos.lw", deep=False) as col:
         col.add(root / "pictures", workers=0)
     return root
 
@@ -143,7 +144,7 @@ def test_retrain_makes_new_words_and_keeps_the_pictures(col: Collection) -> None
 def test_words_grow_with_the_collection(tmp_path: Path) -> None:
     write_pictures(tmp_path / "a", views=1)
     words = {"n_words": 100, "n_words_large": 400, "large_from": 20}
-    with Collection.create(tmp_path / "g.lw", words=words) as col:
+    with Collection.create(tmp_path / "g.lw", words=words, deep=False) as col:
         col.add(tmp_path / "a", workers=0)
         assert (col.spaces["words"].generation, col.spaces["words"].width) == (1, 100)
         write_pictures(tmp_path / "b", views=3)
@@ -162,7 +163,10 @@ def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(adding, "_STRETCH", 1)
     paths = write_pictures(tmp_path / "p")
     seen: list[int] = []
-    with Collection.create(tmp_path / "s.lw") as col, Collection.open(tmp_path / "s.lw") as reader:
+    with (
+        Collection.create(tmp_path / "s.lw", deep=False) as col,
+        Collection.open(tmp_path / "s.lw") as reader,
+    ):
 
         def watch(progress) -> None:
             if progress.stage == "adding pictures" and reader.spaces["words"].generation:
@@ -375,8 +379,59 @@ def test_migrations(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
             assert newer._catalog.all("SELECT * FROM later") == []
             assert len(newer) == 24
     monkeypatch.undo()
-    with pytest.raises(CollectionError, match="schema 2; this Likewise knows 1"):
+    known = len(catalog_module.MIGRATIONS)
+    with pytest.raises(CollectionError, match=f"schema {known + 1}; this Likewise knows {known}"):
         Collection.open(col.root)
+
+
+def test_a_catalog_of_the_first_schema_learns_to_judge(tmp_path: Path, built: Path) -> None:
+    """Pictures, words and tags of a collection that was made before there was a loop."""
+    old = tmp_path / "old.lw"
+    shutil.copytree(built / "photos.lw", old)
+    with sqlite3.connect(old / catalog_module.FILE) as c:
+        for table in _tables(c) - _tables_of(catalog_module.MIGRATIONS[:1]):
+            c.execute(f"DROP TABLE {table}")
+        c.execute("PRAGMA user_version = 1")
+    c.close()
+    failures: list[BaseException] = []
+
+    def open_it() -> None:
+        try:
+            with Collection.open(old) as one:
+                assert one.log() == []
+        except BaseException as error:
+            failures.append(error)
+
+    # Several processes may be the first to open it.
+    threads = [threading.Thread(target=open_it) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with Collection.open(old) as col:
+        answers_then = answers(col)
+        assert col.version().profile == "default"
+        assert col.version().position == 0
+        assert len(col) == 24
+        before = [hit.id for hit in col.search(1, k=30)]
+        number = col.judge(1, [before[5]], [before[0]])
+        assert [hit.id for hit in col.search(1, k=30)][-1] == before[0]
+        assert [line.number for line in col.log()] == [number]
+        assert answers(col) == answers_then
+        assert col.verify() == []
+
+
+def _tables(c: sqlite3.Connection) -> set[str]:
+    rows = c.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return {name for (name,) in rows if not name.startswith("sqlite_")}
+
+
+def _tables_of(scripts: tuple[str, ...]) -> set[str]:
+    with closing(sqlite3.connect(":memory:")) as c:
+        for script in scripts:
+            c.executescript(script)
+        return _tables(c)
 
 
 def test_a_failed_migration_leaves_the_old_schema(

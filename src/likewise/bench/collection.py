@@ -168,7 +168,7 @@ def generate(target: Path, n: int, seed: int) -> None:
     setting = Setting("generated", n, words, 200, 10.0, 0)
     chance, tokens = word_chances(setting)
     rng = np.random.default_rng(seed)
-    col = Collection.create(target, words={"n_words": words})
+    col = Collection.create(target, words={"n_words": words}, deep=False)
     catalog, root = col._catalog, col.root
     info = ImageInfo("", "JPEG", 640, 480, "RGB", 1, None, 1000)
     chunks = []

@@ -110,7 +110,10 @@ def arguments(description: str) -> argparse.Namespace:
 
 @dataclass
 class Report:
-    """Tables with their circumstances; ``write`` prints them and leaves them in docs/results."""
+    """Tables with their circumstances; ``write`` prints them and leaves them in docs/results.
+
+    ``preface`` are paragraphs under the title, for what a reader should know before any table.
+    """
 
     name: str
     title: str
@@ -118,6 +121,7 @@ class Report:
     parameters: Mapping[str, object] = field(default_factory=dict)
     sections: list[tuple[str, list[dict[str, object]]]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    preface: list[str] = field(default_factory=list)
 
     def add(self, heading: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One table: a heading and rows with the same keys."""
@@ -128,7 +132,10 @@ class Report:
         folder = RESULTS if folder is None else folder
         folder.mkdir(parents=True, exist_ok=True)
         settings = ", ".join(f"{key} {value}" for key, value in self.parameters.items())
-        lines = [f"# {self.title}", "", f"Size: {self.size}.", f"Machine: {machine()}."]
+        lines = [f"# {self.title}", ""]
+        for paragraph in self.preface:
+            lines += [paragraph, ""]
+        lines += [f"Size: {self.size}.", f"Machine: {machine()}."]
         if settings:
             lines.append(f"Parameters: {settings}.")
         for heading, rows in self.sections:

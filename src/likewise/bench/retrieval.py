@@ -171,6 +171,14 @@ class Ranker:
             task.outside
         ]  # fmt: skip
 
+    def id_of(self, name: str) -> int | None:
+        """The picture a name stands for; None where it is not in the collection."""
+        return self._id.get(name)
+
+    def names_of(self, image: int) -> list[str]:
+        """The names of a picture."""
+        return self._names.get(image, [])
+
     def rank(self, query: RetrievalQuery, by: str) -> list[str]:
         """Every name, best first; pictures that are no part of the data set by their path."""
         image = self._id.get(query.query)

@@ -1,7 +1,8 @@
 """Collections for the SOLIS benchmark: photos as bags of words (cached), and generated ones.
 
 Three real or planted sets with a ground truth of groups, so that no conclusion rests on one; and
-generated rows of any width for questions of time and sparsity only.
+generated rows of any width: ``generated`` for speed alone, ``telling`` where a weight a word can
+learn something.
 """
 
 # ruff: noqa: I001 - the harness pins threads before numerical libraries are loaded
@@ -10,14 +11,15 @@ from __future__ import annotations
 from likewise.bench import harness
 
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise.bench.vocabulary import descriptors
 from likewise.coding.bow import BagOfWords, count
 from likewise.coding.vocabulary import Vocabulary
 from likewise.evaluation.datasets import data_root
@@ -31,6 +33,7 @@ from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 LANDMARK_POSITIVES = 14
 Ints = NDArray[np.int64]
+Described = Callable[[], tuple[Any, Ints]]
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,7 @@ def oxford(n_words: int, seed: int) -> Bags | None:
     data = read_oxford(root / "oxford1k")
     names = sorted(data.paths)
     place = {name: i for i, name in enumerate(names)}
-
-    def pictures() -> Any:
-        return (decode(data.paths[name]).pixels for name in names)
-
-    counts = _counts("oxford1k", pictures, n_words, seed, old="oxford1k-rootsift")
+    counts = _counts("oxford1k", lambda: descriptors(data), n_words, seed)
     groups: dict[str, Ints] = {}
     junk: dict[str, Ints] = {}
     for query in positives_in_turn(data, at_least=LANDMARK_POSITIVES):
@@ -93,10 +92,10 @@ def corel(n_words: int, seed: int) -> Bags | None:
         return None
     data = read_corel1k(root / "corel1k")
 
-    def pictures() -> Any:
-        return (decode(path).pixels for path in data.paths)
+    def described() -> tuple[Any, Ints]:
+        return _descriptors("corel1k", (decode(path).pixels for path in data.paths))
 
-    counts = _counts("corel1k", pictures, n_words, seed)
+    counts = _counts("corel1k", described, n_words, seed)
     groups = {str(data.classes[c]): np.flatnonzero(data.labels == c) for c in range(10)}
     return Bags("corel1k", counts, groups, {})
 
@@ -105,19 +104,20 @@ def planted(n_words: int, seed: int, n_views: int = 24) -> Bags:
     """Planted views: the scenes that photo libraries ship, seen again and again."""
     views = list(planted_views(n_views))
     scene = np.array([view.scene for view in views])
-    counts = _counts(f"planted{n_views}", lambda: (v.pixels for v in views), n_words, seed)
+    name = f"planted{n_views}"
+    counts = _counts(name, lambda: _descriptors(name, (v.pixels for v in views)), n_words, seed)
     groups = {str(s): np.flatnonzero(scene == s) for s in np.unique(scene)}
     return Bags("planted views", counts, groups, {})
 
 
-def _counts(name: str, pictures: Any, n_words: int, seed: int, old: str | None = None) -> Any:
+def _counts(name: str, described: Described, n_words: int, seed: int) -> Any:
     """Term counts, through the caches of descriptors and of words."""
     path = harness.cache_dir() / f"{name}-words-{n_words}-{seed}.arrays"
     kind = f"words of {name}, {SIFT()}, {n_words} words, seed {seed}"
     try:
         _, arrays = open_arrays(path, kind)
     except (FileNotFoundError, DamagedFile):
-        X, starts = _descriptors(name, pictures, old)
+        X, starts = described()
         print(f"{name}: {n_words:,} words of {len(X):,} descriptors …", file=sys.stderr)
         vocabulary = Vocabulary(n_words, sample=min(len(X), 20 * n_words), n_iter=10,
                                 random_state=seed).fit(X)  # fmt: skip
@@ -127,21 +127,14 @@ def _counts(name: str, pictures: Any, n_words: int, seed: int, old: str | None =
     return count(np.split(arrays["words"], arrays["starts"][1:-1]), n_words)
 
 
-def _descriptors(name: str, pictures: Any, old: str | None) -> tuple[Any, Ints]:
-    """RootSIFT of all pictures; oxford1k's are what bench-vocabulary cached."""
-    path: Path = harness.cache_dir() / f"{old or name + '-rootsift'}.arrays"
-    if old is not None and path.is_file():
-        # The other benchmark's header carries its own description; the digest is checked anyway.
-        from likewise.bench.vocabulary import descriptors
-
-        root = data_root()
-        assert root is not None
-        return descriptors(read_oxford(root / name))
+def _descriptors(name: str, pictures: Iterable[Any]) -> tuple[Any, Ints]:
+    """RootSIFT of all pictures, cached; oxford1k's are those of bench-vocabulary."""
+    path = harness.cache_dir() / f"{name}-rootsift.arrays"
     kind = f"descriptors of {name}, {SIFT()}"
     try:
         _, arrays = open_arrays(path, kind)
     except (FileNotFoundError, DamagedFile):
-        found = [SIFT().extract(pixels).descriptors for pixels in pictures()]
+        found = [SIFT().extract(pixels).descriptors for pixels in pictures]
         starts = np.concatenate([[0], np.cumsum([len(f) for f in found])]).astype(np.int64)
         save_arrays(path, kind, {}, {"X": np.concatenate(found), "starts": starts})
         _, arrays = open_arrays(path, kind)
@@ -171,3 +164,29 @@ def generated(
     ends = np.concatenate([[0], np.cumsum(fresh.sum(axis=1))])
     rows = (values[fresh], words[fresh].astype(np.int32), ends.astype(np.int32))
     return sp.csr_array(rows, shape=(n, n_words)), labels
+
+
+def telling(
+    n: int, n_words: int, per_row: int, seed: int, *, classes: int = 100, pool: int = 300
+) -> tuple[Any, Ints, Ints]:
+    """Counts (float32 CSR) of about ``per_row`` words, a class for each row, the telling words.
+
+    ``pool`` words tell classes apart, wherever in the vocabulary they stand: a class prefers
+    twenty of them, each is preferred by a few classes, and eight of a row's words are of those.
+    All others are noise by Zipf's law, a few in most rows and most in hardly any.  So weights that
+    raise the telling words and drop the noise are right for every class and for rows not seen yet,
+    whatever the width; idf alone cannot find them, for noise is as rare as they are.
+    """
+    rng = np.random.default_rng(seed)
+    words = rng.permutation(n_words)
+    own = np.stack([rng.choice(words[:pool], 20, replace=False) for _ in range(classes)])
+    noise = words[pool:]
+    mass = np.cumsum((np.arange(len(noise)) + 10.0) ** -0.8)
+    labels = rng.integers(0, classes, n)
+    drawn = noise[np.searchsorted(mass, rng.random((n, per_row)) * mass[-1])]
+    drawn[:, :8] = own[labels[:, None], rng.integers(0, 20, (n, 8))]
+    ones = np.ones(drawn.size, np.float32)
+    ends = np.arange(0, drawn.size + 1, per_row)
+    counts = sp.csr_array((ones, drawn.ravel(), ends), shape=(n, n_words))
+    counts.sum_duplicates()
+    return counts, labels, words[:pool]

@@ -1,4 +1,4 @@
-"""How fast: triplets a second against a numpy loop and the memory, and time against width."""
+"""How fast: triplets a second against a numpy loop and against what the memory gives."""
 
 # ruff: noqa: I001 - the harness pins threads before numerical libraries are loaded
 from __future__ import annotations
@@ -12,7 +12,6 @@ import numpy as np
 
 from likewise.bench.solis_data import generated
 from likewise.bench.solis_protocol import METHODS, timed
-from likewise.index.inverted import InvertedIndex
 from likewise.similarity.lego import LEGO
 from likewise.similarity.oasis import OASIS
 from likewise.similarity.rows import as_rows
@@ -103,7 +102,6 @@ def _rate(name: str, rate: float, loop: float) -> Row:
     return {"learner": name, "triplets/s": round(rate), "against the loop": round(rate / loop, 1)}
 
 
-WIDTHS = (10_000, 100_000, 1_000_000)
 GOAL = 25.0
 
 
@@ -116,73 +114,3 @@ def goal(rows: list[Row]) -> str:
         f"The speed goal, {GOAL:g} times the numpy loop, is {said} in random order "
         f"({random:g}x; {by_anchor:g}x sorted by anchor)."
     )
-
-
-def growth(rows: list[Row]) -> str:
-    """How training time goes with the number of words, from the rows of ``widths``."""
-    ada = [r for r in rows if r["learner"] == "ada"]
-    times = ", ".join(f"{float(str(r['training s'])):.2g} s at {r['words']:,}" for r in ada)
-    few, many = (float(str(r["training s"])) for r in (ada[0], ada[-1]))
-    said = "does not grow" if many <= 1.1 * few else "grows"
-    return f"Training time {said} with the number of words (ADA: {times})."
-
-
-def widths(
-    seed: int, n_triplets: int, words: tuple[int, ...] = WIDTHS, pictures: int = 20_000
-) -> list[Row]:
-    """The same rows, pictures and triplets over ever more words; "plain" is w = 1."""
-    made: list[Row] = []
-    for n_words in words:
-        X, labels = generated(pictures, n_words, 290, seed)
-        triplets = triplets_from_labels(labels, n_triplets, random_state=seed)
-        test = triplets_from_labels(labels, 20_000, random_state=seed + 1)
-        anchors = np.unique(X[np.unique(triplets[:, 0])].indices)
-        plain = SOLIS("tg", l1=0.0, eta=1.0, start="ones").fit(X, triplets[:1], [0.0])
-        made.append(
-            {"words": n_words, "learner": "plain", "training s": 0.0}
-            | _judged(plain, X, test)
-            | {"sparsity %": 0.0}
-        )
-        for name in (*METHODS, "OASIS", "LEGO"):
-            learner: Any
-            some = triplets
-            if name in METHODS:
-                learner = SOLIS(name)
-                learner.fit(X, triplets[:100])
-                own = learner.fit(X, triplets).scales_
-                own.pop("lambda_max")
-                learner = SOLIS(name, **own)
-            else:
-                learner = OASIS(1.0) if name == "OASIS" else LEGO(0.1)
-                some = triplets if name == "OASIS" else triplets[:20_000]
-                learner.fit(X, triplets[:100])
-            _, seconds = timed(partial(learner.fit, X, some))
-            row: Row = {
-                "words": n_words,
-                "learner": name,
-                "training s": seconds * len(triplets) / len(some),
-                **_judged(learner, X, test),
-                "sparsity %": round(100 * learner.sparsity_, 2),
-                "of anchors' words %": round(100 * np.mean(learner.weights_[anchors] == 0), 2),
-            }
-            if name in ("ada", "OASIS"):
-                index, build = timed(partial(InvertedIndex.build, X))
-                _, drop = timed(partial(index.compact, learner.weights_))
-                index.search(X[:5], 10, weights=learner.weights_)
-                _, search = timed(partial(index.search, X[:100], 10, weights=learner.weights_))
-                row |= {
-                    "index s": build + drop,
-                    "postings left %": round(100 * index.stats().postings / X.nnz, 1),
-                    "query ms": 10 * search,
-                }
-            made.append(row)
-    return made
-
-
-def _judged(learner: Any, X: Any, test: Any) -> Row:
-    """Accuracy, and the share of triplets with a margin of exactly zero, which count as wrong."""
-    margins = learner.margins(X, test)
-    return {
-        "accuracy": round(float(np.mean(margins > 0)), 4),
-        "ties %": round(100 * float(np.mean(margins == 0)), 2),
-    }

@@ -14,7 +14,16 @@ from typing import Annotated
 
 import typer
 
-from likewise.cli import finding, keeping, measuring, pictures, spaces
+from likewise.cli import (
+    finding,
+    keeping,
+    learning,
+    measuring,
+    pictures,
+    profiles,
+    serving,
+    spaces,
+)
 from likewise.cli.options import STOPPED
 from likewise.errors import LikewiseError
 
@@ -26,9 +35,19 @@ app = typer.Typer(
 )
 _debug = False
 
+app.command("open", rich_help_panel="The page")(serving.open_)
+app.command(rich_help_panel="The page")(serving.serve)
 for _panel, _commands in {
     "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
     "Finding": (finding.search, finding.duplicates),
+    "Learning": (
+        learning.judge,
+        learning.undo,
+        learning.log,
+        learning.learn,
+        learning.compact,
+        learning.learned,
+    ),
     "Keeping": (
         keeping.info,
         keeping.verify,
@@ -42,6 +61,7 @@ for _panel, _commands in {
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.add_typer(profiles.profile, name="profile", rich_help_panel="Learning")
 app.add_typer(spaces.space, name="space", rich_help_panel="Keeping")
 app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Keeping")
 

@@ -39,7 +39,8 @@ def demo_page(result: DemoResult) -> str:
     body = (
         f"<h1>{title}</h1><p>{escaped(lead)}</p>"
         f'<p class="soft">A search takes {escaped(times)}; with a picture that is new to the '
-        f"collection {result.new_picture_ms:.0f} ms.</p>{_table(result) if truth else ''}{shown}"
+        f"collection {result.new_picture_ms:.0f} ms.</p>{_table(result) if truth else ''}"
+        f"{_lesson(result)}{shown}"
     )
     return document(title, body)
 
@@ -60,6 +61,42 @@ def _table(result: DemoResult) -> str:
         f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody>"
         f"<tfoot><tr><td>all</td>{total}</tr></tfoot></table>"
     )
+
+
+def _lesson(result: DemoResult) -> str:
+    """What a handful of judgements changed."""
+    lesson = result.lesson
+    if lesson is None:
+        return ""
+    n = len(lesson.judged)
+    head = (
+        f"<h2>It learns: {counted(n, 'judgement')}</h2><p>The queries that went worst were judged "
+        "once each: at most five right and five wrong answers among the first twenty. "
+        "Only pictures nobody judged are counted below.</p>"
+        "<table><thead><tr><th></th><th>before</th><th>after</th></tr></thead><tbody>"
+        f"<tr><td>judged queries, mAP on pictures not judged</td>"
+        f"<td>{lesson.residual_before:.3f}</td><td>{lesson.residual_after:.3f}</td></tr>"
+        f"<tr><td>all other queries, mAP (weights of words alone)</td>"
+        f"<td>{lesson.others_before:.3f}</td><td>{lesson.others_after:.3f}</td></tr>"
+        '</tbody></table><p><a href="learned.html">The page of what was learned</a></p>'
+    )
+    rows = []
+    for one in result.taught:
+        query = (
+            f'<figure class="asked">{view(_thumb(one.row.path), Path(one.row.path).name)}'
+            "<figcaption><b>query</b></figcaption></figure>"
+        )
+        strips = "".join(
+            f'<h4>{when}</h4><div class="strip">{query}{"".join(map(_hit, found))}</div>'
+            for when, found in (("before", one.before), ("after", one.after))
+        )
+        name = Path(one.row.path).name
+        said = f"{one.liked} liked, {one.disliked} disliked"
+        rows.append(
+            f'<section class="row"><h3>{escaped(name)}: {said}, average precision of the rest '
+            f"{one.residual_before:.3f} to {one.residual_after:.3f}</h3>{strips}</section>"
+        )
+    return head + "".join(rows)
 
 
 def _row(asked: Asked, *, alone: bool) -> str:

@@ -126,10 +126,18 @@ def _conditions(given: list[str] | None) -> dict[str, Any]:
 
 def _words_space(col: Collection, by: str) -> str:
     """The words space by which a similarity can be explained."""
-    one = col.similarities.get(by)
-    for name in one.spaces if one else ():
-        if col.spaces[name].recipe["feature"] == "words":
+    from likewise.collection.recipes import learns
+
+    for name in col.similarity(by).spaces:
+        if learns(col.spaces[name].recipe):
             return name
+    if by == "default":
+        # Nobody chose a similarity without words: what else the pictures share is shown.
+        for name in ("deep-words", "words"):
+            if name in col.spaces and col.spaces[name].generation:
+                used = default_of(col)
+                typer.echo(f"ranked by {used}; shown are words they share in {name}", err=True)
+                return name
     raise LikewiseError(f"{by!r} has no words to explain by; --explain needs a words space")
 
 

@@ -168,18 +168,19 @@ def export(
 
 def default_of(col: Collection) -> str:
     """The name of the similarity that is meant when none is named."""
-    known = col.similarities
-    spaces = known["default"].spaces
-    if "both" in known and known["both"].spaces == spaces:
-        return "both"
-    return next(name for name, one in known.items() if one.spaces == spaces)
+    if col.in_use != "default":
+        return col.in_use
+    spaces = col.similarity("default").spaces
+    return next(iter(spaces)) if len(spaces) == 1 else "both"
 
 
 def _tell_words(col: Collection, json_: bool) -> None:
+    from likewise.collection.recipes import learns
+
     spaces = {
         name: {"generation": space.generation, "words": space.width}
         for name, space in col.spaces.items()
-        if space.recipe["feature"] == "words"
+        if learns(space.recipe)
     }
     if json_:
         echo_json(spaces)

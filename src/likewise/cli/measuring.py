@@ -70,7 +70,8 @@ def evaluate(
         with shown() as report:
             added = col.add(*task.paths.values(), *(distractors or []), report=report)
         ranker = Ranker(col, task)
-        names = by or ["words", "holistic", "both"]
+        deep = ["deep"] if "deep" in col.spaces else []
+        names = by or ["words", "holistic", "both", *deep]
         rows: list[dict[str, Any]] = []
         for name in names:
             start = time.perf_counter()
@@ -180,6 +181,8 @@ def demo(
         page = out / "index.html"
         try:
             page.write_text(demo_page(result), encoding="utf-8")
+            if result.lesson is not None:
+                _write_learned(result, out / "learned.html")
         except OSError as error:
             raise LikewiseError(f"{page} cannot be written: {error.strerror}") from error
     spent = time.perf_counter() - start
@@ -196,6 +199,7 @@ def demo(
                 "new_picture_ms": result.new_picture_ms,
                 "mAP": dict(result.means),
                 "mAP_by_kind": {kind: dict(values) for kind, values in result.by_kind.items()},
+                "lesson": _lesson_record(result),
             }
         )
         return
@@ -210,6 +214,31 @@ def _collection(path: Path | None, stack: ExitStack) -> Collection:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="likewise-"))
         return Collection.create(Path(folder) / "evaluate.lw")
     return Collection.open(path) if path.exists() else Collection.create(path)
+
+
+def _write_learned(result: DemoResult, path: Path) -> None:
+    """The page of what the demo's judgements taught."""
+    from likewise.cli.learned_page import learned_page
+    from likewise.collection.collection import Collection
+    from likewise.collection.learned import learned
+
+    assert result.lesson is not None
+    with Collection.open(result.collection) as col:
+        found = learned(col, result.lesson.profile)
+        path.write_text(learned_page(found, str(result.collection)), encoding="utf-8")
+
+
+def _lesson_record(result: DemoResult) -> dict[str, Any] | None:
+    lesson = result.lesson
+    if lesson is None:
+        return None
+    return {
+        "judgements": len(lesson.judged),
+        "judged_before": lesson.residual_before,
+        "judged_after": lesson.residual_after,
+        "others_before": lesson.others_before,
+        "others_after": lesson.others_after,
+    }
 
 
 def _tell_demo(result: DemoResult, spent: float) -> None:
@@ -234,6 +263,26 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
         rows.append(["all", *(f"{result.means[name]:.3f}" for name in names)])
         echo_table(["mAP by kind of query", *names], rows, right=" " + "r" * len(names))
         typer.echo("")
+    if (lesson := result.lesson) is not None:
+        n = counted(len(lesson.judged), "judgement")
+        typer.echo(f"Then {n}, one on each of the queries that went worst:")
+        echo_table(
+            ["mAP", "before", "after"],
+            [
+                [
+                    "judged queries, pictures not judged",
+                    f"{lesson.residual_before:.3f}",
+                    f"{lesson.residual_after:.3f}",
+                ],
+                [
+                    "all other queries",
+                    f"{lesson.others_before:.3f}",
+                    f"{lesson.others_after:.3f}",
+                ],
+            ],
+            right=" rr",
+        )
+        typer.echo("")
     typer.echo(f"All done in {span(spent)}.")
 
 
@@ -243,6 +292,8 @@ def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
     typer.echo("")
     typer.echo("What to do next:")
     typer.echo(f"  look at {page}")
+    if result.lesson is not None:
+        typer.echo(f"  and at {out / 'learned.html'}: what the judgements taught")
     typer.echo(
         f"  .venv/bin/likewise search -C {place} {_short(Path(example))} "
         f"--explain --sheet {out / 'search.html'}"

@@ -136,6 +136,10 @@ def _made(path: Path, wanted: list[Path]) -> Collection:
         return Collection.open(place)
     col = Collection.create(place)
     typer.echo(f"Made a new collection: {path}", err=True)
+    if "deep" not in col.spaces:
+        from likewise.features.deep_errors import OFFER
+
+        typer.echo(OFFER, err=True)
     return col
 
 
@@ -161,6 +165,10 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
     rate = f", {result.added / result.seconds:.1f} a second" if result.added > 1 else ""
     typer.echo(f"{result} ({span(result.seconds)}{rate})")
     typer.echo(f"{col.root} holds {counted(len(col), 'picture')}")
+    if result.unmade and result.added:
+        from likewise.features.deep_errors import INSTALL
+
+        typer.echo(f"no vectors yet in {', '.join(result.unmade)}: {INSTALL}, then add again")
 
 
 def _chosen(col: Collection, text: str) -> list[int]:

@@ -35,7 +35,25 @@ class Feature(enum.StrEnum):
 
     words = "words"
     holistic = "holistic"
+    deep = "deep"
+    deep_dense = "deep-dense"
+    deep_words = "deep-words"
+    onnx = "onnx"
     own = "own"
+
+
+class Pool(enum.StrEnum):
+    """What becomes of a sequence of tokens."""
+
+    mean = "mean"
+    first = "first"
+
+
+class Kind(enum.StrEnum):
+    """How a network's numbers are kept."""
+
+    dense = "dense"
+    sparse = "sparse"
 
 
 @space.command("list")
@@ -65,7 +83,33 @@ def list_spaces(collection: Where = DEFAULT, json_: Json = False) -> None:
 @space.command("add")
 def add_space(
     name: Name,
-    feature: Annotated[Feature, typer.Option(help="What it is made of; own: your vectors.")],
+    feature: Annotated[
+        Feature | None,
+        typer.Option(help="What it is made of (its name, if not said); own: your vectors."),
+    ] = None,
+    onnx: Annotated[
+        Path | None, typer.Option(help="A network of your own: its .onnx file, copied.")
+    ] = None,
+    size: Annotated[int | None, typer.Option(help="Pixels a side it wants.")] = None,
+    scale: Annotated[
+        float | None, typer.Option(help="What pixels are divided by first; 255 if not said.")
+    ] = None,
+    mean: Annotated[
+        str | None, typer.Option(help="Then subtracted: a number, or R,G,B; 0 if not said.")
+    ] = None,
+    std: Annotated[
+        str | None, typer.Option(help="Then divided by: a number, or R,G,B; 1 if not said.")
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(help="The output or inner layer to read; else its first output.")
+    ] = None,
+    pool: Annotated[Pool | None, typer.Option(help="Of tokens: the mean, or the first.")] = None,
+    kind: Annotated[
+        Kind | None, typer.Option(help="Of the network's numbers: all, or the strongest.")
+    ] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="The licence of the network, for its card.")
+    ] = None,
     collection: Where = DEFAULT,
     set_: Annotated[
         list[str] | None,
@@ -74,8 +118,25 @@ def add_space(
     workers: Workers = None,
     json_: Json = False,
 ) -> None:
-    """Give every picture another kind of vector, those that are there already included."""
+    """Give every picture another kind of vector, those that are there already included.
+
+    likewise space add deep-words makes words of what a network sees; likewise space add NAME --onnx
+    model.onnx --size 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses a network of yours.
+    """
+    network = {
+        "path": str(onnx) if onnx else None,
+        "size": size,
+        "scale": scale,
+        "mean": _channels(mean, "--mean"),
+        "std": _channels(std, "--std"),
+        "layer": layer,
+        "pool": pool.value if pool else None,
+        "kind": kind.value if kind else None,
+        "licence": licence,
+    }
+    feature = _feature(name, feature, network)
     recipe = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
+    recipe |= {key: value for key, value in network.items() if value is not None}
     stopped = f"'likewise space drop {name}' and add it again"
     with stoppable(stopped), opened(collection) as col:
         with shown() as report:
@@ -88,6 +149,20 @@ def add_space(
         typer.echo(f"Space {name} is there; fill it: likewise space fill {name} vectors.npy --ids")
     else:
         typer.echo(f"Space {name} is there: search with --by {name}")
+
+
+@space.command("card")
+def card(name: Name, collection: Where = DEFAULT) -> None:
+    """Show what made the vectors of a deep space: model, hash, preprocessing, licence (JSON)."""
+    from likewise.collection.models import card_of
+
+    with opened(collection) as col:
+        if name not in col.spaces:
+            raise InvalidInput(f"there is no space {name!r}; there are {', '.join(col.spaces)}")
+        found = card_of(col.root, col.spaces[name])
+    if found is None:
+        raise InvalidInput(f"space {name!r} is not made by a network; it has no card")
+    echo_json(found)
 
 
 @space.command("drop")
@@ -164,6 +239,36 @@ def use(
         echo_json({"default": default})
     else:
         typer.echo(f"search ranks by {default} unless told otherwise")
+
+
+def _feature(name: str, feature: Feature | None, network: dict[str, Any]) -> Feature:
+    """What a space is made of: said, meant by --onnx, or meant by its name."""
+    if network["path"] is not None:
+        if feature not in (None, Feature.onnx):
+            raise Usage(f"--onnx makes a space of feature onnx, not {feature.value}")
+        return Feature.onnx
+    if feature is None:
+        plain = [one for one in Feature if one not in (Feature.onnx, Feature.own)]
+        if name not in plain:
+            raise Usage(f"say what {name} is made of: --feature, or --onnx for a network of yours")
+        feature = Feature(name)
+    given = [key for key, value in network.items() if value is not None]
+    if given and feature is not Feature.own:
+        raise Usage(f"--{given[0]} belongs to --onnx; a recipe's parameters are given by --set")
+    if feature is Feature.onnx:
+        raise Usage("a space of feature onnx needs --onnx and the .onnx file")
+    return feature
+
+
+def _channels(text: str | None, option: str) -> float | list[float] | None:
+    """A number, or one for each of three channels."""
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise Usage(f"{option} {text}: a number or three (R,G,B) expected") from None
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _lines(path: Path) -> list[str]:

@@ -17,7 +17,6 @@ from typing import Any
 
 from likewise.collection import catalog_changes as change
 from likewise.collection import generations as gen
-from likewise.collection import segments as seg
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError
 from likewise.collection.extraction import (
@@ -29,6 +28,7 @@ from likewise.collection.extraction import (
 )
 from likewise.collection.graphs import grow_graphs
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.recipes import learns, load_networks, made_here, n_words
 from likewise.collection.walking import Candidate, candidates
 
 FIRST_WORDS_AT = 300
@@ -43,7 +43,11 @@ Metadata = Mapping[str, Any] | Callable[[str], Mapping[str, Any] | None]
 
 @dataclass
 class AddResult:
-    """What a run did.  ``skipped`` lists files with the reason why they are not in."""
+    """What a run did.  ``skipped`` lists files with the reason why they are not in.
+
+    ``unmade`` names spaces whose vectors cannot be made on this machine: an ``add`` on one where
+    they can makes up for it.
+    """
 
     added: int = 0
     known: int = 0
@@ -52,6 +56,7 @@ class AddResult:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     closed: list[str] = field(default_factory=list)
+    unmade: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         parts = [f"{self.added:,} added", f"{self.known:,} known"]
@@ -179,6 +184,7 @@ def _take_in(
         last = time.monotonic()
 
     count = n_workers(workers, len(todo))
+    result.unmade = _not_made_here(catalog, bool(todo))
     # In stretches: after the first words exist, workers get to know them.
     while done < len(todo):
         steps = gen.steps(root, catalog)
@@ -203,6 +209,23 @@ def _take_in(
         for name, space in catalog.spaces().items():
             if space.generation:
                 gen.seal(root, catalog, name)
+
+
+def _not_made_here(catalog: Catalog, adding_some: bool) -> list[str]:
+    """Spaces that new pictures get no vector in; remembered, so that a later add fills them."""
+    found = [
+        space.name
+        for space in catalog.spaces().values()
+        if space.generation
+        and space.recipe["feature"] != "own"
+        and not made_here(space.recipe)
+        and catalog.setting(filling(space.name)) is not True
+    ]
+    if adding_some and found:
+        with catalog.write() as c:
+            for name in found:
+                change.put_setting(c, filling(name), WAITING)
+    return found
 
 
 def _tasks(
@@ -264,13 +287,13 @@ def next_growth(catalog: Catalog) -> int:
     """
     points = [sys.maxsize]
     for space in catalog.spaces().values():
-        if space.recipe["feature"] != "words":
+        if not (learns(space.recipe) and made_here(space.recipe)):
             continue
         if not space.generation:
             points.append(FIRST_WORDS_AT)
             continue
         points.append(2 * max(space.n_pictures, 1))
-        if space.n_pictures < space.recipe["large_from"]:
+        if space.n_pictures < space.recipe.get("large_from", 0):
             points.append(space.recipe["large_from"])
     return min(points)
 
@@ -285,7 +308,7 @@ def grow(root: Path, catalog: Catalog, *, workers: int, report: Report) -> None:
     if n == 0:
         return
     for name, space in catalog.spaces().items():
-        if space.recipe["feature"] != "words":
+        if not (learns(space.recipe) and made_here(space.recipe)):
             continue
         if outgrown(space, n):
             gen.build_words(root, catalog, name, workers=workers, report=report)
@@ -298,6 +321,9 @@ def outgrown(space: SpaceRow, n_pictures: int) -> bool:
     if not space.generation:
         return True
     recipe = space.recipe
+    if recipe["feature"] == "deep-words":
+        # Their number follows the root of the collection: twice the words at four times.
+        return n_words(recipe, n_pictures, 100 * n_pictures) >= 2 * space.width
     # Fewer words than the recipe's first number: learned from too few descriptors.
     few = space.width < recipe["n_words"] and n_pictures >= 2 * max(space.n_pictures, 1)
     large = n_pictures >= recipe["large_from"] and space.width < recipe["n_words_large"]
@@ -305,18 +331,20 @@ def outgrown(space: SpaceRow, n_pictures: int) -> bool:
 
 
 def fill_gaps(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -> None:
-    """Vectors that a dense space lacks because its back-fill was interrupted.
+    """Vectors that a space lacks: its back-fill was interrupted, or they could not be made.
 
     The catalog remembers which spaces those are, so that an add does not look for gaps.
     """
     for space in catalog.spaces().values():
-        if space.recipe["feature"] != "holistic" or not catalog.setting(filling(space.name)):
+        if not catalog.setting(filling(space.name)):
+            continue
+        if not (space.generation and made_here(space.recipe)):
             continue
         missing = catalog.images_without(space.name, space.generation)
         have = {
             image
             for row in catalog.segments(space.name, space.generation)
-            for image in seg.read_dense(root, row.name).ids.tolist()
+            for image in gen.reader(space)(root, row.name).ids.tolist()
         }
         paths = [(row.id, row.path) for row in catalog.images(missing - have).values() if row.path]
         if paths:
@@ -324,6 +352,10 @@ def fill_gaps(root: Path, catalog: Catalog, *, workers: int | None, report: Repo
             gen.count_all(catalog, gen.step_of(root, space), paths, count, report)
         with catalog.write() as c:
             change.drop_setting(c, filling(space.name))
+
+
+WAITING = "for a machine where its vectors can be made"
+"""The value of that setting when nothing went wrong."""
 
 
 def filling(space: str) -> str:
@@ -337,10 +369,11 @@ def backfill(
     """Vectors of a new space for the pictures that are there already."""
     space = catalog.spaces()[name]
     count = n_workers(workers, catalog.n_images())
-    if space.recipe["feature"] == "words":
-        gen.build_words(root, catalog, name, workers=count, report=report)
-        return
     if space.recipe["feature"] == "own":
+        return
+    load_networks(space.recipe)
+    if learns(space.recipe):
+        gen.build_words(root, catalog, name, workers=count, report=report)
         return
     pictures = [(row.id, row.path) for row in catalog.every_image() if row.path]
     gen.count_all(catalog, gen.step_of(root, space), pictures, count, report)

@@ -25,6 +25,8 @@ TRANSIENT = "for now: "
 """How a problem begins that is not the picture's own fault: it is tried again every time."""
 REMOVED = "was removed from the collection"
 """What a file's row says when its picture was taken out: known, and not to be added again."""
+SPACES_DROPPED = "spaces_dropped"
+"""The setting that counts spaces that were dropped."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Catalog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-        self._open: list[sqlite3.Connection] = []
+        self._open: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._lock = threading.Lock()
 
     @classmethod
@@ -116,7 +118,7 @@ class Catalog:
 
     def close(self) -> None:
         with self._lock:
-            for connection in self._open:
+            for _, connection in self._open:
                 connection.close()
             self._open.clear()
         self._local = threading.local()
@@ -134,7 +136,12 @@ class Catalog:
         connection.execute("PRAGMA synchronous = NORMAL")
         self._local.connection = connection
         with self._lock:
-            self._open.append(connection)
+            # A server's threads come and go; their connections would stay open for ever.
+            for thread, left in self._open:
+                if not thread.is_alive():
+                    left.close()
+            self._open = [pair for pair in self._open if pair[0].is_alive()]
+            self._open.append((threading.current_thread(), connection))
         return connection
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
@@ -145,9 +152,17 @@ class Catalog:
                 "Use a newer Likewise"
             )
         for number in range(version, len(MIGRATIONS)):
-            connection.executescript(
-                f"BEGIN IMMEDIATE;{MIGRATIONS[number]};PRAGMA user_version = {number + 1};COMMIT;"
-            )
+            try:
+                connection.executescript(
+                    f"BEGIN IMMEDIATE;{MIGRATIONS[number]};"
+                    f"PRAGMA user_version = {number + 1};COMMIT;"
+                )
+            except sqlite3.Error:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                # Another process may have been first, while this one waited for its turn.
+                if connection.execute("PRAGMA user_version").fetchone()[0] <= number:
+                    raise
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
@@ -212,14 +227,22 @@ class Catalog:
     def images(self, ids: Iterable[int]) -> dict[int, ImageRow]:
         """The named pictures, each with the first of its files."""
         found: dict[int, ImageRow] = {}
-        for part in _parts(list(ids)):
+        for part in parts(list(ids)):
             rows = self.all(
                 f"""SELECT i.*, min(f.path) AS path FROM images i
                     LEFT JOIN files f ON f.image = i.id
-                    WHERE i.id IN ({_marks(part)}) GROUP BY i.id""",
+                    WHERE i.id IN ({marks(part)}) GROUP BY i.id""",
                 part,
             )
             found |= {row["id"]: _image(row) for row in rows}
+        return found
+
+    def present(self, ids: Iterable[int]) -> set[int]:
+        """Those of the ids that are pictures of the collection."""
+        found: set[int] = set()
+        for part in parts(list(ids)):
+            rows = self.all(f"SELECT id FROM images WHERE id IN ({marks(part)})", part)
+            found |= {row[0] for row in rows}
         return found
 
     def ids(self) -> set[int]:
@@ -243,6 +266,15 @@ class Catalog:
     def image_of_hash(self, digest: bytes) -> int | None:
         found = self.one("SELECT id FROM images WHERE hash = ?", (digest,))
         return None if found is None else int(found)
+
+    def highest_id(self) -> int:
+        """The highest id in use; 0 in an empty collection."""
+        return int(self.one("SELECT max(id) FROM images") or 0)
+
+    def hash_of(self, id_: int) -> bytes | None:
+        """What names the content of a picture."""
+        found = self.one("SELECT hash FROM images WHERE id = ?", (id_,))
+        return None if found is None else bytes(found)
 
     def has_size(self, n_bytes: int) -> bool:
         return self.one("SELECT 1 FROM images WHERE n_bytes = ? LIMIT 1", (n_bytes,)) is not None
@@ -300,7 +332,14 @@ class Catalog:
 
     def matching(self, where: Mapping[str, Any]) -> set[int]:
         """Ids of the pictures that satisfy every condition of a ``where``."""
-        clauses, parameters = [], []
+        clauses, parameters = self.conditions(where)
+        rows = self.all(f"SELECT i.id FROM images i WHERE {' AND '.join(clauses)}", parameters)
+        return {row[0] for row in rows}
+
+    def conditions(self, where: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+        """A ``where`` as SQL over images i: clauses, and the values for their marks."""
+        clauses: list[str] = []
+        parameters: list[Any] = []
         for key, value in where.items():
             if key == "folder":
                 root = str(value).rstrip("/") or "/"
@@ -325,8 +364,7 @@ class Catalog:
             else:
                 clauses.append("json_extract(i.metadata, ?) = ?")
                 parameters += [f'$."{key}"', value]
-        rows = self.all(f"SELECT i.id FROM images i WHERE {' AND '.join(clauses)}", parameters)
-        return {row[0] for row in rows}
+        return clauses, parameters
 
     def spaces(self) -> dict[str, SpaceRow]:
         rows = self.all(
@@ -357,6 +395,7 @@ class Catalog:
     def named_files(self) -> set[str]:
         """Every file below the collection's folder that the catalog vouches for."""
         names = {row.name for row in self.every_segment()}
+        names |= {row[0] for row in self.all("SELECT name FROM compacted")}
         for row in self.all("SELECT files FROM generations"):
             names |= {name for name in json.loads(row[0]).values() if "/" in name}
         return names
@@ -446,10 +485,10 @@ def _file(row: sqlite3.Row) -> FileRow:
     return FileRow(row["path"], row["size"], row["mtime_ns"], row["image"], row["problem"])
 
 
-def _marks(values: Sequence[Any]) -> str:
+def marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _parts(values: Sequence[Any], size: int = 500) -> Iterator[Sequence[Any]]:
+def parts(values: Sequence[Any], size: int = 500) -> Iterator[Sequence[Any]]:
     for start in range(0, len(values), size):
         yield values[start : start + size]

@@ -12,7 +12,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from likewise.collection.catalog import REMOVED
+from likewise.collection.catalog import REMOVED, SPACES_DROPPED
+from likewise.collection.catalog_feedback import forget_older, forget_space, forget_unfinished
 from likewise.collection.plain import plain_metadata
 from likewise.images import ImageInfo
 
@@ -135,9 +136,17 @@ def drop_setting(c: sqlite3.Connection, key: str) -> None:
 
 
 def drop_space(c: sqlite3.Connection, name: str) -> None:
+    """Forget a space and all that was made in it."""
     c.execute("DELETE FROM vectors WHERE space = ?", (name,))
     c.execute("DELETE FROM segments WHERE space = ?", (name,))
     c.execute("DELETE FROM spaces WHERE name = ?", (name,))
+    # Readers forget what they know by its name: another space may come to bear it.
+    c.execute(
+        """INSERT INTO settings VALUES (?, '1')
+           ON CONFLICT (key) DO UPDATE SET value = value + 1""",
+        (SPACES_DROPPED,),
+    )
+    forget_space(c, name)
 
 
 def switch_generation(
@@ -158,6 +167,7 @@ def switch_generation(
     c.execute("DELETE FROM generations WHERE space = ? AND number < ?", (space, number))
     c.execute("DELETE FROM vectors WHERE space = ? AND generation < ?", (space, number))
     c.execute("DELETE FROM segments WHERE space = ? AND generation < ?", (space, number))
+    forget_older(c, space, number)
 
 
 def put_files(c: sqlite3.Connection, space: str, generation: int, files: Mapping[str, str]) -> None:
@@ -175,6 +185,7 @@ def drop_unfinished(c: sqlite3.Connection) -> None:
             f"""DELETE FROM {table} WHERE generation >
                 (SELECT generation FROM spaces WHERE name = {table}.space)"""
         )
+    forget_unfinished(c)
 
 
 def put_segment(
@@ -192,7 +203,9 @@ def drop_vectors(c: sqlite3.Connection, numbers: Sequence[int]) -> None:
 
 
 def drop_segments(c: sqlite3.Connection, names: Iterable[str]) -> None:
-    c.executemany("DELETE FROM segments WHERE name = ?", [(name,) for name in names])
+    gone = [(name,) for name in names]
+    c.executemany("DELETE FROM segments WHERE name = ?", gone)
+    c.executemany("DELETE FROM compacted WHERE segment = ?", gone)
 
 
 def put_tags(c: sqlite3.Connection, image: int, tags: Iterable[str], source: str) -> None:

@@ -23,6 +23,22 @@ def loose_ends(catalog: Catalog) -> list[str]:
             WHERE g.space = s.name AND g.number = s.generation)""",
         "picture {} has metadata that is no JSON": """SELECT id FROM images
             WHERE NOT json_valid(metadata)""",
+        "line {} of the log is no JSON": "SELECT number FROM log WHERE NOT json_valid(body)",
+        "line {} of the log speaks of a picture nobody knows": """SELECT number FROM log
+            WHERE json_valid(body) AND kind IN ('judge', 'compare') AND EXISTS (
+                SELECT value FROM (
+                    SELECT json_extract(body, '$.query') AS value
+                    UNION ALL SELECT value FROM json_each(body, '$.liked')
+                    UNION ALL SELECT value FROM json_each(body, '$.disliked')
+                    UNION ALL SELECT value FROM json_each(body, '$.negatives'))
+                WHERE value NOT IN (SELECT id FROM subjects))""",
+        "line {} of the log takes back what was never said": """SELECT number FROM log l
+            WHERE kind = 'undo' AND json_valid(body) AND NOT EXISTS (SELECT 1 FROM log e
+                WHERE e.number = json_extract(l.body, '$.judgement') AND e.number < l.number)""",
+        "profile {} is a copy of one that is not there": """SELECT name FROM profiles
+            WHERE parent IS NOT NULL AND parent NOT IN (SELECT name FROM profiles)""",
+        "a code of picture {} that is no vector": """SELECT subject FROM codes
+            WHERE length(vector) % 4 <> 0""",
     }
     found = [text.format(row[0]) for text, sql in questions.items() for row in catalog.all(sql)]
     return (

@@ -59,4 +59,40 @@ MIGRATIONS: tuple[str, ...] = (
         number INTEGER PRIMARY KEY AUTOINCREMENT, image INTEGER NOT NULL UNIQUE
     );
     """,
+    # What people said, and what replay needs.  The log only grows; every other table here can be
+    # made again from it, from the pictures and from the codes.
+    """
+    CREATE TABLE profiles (
+        name TEXT PRIMARY KEY, base TEXT NOT NULL, made TEXT NOT NULL,
+        parent TEXT REFERENCES profiles, parent_position INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    INSERT INTO profiles (name, base, made) VALUES ('default', '', datetime('now'));
+    CREATE TABLE log (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        profile TEXT NOT NULL REFERENCES profiles, kind TEXT NOT NULL,
+        made TEXT NOT NULL, session INTEGER NOT NULL, body TEXT NOT NULL
+    );
+    CREATE INDEX log_by_profile ON log (profile, number);
+    CREATE TABLE subjects (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, jpeg BLOB
+    );
+    CREATE TABLE codes (
+        subject INTEGER NOT NULL REFERENCES subjects, space TEXT NOT NULL,
+        generation INTEGER NOT NULL, vector BLOB NOT NULL,
+        PRIMARY KEY (subject, space, generation)
+    ) WITHOUT ROWID;
+    CREATE TABLE given (
+        entry INTEGER NOT NULL REFERENCES log, space TEXT NOT NULL, generation INTEGER NOT NULL,
+        weights BLOB NOT NULL, PRIMARY KEY (entry, space, generation)
+    ) WITHOUT ROWID;
+    CREATE TABLE checkpoints (
+        space TEXT NOT NULL, generation INTEGER NOT NULL, history BLOB NOT NULL,
+        n_items INTEGER NOT NULL, state BLOB NOT NULL,
+        PRIMARY KEY (space, generation, history)
+    ) WITHOUT ROWID;
+    CREATE TABLE compacted (
+        segment TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, n_bytes INTEGER NOT NULL,
+        PRIMARY KEY (segment, profile)
+    ) WITHOUT ROWID;
+    """,
 )

@@ -9,12 +9,18 @@ import numpy as np
 
 from likewise.collection import generations as gen
 from likewise.collection import segments as seg
+from likewise.collection.adding import WAITING, filling
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.catalog_checks import loose_ends
 from likewise.collection.graphs import open_graph
 from likewise.collection.jobs import running
-from likewise.collection.recipes import open_vocabulary
+from likewise.collection.models import check_model
+from likewise.collection.recipes import learns
+from likewise.collection.wording import open_projection, open_vocabulary
 from likewise.errors import LikewiseError
+
+THUMBNAILS = "thumbnails"
+"""A folder of small copies a server keeps; no part of the collection, and many files."""
 
 
 def info(root: Path, catalog: Catalog) -> dict[str, Any]:
@@ -38,7 +44,7 @@ def info(root: Path, catalog: Catalog) -> dict[str, Any]:
         "pictures": catalog.n_images(),
         "problems": len(catalog.problems()),
         "roots": catalog.roots(),
-        "bytes": seg.size_of(root),
+        "bytes": seg.size_of(root, apart=THUMBNAILS),
         "job": running(root),
         "spaces": spaces,
     }
@@ -57,8 +63,12 @@ def verify(root: Path, catalog: Catalog) -> list[str]:
 def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
     wrong = []
     try:
-        if space.recipe["feature"] == "words" and not {"vocabulary", "bag"} <= set(space.files):
+        needed = {"vocabulary", "bag"} | ({"projection"} if "components" in space.recipe else set())
+        if learns(space.recipe) and not needed <= set(space.files):
             wrong.append("its vocabulary or its idf is not named")
+        if "projection" in space.files:
+            open_projection(str(root / space.files["projection"]))
+        check_model(root, space)
         if "vocabulary" in space.files:
             words = open_vocabulary(str(root / space.files["vocabulary"])).n_words
             if words != space.width:
@@ -104,7 +114,9 @@ def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
     there = catalog.ids()
     strangers = set(counts) - there - dead
     wrong += [f"a vector for picture {i}, which is not there" for i in sorted(strangers)]
-    if space.recipe["feature"] != "own":
+    # Pictures that were added where the space's vectors cannot be made are waiting for them.
+    waiting = catalog.setting(filling(space.name)) == WAITING
+    if space.recipe["feature"] != "own" and not waiting:
         lacking = there - set(counts)
         wrong += [f"picture {i} has no vector" for i in sorted(lacking)]
     return wrong

@@ -7,6 +7,7 @@ method either reads or makes one change that is whole or not at all.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,29 +16,50 @@ from typing import Any, Self
 
 import numpy as np
 
-from likewise.collection import adding, backups, catalog_changes, checking, explaining, jobs
+from likewise.collection import (
+    adding,
+    backups,
+    catalog_changes,
+    catalog_listing,
+    checking,
+    explaining,
+    jobs,
+    judging,
+    models,
+)
 from likewise.collection import generations as gen
 from likewise.collection.catalog import FILE, Catalog, FileRow, ImageRow, SpaceRow
-from likewise.collection.errors import CollectionError, UnknownPicture
+from likewise.collection.errors import CollectionError
+from likewise.collection.learning import Learning
 from likewise.collection.live import Live
+from likewise.collection.loop import Loop
 from likewise.collection.owning import put_vectors
-from likewise.collection.plain import plain_metadata, plain_where
-from likewise.collection.recipes import HOLISTIC, WORDS, checked, width_of
+from likewise.collection.plain import absolute, plain_metadata, plain_where
+from likewise.collection.recipes import (
+    WORDS,
+    checked,
+    first_spaces,
+    is_fixed,
+    learns,
+    load_networks,
+    made_here,
+    width_of,
+)
 from likewise.collection.searching import (
     Hit,
     Query,
     Region,
-    Similarity,
     rank,
-    similarities,
     understand,
 )
+from likewise.collection.taught import Taught
 from likewise.errors import InvalidInput
 
 _NAME_LENGTH = 40
+_SECRET = "server_secret"
 
 
-class Collection:
+class Collection(Loop):
     """Pictures on disk, searchable.
 
     >>> import tempfile, pathlib
@@ -57,19 +79,26 @@ class Collection:
         self.root = root
         self._catalog = catalog
         self._live = Live(root, catalog)
+        self._learning = Learning(catalog)
 
     # -- life -------------------------------------------------------------------------------
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], *, words: Mapping[str, Any] | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        words: Mapping[str, Any] | None = None,
+        deep: bool | None = None,
     ) -> Self:
         """A new, empty collection; ``words`` changes the recipe of its visual words.
 
-        For instance ``words={"n_words": 5_000, "large_from": 20_000}``.
+        For instance ``words={"n_words": 5_000, "large_from": 20_000}``.  ``deep`` says whether it
+        has the spaces deep and deep-dense; None: where the extra ``deep`` is installed.
         """
         _, recipe = checked({**WORDS, **(words or {})})
-        root = _absolute(path)
+        fixed = first_spaces(deep)
+        root = absolute(path)
         if root.exists() and not root.is_dir():
             raise CollectionError(f"{root} is a file; choose another name")
         if root.is_dir():
@@ -86,8 +115,10 @@ class Collection:
         catalog = Catalog.create(part, {"made_by": "likewise"})
         with catalog.write(durable=True) as c:
             catalog_changes.put_space(c, "words", "sparse", recipe)
-            catalog_changes.put_space(c, "holistic", "dense", HOLISTIC)
-        gen.start_dense(catalog, "holistic", width_of(HOLISTIC))
+            for name, (kind, whole) in fixed.items():
+                catalog_changes.put_space(c, name, kind, whole)
+        for name, (_, whole) in fixed.items():
+            gen.start_dense(catalog, name, width_of(whole))
         catalog.fold_journal()
         catalog.close()
         os.replace(part, root / FILE)
@@ -96,7 +127,7 @@ class Collection:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
         """An existing collection."""
-        root = _absolute(path)
+        root = absolute(path)
         if not root.is_dir():
             raise CollectionError(f"{root} is not there; create it with Collection.create")
         return cls(root, Catalog.open(root / FILE))
@@ -104,7 +135,7 @@ class Collection:
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
         """A collection from a backup, verified before it appears under ``path``."""
-        backups.restore(_absolute(backup), _absolute(path))
+        backups.restore(absolute(backup), absolute(path))
         return cls.open(path)
 
     def close(self) -> None:
@@ -145,17 +176,27 @@ class Collection:
             plain_metadata(metadata)
         places = [adding.check_reachable(path) for path in paths]
         with jobs.lease(self.root, "add"):
-            return adding.add(
+            result = adding.add(
                 self.root, self._catalog, places, metadata=metadata, workers=workers,
                 report=report,
             )  # fmt: skip
+            self._code_judged()
+            return result
 
     def sync(
         self, *, workers: int | None = None, report: jobs.Report = jobs.silent
     ) -> adding.AddResult:
         """Follow new, changed and deleted files below everything that was added."""
         with jobs.lease(self.root, "sync"):
-            return adding.sync(self.root, self._catalog, workers=workers, report=report)
+            result = adding.sync(self.root, self._catalog, workers=workers, report=report)
+            self._code_judged()
+            return result
+
+    def _code_judged(self) -> None:
+        """Vectors made late (a space whose gaps were filled) count for earlier judgements too."""
+        for name, space in self._catalog.spaces().items():
+            if space.generation and made_here(space.recipe) and not learns(space.recipe):
+                judging.fill(self.root, self._catalog, self._live, name)
 
     def remove(self, *pictures: int | str | os.PathLike[str]) -> int:
         """Take pictures out (the files stay); gives how many left.
@@ -172,7 +213,7 @@ class Collection:
         with jobs.lease(self.root, "refresh"):
             gen.tidy(self.root, self._catalog)
             for name, space in self._catalog.spaces().items():
-                if space.recipe["feature"] == "words" and space.generation:
+                if learns(space.recipe) and space.generation:
                     gen.reweigh(self.root, self._catalog, name, report)
             gen.tidy(self.root, self._catalog)
 
@@ -188,7 +229,7 @@ class Collection:
         with jobs.lease(self.root, "retrain"):
             gen.tidy(self.root, self._catalog)
             for name, space in self._catalog.spaces().items():
-                if space.recipe["feature"] == "words" and len(self):
+                if learns(space.recipe) and made_here(space.recipe) and len(self):
                     gen.build_words(
                         self.root, self._catalog, name, workers=count, report=report, seed=seed
                     )
@@ -211,7 +252,8 @@ class Collection:
     ) -> None:
         """Another kind of vector for every picture, back-filled.
 
-        ``recipe`` names the feature ("words", "holistic" or "own") and its parameters.
+        ``recipe`` names the feature ("words", "holistic", "deep", "deep-dense", "deep-words",
+        "onnx" for a network of your own, or "own" for vectors of your own) and its parameters.
         """
         kind, whole = checked(recipe)
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME_LENGTH:
@@ -219,14 +261,18 @@ class Collection:
                 f"{name!r} is no name for a space; letters, digits, - and _ expected"
             )
         with jobs.lease(self.root, "space add"):
-            if name in self._catalog.spaces() or name in ("both", "default"):
+            if name in self._catalog.spaces() or name in self._known():
                 raise CollectionError(f"there is a space or similarity {name!r} already")
             gen.tidy(self.root, self._catalog)
+            load_networks(whole)
+            files: dict[str, str] = {}
+            if whole["feature"] == "onnx":
+                whole, files = models.adopt(self.root, name, whole)
             with self._catalog.write(durable=True) as c:
                 catalog_changes.put_space(c, name, kind, whole)
                 catalog_changes.put_setting(c, adding.filling(name), True)
-            if whole["feature"] == "holistic":
-                gen.start_dense(self._catalog, name, width_of(whole))
+            if is_fixed(whole):
+                gen.start_dense(self._catalog, name, width_of(whole), files)
             try:
                 adding.backfill(self.root, self._catalog, name, workers=workers, report=report)
             except Exception:
@@ -237,6 +283,8 @@ class Collection:
                 raise
             with self._catalog.write() as c:
                 catalog_changes.drop_setting(c, adding.filling(name))
+            if self._catalog.spaces()[name].generation:
+                judging.fill(self.root, self._catalog, self._live, name)
             gen.tidy(self.root, self._catalog)
 
     def drop_space(self, name: str) -> None:
@@ -248,6 +296,8 @@ class Collection:
                 raise CollectionError(f"there is no space {name!r}")
             with self._catalog.write(durable=True) as c:
                 catalog_changes.drop_space(c, name)
+                # One of the same name may come later, and have nothing to do with this one.
+                judging.fold_again(c, self._catalog, name)
                 if self._catalog.setting("default_similarity") == name:
                     catalog_changes.drop_setting(c, "default_similarity")
             gen.tidy(self.root, self._catalog)
@@ -258,20 +308,12 @@ class Collection:
         The first call fixes the width.  A picture that has a vector gets the new one.
         """
         with jobs.lease(self.root, "add vectors"):
-            return put_vectors(self.root, self._catalog, name, ids, X)
+            stored = put_vectors(self.root, self._catalog, name, ids, X)
+            if stored:
+                judging.fill(self.root, self._catalog, self._live, name)
+            return stored
 
     # -- search -----------------------------------------------------------------------------
-
-    @property
-    def similarities(self) -> Mapping[str, Similarity]:
-        """Every way to rank, by name."""
-        return similarities(self._catalog.spaces(), self._catalog.setting("default_similarity"))
-
-    def use(self, similarity: str) -> None:
-        """Make a similarity the default one."""
-        self._similarity(similarity)
-        with self._catalog.write() as c:
-            catalog_changes.put_setting(c, "default_similarity", similarity)
 
     def search(
         self,
@@ -291,30 +333,68 @@ class Collection:
         ``format``, date ``after`` / ``before``, or any key of your metadata.  ``above`` is the
         lowest score shown.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
-        similarity = self._similarity(by)
-        question = understand(self._catalog, query, region)
-        allowed = self._catalog.matching(plain_where(where)) if where else None
-        if not len(self):
-            return []
-        ids, scores = rank(
-            self.root, self._live, similarity, question, int(k), allowed=allowed, above=above
-        )
+        ids, scores = self.ranking(query, k, by=by, where=where, region=region, above=above)
         rows = self._catalog.images(ids)
         # A picture removed since the views were taken has no row any more.
         return [Hit(i, rows[i].path, s) for i, s in zip(ids, scores, strict=True) if i in rows]
+
+    def ranking(
+        self,
+        query: Query,
+        k: int,
+        *,
+        by: str = "default",
+        where: Mapping[str, Any] | None = None,
+        region: Region | None = None,
+        above: float | None = None,
+    ) -> tuple[list[int], list[float]]:
+        """Ids and scores of :meth:`search`, without a look at the pictures' rows."""
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        similarity = self.similarity(by)
+        question = understand(self._catalog, query, region)
+        allowed = self._catalog.matching(plain_where(where)) if where else None
+        if not self._catalog.highest_id():
+            return [], []
+        teaching = None
+        if similarity.profile is not None:
+            teaching = Taught(self._catalog, self._learning, similarity.profile, question.key)
+        return rank(
+            self.root, self._live, similarity, question, int(k), allowed=allowed, above=above,
+            teaching=teaching,
+        )  # fmt: skip
+
+    def reach(self, by: str = "default") -> int:
+        """How many pictures a similarity can rank: those that have its vectors."""
+        similarity = self.similarity(by)
+        if not self._catalog.highest_id():
+            return 0
+        views = (self._live.view(name, similarity.profile) for name in similarity.spaces)
+        return max(map(len, views))
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
         """:meth:`search` for each query."""
         return [self.search(query, k, **options) for query in queries]
 
-    def explain(self, query: Query, hit: int, *, top: int = 10, by: str = "words") -> Any:
+    def explain(
+        self,
+        query: Query,
+        hit: int,
+        *,
+        top: int = 10,
+        by: str = "words",
+        region: Region | None = None,
+    ) -> explaining.Explanation:
         """Why a picture was found: the shared words that count most, and where they are.
 
         Recomputed from both pictures on demand; see :class:`~likewise.collection.explaining`.
         """
-        return explaining.explain(self.root, self._catalog, self._live, query, hit, top, by)
+        return explaining.explain(self.root, self._catalog, self._live, query, hit, top, by, region)
+
+    def has_places(self, space: str) -> bool:
+        """Whether the words of a space lie somewhere in a picture, so that it can explain."""
+        row = self._catalog.spaces().get(space)
+        return row is not None and bool(row.generation) and learns(row.recipe)
 
     def duplicates(self, *, threshold: float = 0.99, by: str = "holistic") -> list[list[Hit]]:
         """Groups of near-duplicates: pictures linked by a score of at least ``threshold``."""
@@ -324,14 +404,6 @@ class Collection:
             )
         return explaining.duplicates(self._catalog, self._live, by, threshold)
 
-    def _similarity(self, name: str) -> Similarity:
-        known = self.similarities
-        if name not in known:
-            raise CollectionError(
-                f"there is no similarity {name!r}; there are {', '.join(sorted(known))}"
-            )
-        return known[name]
-
     # -- looking ----------------------------------------------------------------------------
 
     def image(self, picture: int | str | os.PathLike[str]) -> ImageRow:
@@ -340,21 +412,54 @@ class Collection:
         assert row is not None
         return row
 
+    def rows(self, ids: Iterable[int]) -> Mapping[int, ImageRow]:
+        """What the catalog knows about pictures, by id; those that are gone are left out."""
+        return self._catalog.images(ids)
+
+    def dates(self, ids: Iterable[int]) -> Mapping[int, str]:
+        """When pictures were taken, where that is known; by id, as ISO text."""
+        return catalog_listing.dates_of(self._catalog, ids)
+
+    def content_key(self, picture: int) -> bytes:
+        """What names the content of a picture: the same bytes, the same key."""
+        key = self._catalog.hash_of(self.id_of(picture))
+        assert key is not None
+        return key
+
+    def secret(self) -> bytes:
+        """Bytes only this collection knows, made up once: for names that nobody can guess."""
+        found = self._catalog.setting(_SECRET)
+        if found is None:
+            with self._catalog.write() as c:
+                found = self._catalog.setting(_SECRET) or secrets.token_hex(16)
+                catalog_changes.put_setting(c, _SECRET, found)
+        return bytes.fromhex(found)
+
+    @property
+    def revision(self) -> int:
+        """A number that grows with every change, by any process."""
+        return self._catalog.revision
+
+    def listed(
+        self,
+        *,
+        sort: str = "date",
+        descending: bool = True,
+        where: Mapping[str, Any] | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> tuple[int, list[ImageRow]]:
+        """How many pictures there are (with these conditions), and one page of them in order."""
+        conditions = plain_where(where) if where else {}
+        total, ids = catalog_listing.listed(
+            self._catalog, conditions, sort, descending, offset, limit
+        )
+        rows = self._catalog.images(ids)
+        return total, [rows[i] for i in ids if i in rows]
+
     def images(self) -> Iterable[ImageRow]:
         """Every picture, by id."""
         return self._catalog.every_image()
-
-    def id_of(self, picture: int | str | os.PathLike[str]) -> int:
-        """The id of a picture given by id or path."""
-        if isinstance(picture, int | np.integer) and not isinstance(picture, bool):
-            if self._catalog.image(int(picture)) is None:
-                raise UnknownPicture(f"there is no picture with id {picture}")
-            return int(picture)
-        place = str(_absolute(picture))  # type: ignore[arg-type]
-        row = self._catalog.file(place) if adding.is_text(place) else None
-        if row is None or row.image is None:
-            raise UnknownPicture(f"{place} is not in the collection")
-        return row.image
 
     def tag(self, picture: int | str | os.PathLike[str], *tags: str, source: str = "user") -> None:
         """Give a picture tags."""
@@ -380,14 +485,10 @@ class Collection:
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """A consistent copy, made while the collection is in use."""
-        return backups.backup(self.root, self._catalog, _absolute(path))
+        return backups.backup(self.root, self._catalog, absolute(path))
 
     def destroy(self) -> None:
         """Delete the collection (never the pictures)."""
         with jobs.lease(self.root, "destroy"):
             self.close()
             shutil.rmtree(self.root)
-
-
-def _absolute(path: str | os.PathLike[str]) -> Path:
-    return Path(os.path.abspath(Path(path).expanduser()))

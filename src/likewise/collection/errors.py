@@ -17,5 +17,9 @@ class DamagedCollection(CollectionError):
     """Files of the collection are missing or are not what the catalog says."""
 
 
+class UnknownName(CollectionError):
+    """A similarity or profile that is not there."""
+
+
 class UnknownPicture(CollectionError):
     """An id or path that is not in the collection."""

@@ -13,8 +13,8 @@ from likewise.collection import generations as gen
 from likewise.collection.catalog import Catalog
 from likewise.collection.errors import CollectionError, UnknownPicture
 from likewise.collection.live import Live, SparseView
-from likewise.collection.recipes import counted, local_features, open_vocabulary
-from likewise.collection.searching import Hit, Query, understand
+from likewise.collection.recipes import learns, local_features, words_of
+from likewise.collection.searching import Hit, Query, Region, cropped, understand
 from likewise.collection.segments import unpack_sparse
 from likewise.images import decode
 
@@ -39,14 +39,22 @@ class Explanation:
 
 
 def explain(
-    root: Path, catalog: Catalog, live: Live, query: Query, hit: int, top: int, by: str
+    root: Path,
+    catalog: Catalog,
+    live: Live,
+    query: Query,
+    hit: int,
+    top: int,
+    by: str,
+    region: Region | None = None,
 ) -> Explanation:
     """Recompute both pictures' words and say which shared ones count most.
 
-    Places are in pixels of the pictures as they are on disk (of the array, for an array).
+    Places are in pixels of the pictures as they are on disk (of the array, for an array), also
+    where only a ``region`` of the query was asked for.
     """
     view = live.view(by)
-    if not isinstance(view, SparseView) or view.space.recipe["feature"] != "words":
+    if not isinstance(view, SparseView) or not learns(view.space.recipe):
         raise CollectionError(f"space {by!r} has no words to explain by; use a words space")
     row = catalog.image(hit)
     if row is None:
@@ -64,24 +72,28 @@ def explain(
         query_pixels = decode(asked.path).pixels
     else:
         query_pixels = question.pixels
+    corner = np.zeros(2, np.float32)
+    if region is not None:
+        query_pixels = cropped(query_pixels, region)
+        corner = np.floor(np.maximum(region[:2], 0)).astype(np.float32)
     step = gen.step_of(root, view.space)
-    assert step.vocabulary is not None
-    vocabulary = open_vocabulary(step.vocabulary)
+    words_here = words_of(step)
     sides = []
     for pixels in (query_pixels, decode(row.path).pixels):
         found = local_features(view.space.recipe, pixels)
-        words = vocabulary.quantise(found.descriptors) if len(found) else np.zeros(0, np.int32)
-        raw = unpack_sparse([counted(vocabulary, found.descriptors)], view.space.width)
+        words, _ = words_here.assigned(found.descriptors)
+        raw = unpack_sparse([words_here.counted(found.descriptors)], view.space.width)
         sides.append((gen.ranked(view.bag, raw), words, found.positions))
     (q, q_words, q_places), (h, h_words, h_places) = sides
+    q_places = q_places + corner
     product = q.multiply(h).tocsr()
     order = np.lexsort((product.indices, -product.data))[:top]
     shared = tuple(
         SharedWord(
             int(product.indices[i]),
             float(product.data[i]),
-            q_places[q_words == product.indices[i]],
-            h_places[h_words == product.indices[i]],
+            q_places[(q_words == product.indices[i]).any(axis=1)],
+            h_places[(h_words == product.indices[i]).any(axis=1)],
         )
         for i in order
     )

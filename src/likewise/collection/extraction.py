@@ -29,7 +29,9 @@ from numpy.typing import NDArray
 from likewise.collection.catalog import TRANSIENT
 from likewise.collection.recipes import DECODE_SIDE, Step, local_features, vector_of
 from likewise.collection.walking import Candidate
+from likewise.collection.wording import open_projection
 from likewise.errors import ImageError, ImageTooLarge, UnreadableImage
+from likewise.features.deep_errors import UnusableModel
 from likewise.images import MAX_BYTES, ImageInfo, decode, recognise
 
 IN_FLIGHT = 4
@@ -59,6 +61,7 @@ class SampleTask(NamedTuple):
 
     path: str
     recipe: dict[str, Any]
+    projection: str | None = None
 
 
 def digest_of(content: bytes) -> bytes:
@@ -78,19 +81,20 @@ def describe(task: DescribeTask) -> Described:
     """Read one file and make its vectors; every failure of the picture is an answer."""
     candidate = task.candidate
     try:
-        content = _read(candidate.path)
+        content = read_content(candidate.path)
         picture = decode(content, max_side=DECODE_SIDE)
     except UnreadableImage as error:
         return Described(candidate, f"{TRANSIENT}{error.reason}", b"", None, {})
     except ImageError as error:
         return Described(candidate, error.reason, b"", None, {})
     vectors = {}
+    shared: dict[str, Any] = {}
     try:
         for step in task.steps:
-            vector = vector_of(step, picture)
+            vector = vector_of(step, picture, shared)
             if vector is not None:
                 vectors[step.space, step.generation] = vector
-    except (cv2.error, MemoryError) as error:
+    except (cv2.error, MemoryError, UnusableModel) as error:
         reason = f"cannot be described here ({error or type(error).__name__})"
         return Described(candidate, f"{TRANSIENT}{reason}", b"", None, {})
     return Described(candidate, None, digest_of(content), picture.info, vectors)
@@ -99,14 +103,17 @@ def describe(task: DescribeTask) -> Described:
 def sample(task: SampleTask) -> NDArray[np.float16]:
     """Descriptors of one picture; none where it cannot be read any more."""
     try:
-        picture = decode(_read(task.path), max_side=DECODE_SIDE)
+        picture = decode(read_content(task.path), max_side=DECODE_SIDE)
     except ImageError:
         return np.zeros((0, 128), np.float16)
     # Half precision is a thousandth of a unit descriptor's length: far below a word's size.
-    return local_features(task.recipe, picture).descriptors.astype(np.float16)
+    found = local_features(task.recipe, picture).descriptors
+    if task.projection is not None and len(found):
+        found = open_projection(task.projection)(found)
+    return found.astype(np.float16)
 
 
-def _read(path: str) -> bytes:
+def read_content(path: str) -> bytes:
     """The content, by way of the decoder's own checks for pipes, folders and permissions."""
     recognise(path)
     try:

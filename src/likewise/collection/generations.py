@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,17 +22,27 @@ from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection import catalog_changes as change
 from likewise.collection import segments as seg
+from likewise.collection.carrying import Next, carry, replay
 from likewise.collection.catalog import TRANSIENT, Catalog, SegmentRow, SpaceRow
+from likewise.collection.catalog_feedback import last_line
 from likewise.collection.extraction import (
     Described,
     DescribeTask,
-    SampleTask,
     describe,
     run,
-    sample,
 )
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.recipes import Step, counted, n_words
+from likewise.collection.models import check_model
+from likewise.collection.recipes import (
+    Step,
+    learns,
+    load_networks,
+    made_here,
+    n_words,
+    step_for,
+    words_of,
+)
+from likewise.collection.sampling import learn_projection, samples
 from likewise.collection.walking import Candidate
 
 WORDS_FOLDER = "words"
@@ -47,16 +58,16 @@ def steps(root: Path, catalog: Catalog) -> tuple[Step, ...]:
     """What a worker has to do for a new picture: every space that can make its own vectors."""
     made = []
     for space in catalog.spaces().values():
-        if space.recipe["feature"] == "words" and not space.generation:
-            continue
-        if space.recipe["feature"] != "own":
+        if space.generation and made_here(space.recipe):
+            # Now, and not as a problem of every picture.
+            load_networks(space.recipe)
+            check_model(root, space)
             made.append(step_of(root, space))
     return tuple(made)
 
 
 def step_of(root: Path, space: SpaceRow) -> Step:
-    file = space.files.get("vocabulary")
-    return Step(space.name, space.generation, space.recipe, str(root / file) if file else None)
+    return step_for(root, space.name, space.generation, space.recipe, space.files)
 
 
 def bag_of(root: Path, space: SpaceRow) -> BagOfWords | None:
@@ -70,10 +81,12 @@ def ranked(bag: BagOfWords | None, raw: Any) -> Any:
     return raw if bag is None else bag.transform(raw)
 
 
-def start_dense(catalog: Catalog, space: str, width: int) -> None:
-    """The one generation of a dense space: it learned nothing, so it never needs another."""
+def start_dense(
+    catalog: Catalog, space: str, width: int, files: Mapping[str, str] | None = None
+) -> None:
+    """The one generation of a space without words: it learned nothing, so it needs no other."""
     with catalog.write() as c:
-        change.switch_generation(c, space, 1, width=width, n_pictures=0, files={})
+        change.switch_generation(c, space, 1, width=width, n_pictures=0, files=files or {})
 
 
 def build_words(
@@ -92,12 +105,18 @@ def build_words(
         picked = np.sort(rng.choice(len(pictures), SAMPLE_PICTURES, replace=False))
         chosen = [pictures[i] for i in picked]
     recipe = dict(space.recipe)
+    load_networks(recipe)
+    # A name no build had before: readers and workers keep what they opened by its name.
+    stem = f"{WORDS_FOLDER}/{name}-{number}-{secrets.token_hex(6)}"
+    (root / WORDS_FOLDER).mkdir(exist_ok=True)
+    files: dict[str, str] = {}
     found: list[Any] = []
-    tasks = (SampleTask(path, recipe) for _, path in chosen)
-    for descriptors in run(_numbered_sample, enumerate(tasks), workers, _no_sample):
-        found.append(descriptors)
-        report(Progress("descriptors for the words", len(found), len(chosen)))
-    found.sort(key=lambda pair: pair[0])
+    if "components" in recipe:
+        files["projection"] = f"{stem}.lwp"
+        found = learn_projection(root / files["projection"], recipe, chosen, workers, report)
+    if not found:
+        projection = step_for(root, name, number, recipe, files).projection
+        found = samples(chosen, recipe, projection, workers, report)
     total = sum(len(d) for _, d in found)
     if total < 8:
         return False
@@ -110,15 +129,16 @@ def build_words(
         n_threads=max(workers, 1),
         progress=lambda done, of, _: report(Progress(f"learning {words:,} words", done, of)),
     ).fit(d.astype(np.float32) for _, d in found if len(d))
-    # A name no build had before: readers and workers keep vocabularies by their name.
-    files = {"vocabulary": f"{WORDS_FOLDER}/{name}-{number}-{secrets.token_hex(6)}.lwv"}
-    (root / WORDS_FOLDER).mkdir(exist_ok=True)
+    files["vocabulary"] = f"{stem}.lwv"
     vocabulary.save(root / files["vocabulary"])
+    step = step_for(root, name, number, recipe, files)
 
     rest = pictures
     if len(chosen) == len(pictures) <= KEEP_PICTURES:
+        # What was found is projected already.
+        words_here = words_of(step)._replace(projection=None)
         rows = [
-            (pictures[i][0], counted(vocabulary, descriptors.astype(np.float32)))
+            (pictures[i][0], words_here.counted(descriptors.astype(np.float32)))
             for i, descriptors in found
         ]
         with catalog.write() as c:
@@ -126,18 +146,9 @@ def build_words(
                 change.put_vector(c, name, number, image, vector)
         rest = []
     del found
-    step = Step(name, number, recipe, str(root / files["vocabulary"]))
     count_all(catalog, step, rest, workers, report)
     _finish(root, catalog, space, number, vocabulary.n_words, files, report)
     return True
-
-
-def _numbered_sample(task: tuple[int, SampleTask]) -> tuple[int, Any]:
-    return task[0], sample(task[1])
-
-
-def _no_sample(task: tuple[int, SampleTask]) -> tuple[int, Any]:
-    return task[0], np.zeros((0, 128), np.float16)
 
 
 def count_all(
@@ -152,7 +163,7 @@ def count_all(
         with catalog.write() as c:
             for one in batch:
                 vector = one.vectors.get((step.space, step.generation))
-                if vector is None and step.recipe["feature"] == "words":
+                if vector is None and learns(step.recipe):
                     vector = b""  # cannot be read now: it keeps its place with an empty bag
                 if vector is not None:
                     image = id_of[one.candidate.path]
@@ -161,7 +172,8 @@ def count_all(
 
     for done, one in enumerate(run(describe, tasks, workers, crashed), 1):
         batch.append(one)
-        report(Progress("counting words", done, len(pictures)))
+        what = "counting words" if learns(step.recipe) else "describing pictures"
+        report(Progress(what, done, len(pictures)))
         if len(batch) >= _BATCH:
             put()
     put()
@@ -186,7 +198,7 @@ def reweigh(root: Path, catalog: Catalog, name: str, report: Report) -> None:
                 change.put_vector(c, name, number, image, blob)
         done += len(ids)
         report(Progress("copying term counts", done, catalog.n_images()))
-    files = {"vocabulary": space.files["vocabulary"]}
+    files = {key: name for key, name in space.files.items() if key != "bag"}
     _finish(root, catalog, space, number, space.width, files, report)
 
 
@@ -213,13 +225,20 @@ def _finish(
     report: Report,
 ) -> None:
     """idf from the counted rows, segments of what is much, then the switch."""
-    bag = BagOfWords()
+    # The root keeps a sky of twenty alike cells from outvoting what stands before it.
+    soft = space.recipe["feature"] == "deep-words"
+    bag = BagOfWords("sqrt-tf-idf" if soft else "tf-idf")
     for chunk in catalog.vectors_in_chunks(space.name, number, seg.SEAL_AT):
         bag.partial_fit(seg.unpack_sparse([vector for _, _, vector in chunk], width))
     bag.refresh()
     files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}-{secrets.token_hex(6)}.bag"}
     bag.save(root / files["bag"])
     _sync(root / WORDS_FOLDER)
+    coming = Next(root, space, number, width, files, (bag_of(root, space), bag))
+    with catalog.write() as c:
+        carry(c, catalog, coming)
+        carried = last_line(catalog)
+    replay(catalog, replace(space, generation=number, width=width, files=files), report, carried)
     sealed = []
     for i, chunk in enumerate(catalog.vectors_in_chunks(space.name, number, seg.FULL)):
         if len(chunk) >= seg.SEAL_AT:
@@ -227,6 +246,7 @@ def _finish(
             sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
             report(Progress("writing segments", i * seg.FULL + len(chunk), bag.n_pictures_))
     with catalog.write(durable=True) as c:
+        carry(c, catalog, coming)  # what was said while the segments were written
         for name, n_bytes, numbers in sealed:
             change.put_segment(c, name, space.name, number, len(numbers), n_bytes)
             change.drop_vectors(c, numbers)
@@ -307,7 +327,7 @@ def rewritten(root: Path, catalog: Catalog, name: str, without: Any) -> list[Joi
     return [
         _joined(root, catalog, space, [row], without)
         for row in catalog.segments(name, space.generation)
-        if np.isin(_reader(space)(root, row.name).ids, without).any()
+        if np.isin(reader(space)(root, row.name).ids, without).any()
     ]
 
 
@@ -318,7 +338,7 @@ def _joined(
     dead = np.array([image for _, image in catalog.tombstones()], np.int64)
     parts: list[tuple[Any, Any]] = []
     for row in rows:
-        ids, raw = _reader(space)(root, row.name)
+        ids, raw = reader(space)(root, row.name)
         keep = ~np.isin(ids, dead) & ~np.isin(ids, without)
         parts.append((ids[keep], raw[keep]))
     ids = np.concatenate([ids for ids, _ in parts])
@@ -345,7 +365,8 @@ def name_joined(c: Any, space: SpaceRow, joined: Joined) -> None:
         )
 
 
-def _reader(space: SpaceRow) -> Callable[[Path, str], Any]:
+def reader(space: SpaceRow) -> Callable[[Path, str], Any]:
+    """How the segments of a space are read."""
     return seg.read_sparse if space.kind == "sparse" else seg.read_dense
 
 

@@ -93,5 +93,8 @@ def grow_graphs(root: Path, catalog: Catalog, report: Report, *, above: int | No
         save_arrays(root / files["graph_ids"], _KIND, {}, {"ids": ids})
         with catalog.write(durable=True) as c:
             change.put_files(
-                c, space.name, space.generation, {**files, "graph_rows": str(len(ids))}
+                c,
+                space.name,
+                space.generation,
+                {**space.files, **files, "graph_rows": str(len(ids))},
             )

@@ -8,6 +8,7 @@ changed under a search, so searches in other threads go on with the one they hav
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from numpy.typing import NDArray
 
 from likewise.coding.bow import BagOfWords
 from likewise.collection import segments as seg
-from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.catalog import SPACES_DROPPED, Catalog, SpaceRow
+from likewise.collection.catalog_feedback import compacted
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.generations import bag_of, ranked
 from likewise.collection.graphs import Graph, metric_of, open_graph, prepared
+from likewise.collection.turns import Turns
 from likewise.index.errors import DamagedIndex
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.exact import Exact
@@ -31,17 +34,34 @@ Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class SparseView:
-    """One generation of a sparse space, ready to search."""
+    """One generation of a sparse space, ready to search.
 
-    def __init__(self, root: Path, catalog: Catalog, space: SpaceRow) -> None:
+    ``smaller`` names segments that have a copy compacted for a profile, which is then taken.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        catalog: Catalog,
+        space: SpaceRow,
+        smaller: Mapping[str, tuple[str, int]] | None = None,
+    ) -> None:
         self.space = space
+        self._root = root
+        self.remembered: dict[bytes, Any] = {}
         self.segments = [row.name for row in catalog.segments(space.name, space.generation)]
         self.bag: BagOfWords | None = bag_of(root, space)
-        self._sealed = [seg.open_index(root, name) for name in self.segments]
+        self.smaller = dict(smaller or {})
+        files = [self.smaller.get(name, (name, 0))[0] for name in self.segments]
+        self._sealed = [
+            seg.open_index(root, name) if name == file else InvertedIndex.open(root / file)
+            for name, file in zip(self.segments, files, strict=True)
+        ]
         self._fresh = InvertedIndex()
         self._last_vector = 0
         self._last_tombstone = 0
         self.index = InvertedIndex()
+        self._frequency: tuple[InvertedIndex, NDArray[np.int64]] | None = None
         self.update(catalog)
 
     def update(self, catalog: Catalog) -> None:
@@ -76,6 +96,20 @@ class SparseView:
         ids, scores = self.index.search(ranked(self.bag, query), k, weights)
         return ids[0], scores[0]
 
+    def frequency(self) -> tuple[NDArray[np.int64], int]:
+        """In how many pictures each word is, and of how many; frozen with the idf where there is
+        one, counted in the index otherwise."""
+        if self.bag is not None:
+            return self.bag.df_, self.bag.n_pictures_
+        if self._frequency is None or self._frequency[0] is not self.index:
+            whole = self.index
+            if self.smaller:
+                # A compacted copy has forgotten words that pictures still have.
+                full = [seg.open_index(self._root, name) for name in self.segments]
+                whole = InvertedIndex.united([*full, self._fresh])
+            self._frequency = (self.index, whole.frequencies())
+        return self._frequency[1], len(self.index)
+
     def row_of(self, image: int) -> Any:
         """The ranked row of a picture of the collection; None if it has none."""
         if not self.index.known(np.array([image]))[0]:
@@ -99,6 +133,7 @@ class DenseView:
 
     def __init__(self, root: Path, catalog: Catalog, space: SpaceRow) -> None:
         self.space = space
+        self.remembered: dict[bytes, Any] = {}
         self.segments = [row.name for row in catalog.segments(space.name, space.generation)]
         self._graph = open_graph(root, space)
         self._l2 = metric_of(space) == "l2"
@@ -120,9 +155,15 @@ class DenseView:
         self._place = {int(image): i for i, image in enumerate(self._ids)}
         self._in_graph = set(covered.tolist())
         self._exact: Exact | None = None
+        # Rows are added in place, and their memory moves: never under a search.
+        self._turns = Turns()
         self.update(catalog)
 
     def update(self, catalog: Catalog) -> None:
+        with self._turns.changing():
+            self._update(catalog)
+
+    def _update(self, catalog: Catalog) -> None:
         new = catalog.vectors(self.space.name, self.space.generation, self._last_vector)
         if new:
             raw = seg.unpack_dense([vector for _, _, vector in new], self.space.width)
@@ -161,6 +202,10 @@ class DenseView:
         if weights is not None:
             raise CollectionError(f"space {self.space.name!r} is dense and takes no word weights")
         row = prepared(self.space, np.asarray(query, np.float32).reshape(1, -1))
+        with self._turns.looking():
+            return self._search(row, k)
+
+    def _search(self, row: NDArray[np.float32], k: int) -> Hits:
         parts = []
         if self._alive.any():
             if self._exact is None:
@@ -196,6 +241,10 @@ class DenseView:
         return names[keep], values[keep]
 
     def row_of(self, image: int) -> Any:
+        with self._turns.looking():
+            return self._row_of(image)
+
+    def _row_of(self, image: int) -> Any:
         if image in self._place:
             return self._matrix[self._place[image]]
         if image in self._in_graph:
@@ -217,30 +266,35 @@ class Live:
         self._root, self._catalog = root, catalog
         self._lock = threading.Lock()
         self._revision = -1
+        self._dropped = 0
         self._spaces: dict[str, SpaceRow] = {}
-        self._views: dict[str, View] = {}
+        self._views: dict[tuple[str, str | None], View] = {}
 
-    def view(self, name: str) -> View:
-        """The up-to-date view of a space that has a generation."""
+    def view(self, name: str, profile: str | None = None) -> View:
+        """The up-to-date view of a space that has a generation; compacted for a profile if so."""
         with self._lock:
             for attempt in range(4):
                 try:
-                    return self._current(name)
+                    return self._current(name, profile)
                 except (DamagedCollection, DamagedIndex, FileNotFoundError):
                     # A job may have replaced segments between our look at the catalog and at
                     # the files; if the catalog did not move, the damage is real.
-                    self._views.pop(name, None)
+                    self._views = {key: v for key, v in self._views.items() if key[0] != name}
                     if attempt == 3 or self._catalog.revision == self._revision:
                         raise
             raise AssertionError("unreachable")
 
-    def _current(self, name: str) -> View:
+    def _current(self, name: str, profile: str | None) -> View:
         catalog = self._catalog
         with catalog.snapshot():
             revision = catalog.revision
             if revision != self._revision:
                 self._spaces = catalog.spaces()
                 self._revision = revision
+                dropped = catalog.setting(SPACES_DROPPED, 0)
+                if dropped != self._dropped:
+                    self._dropped = dropped
+                    self._views.clear()
                 self._stale = set(self._views)
             space = self._spaces.get(name)
             if space is None:
@@ -251,23 +305,32 @@ class Live:
                 raise CollectionError(
                     f"space {name!r} has no vectors yet; add pictures (or vectors) first"
                 )
-            view = self._views.get(name)
-            if view is not None and name in self._stale:
+            smaller: Mapping[str, tuple[str, int]] = {}
+            if profile is not None and space.kind == "sparse":
+                smaller = compacted(catalog, profile)
+                if not any(row.name in smaller for row in catalog.segments(name, space.generation)):
+                    profile, smaller = None, {}
+            key = (name, profile)
+            view = self._views.get(key)
+            if view is not None and key in self._stale:
                 segments = [row.name for row in catalog.segments(name, space.generation)]
                 same = (
                     view.space.generation == space.generation
                     and view.space.files == space.files
                     and view.segments == segments
+                    and getattr(view, "smaller", {}) == smaller
                 )
                 if same:
                     view.update(catalog)
                 else:
                     view = None
-                self._stale.discard(name)
+                self._stale.discard(key)
             if view is None:
-                kind = SparseView if space.kind == "sparse" else DenseView
-                view = kind(self._root, catalog, space)
-                self._views[name] = view
+                if space.kind == "sparse":
+                    view = SparseView(self._root, catalog, space, smaller)
+                else:
+                    view = DenseView(self._root, catalog, space)
+                self._views[key] = view
             return view
 
     def spaces(self) -> dict[str, SpaceRow]:

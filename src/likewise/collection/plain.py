@@ -43,3 +43,8 @@ def plain_where(where: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(key, str) or '"' in key:
             raise InvalidInput(f"where has the key {key!r}; a name without quotes expected")
     return made
+
+
+def absolute(path: str | os.PathLike[str]) -> Path:
+    """A path as the catalog knows it: whole, ~ resolved, links kept."""
+    return Path(os.path.abspath(Path(path).expanduser()))

@@ -9,10 +9,10 @@ enough of it passes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,12 @@ from likewise.collection import generations as gen
 from likewise.collection.adding import is_text
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.extraction import digest_of
+from likewise.collection.extraction import digest_of, read_content
 from likewise.collection.live import Live, View
 from likewise.collection.recipes import DECODE_SIDE, Step, vector_of
 from likewise.collection.segments import unpack_dense, unpack_sparse
 from likewise.errors import InvalidInput
+from likewise.features.deep_errors import DeepMissing
 from likewise.images import Picture, decode
 
 # Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).
@@ -33,7 +34,9 @@ FUSION_RANK = 60.0
 FUSION_DEPTH = 1000
 """Places of each ranking that fusion looks at, or ten times k if that is more."""
 
-Query = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture
+REMEMBERED = 64
+"""Rows of queries from outside that a view keeps: a search is often judged and then repeated."""
+
 Region = tuple[float, float, float, float]
 
 
@@ -47,31 +50,72 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Figures:
+    """What a learned similarity amounts to.
+
+    ``agreement`` is the share of triplets that were right *before* they were learned (each
+    judgement is a test, then a lesson), ``agreement_plain`` that of all words counting alike; None
+    before the first.  ``changed`` and ``sparsity`` are shares of the words of ``space``.
+    """
+
+    judgements: int
+    agreement: float | None = None
+    agreement_plain: float | None = None
+    changed: float = 0.0
+    sparsity: float = 0.0
+    space: str | None = None
+
+
+@dataclass(frozen=True)
 class Similarity:
-    """A way to rank: the spaces it looks at, with their weights in the fusion."""
+    """A way to rank: the spaces it looks at, with their weights in the fusion.
+
+    A learned one has a ``profile``; ``figures`` are filled in by ``Collection.similarities``.
+    """
 
     name: str
     spaces: Mapping[str, float]
+    profile: str | None = None
+    figures: Figures | None = None
 
 
 @dataclass(frozen=True)
 class Question:
-    """A query, resolved: a picture of the collection, pixels, or a vector."""
+    """A query, resolved: a picture of the collection, pixels, or a vector.
+
+    ``key`` names its content, region included: the same question has the same key in any session.
+    ``part_of`` is the picture of the collection that a region was taken from.
+    """
 
     image: int | None = None
     pixels: NDArray[np.uint8] | None = None
     vector: Any = None
-    digest: bytes | None = None
+    key: bytes | None = None
+    part_of: int | None = None
+
+
+Query = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture | Question
+
+
+class Teaching(Protocol):
+    """What was learned, as far as it bears on one question."""
+
+    last: Set[int]
+
+    def row(self, view: View, row: Any) -> Any:
+        """The question's row in a space, changed by what was learned."""
 
 
 def similarities(spaces: Mapping[str, SpaceRow], preferred: str | None) -> dict[str, Similarity]:
-    """Every similarity there is: one for each space, ``both``, and ``default``."""
+    """Every built-in similarity: one for each space, ``both``, and ``default``."""
     found = {name: Similarity(name, {name: 1.0}) for name in spaces}
     ready = [name for name in ("words", "holistic") if name in spaces and spaces[name].generation]
     if {"words", "holistic"} <= set(spaces):
         # While there are no words yet, what is there ranks alone.
         found["both"] = Similarity("both", dict.fromkeys(ready or ["words", "holistic"], 1.0))
-    usual = "both" if "both" in found else next(iter(found))
+    deep = spaces.get("deep")
+    has_deep = deep is not None and deep.generation and deep.recipe["feature"] == "deep"
+    usual = "deep" if has_deep else "both" if "both" in found else next(iter(found))
     chosen = preferred if preferred in found else usual
     found["default"] = Similarity("default", found[chosen].spaces)
     return found
@@ -79,40 +123,72 @@ def similarities(spaces: Mapping[str, SpaceRow], preferred: str | None) -> dict[
 
 def understand(catalog: Catalog, query: Query, region: Region | None) -> Question:
     """What a query is: an id, a path, encoded bytes, pixels, or a vector."""
+    if isinstance(query, Question):
+        if region is not None:
+            raise InvalidInput("a question has its region already")
+        return query
     if isinstance(query, bool):
         raise InvalidInput("a query is an id, a path, bytes, pixels or a vector; got a bool")
     if isinstance(query, int | np.integer):
         row = catalog.image(int(query))
         if row is None:
             raise UnknownPicture(f"there is no picture with id {query}")
+        key = catalog.hash_of(int(query))
         if region is None:
-            return Question(image=int(query))
-        return Question(pixels=cropped(decode(row.path, max_side=None).pixels, region))
+            return Question(image=int(query), key=key)
+        pixels = decode(row.path, max_side=None).pixels
+        return Question(pixels=cropped(pixels, region), key=_key(key, region), part_of=int(query))
     if isinstance(query, np.ndarray) and query.dtype == np.uint8 and query.ndim in (2, 3):
-        return Question(pixels=cropped(query, region))
+        return _pixels(query, region)
     if isinstance(query, Picture):
-        return Question(pixels=cropped(query.pixels, region))
+        return _pixels(query.pixels, region)
     if isinstance(query, np.ndarray) or hasattr(query, "tocsr"):
         if region is not None:
             raise InvalidInput("a vector has no region")
         return Question(vector=query)
     if isinstance(query, bytes | bytearray | memoryview):
-        content = bytes(query)
+        content, name = bytes(query), None
     elif isinstance(query, str | os.PathLike):
-        place = os.path.abspath(Path(query).expanduser())
-        if region is None and (image := _unchanged(catalog, place)) is not None:
-            return Question(image=image)
-        picture = decode(place, max_side=None if region else DECODE_SIDE)
-        return Question(pixels=cropped(picture.pixels, region))
+        name = os.path.abspath(Path(query).expanduser())
+        if region is None and (image := _unchanged(catalog, name)) is not None:
+            return Question(image=image, key=catalog.hash_of(image))
+        content = read_content(name)
     else:
         raise InvalidInput(
             f"a query is an id, a path, bytes, pixels or a vector; got {type(query).__name__}"
         )
     digest = digest_of(content)
-    if region is None and (known := catalog.image_of_hash(digest)) is not None:
-        return Question(image=known, digest=digest)
-    picture = decode(content, max_side=None if region else DECODE_SIDE)
-    return Question(pixels=cropped(picture.pixels, region), digest=digest)
+    if name is None and region is None and (known := catalog.image_of_hash(digest)) is not None:
+        return Question(image=known, key=digest)
+    # By its name where it has one: what is wrong with it is then said about that file.  A copy
+    # that lies elsewhere is a question of its own, and the picture in the collection its answer.
+    picture = decode(content if name is None else name, max_side=None if region else DECODE_SIDE)
+    part_of = None if region is None else catalog.image_of_hash(digest)
+    pixels = cropped(picture.pixels, region)
+    return Question(pixels=pixels, key=_key(digest, region), part_of=part_of)
+
+
+def key_of(catalog: Catalog, query: Query, region: Region | None) -> bytes | None:
+    """What names a query, region included; nothing is decoded where it can be helped."""
+    if isinstance(query, int | np.integer) and not isinstance(query, bool):
+        key = catalog.hash_of(int(query))
+        if key is not None:
+            return _key(key, region)
+    if isinstance(query, bytes | bytearray | memoryview):
+        return _key(digest_of(bytes(query)), region)
+    return understand(catalog, query, region).key
+
+
+def _pixels(pixels: NDArray[np.uint8], region: Region | None) -> Question:
+    whole = digest_of(repr(pixels.shape).encode() + np.ascontiguousarray(pixels).tobytes())
+    return Question(pixels=cropped(pixels, region), key=_key(whole, region))
+
+
+def _key(digest: bytes | None, region: Region | None) -> bytes | None:
+    """What names a question: its content, and the region where there is one."""
+    if region is None or digest is None:
+        return digest
+    return digest_of(digest + repr(tuple(float(x) for x in region)).encode())
 
 
 def _unchanged(catalog: Catalog, path: str) -> int | None:
@@ -156,12 +232,31 @@ def ranked_row(root: Path, view: View, question: Question) -> Any:
     if question.vector is not None:
         return _given_vector(space, question.vector)
     assert question.pixels is not None
+    if question.key is not None and (seen := view.remembered.get(question.key)) is not None:
+        return seen
+    row = _described(root, view, question.pixels)
+    if question.key is not None:
+        if len(view.remembered) >= REMEMBERED:
+            view.remembered.clear()
+        view.remembered[question.key] = row
+    return row
+
+
+def _described(root: Path, view: View, pixels: NDArray[np.uint8]) -> Any:
+    """The row of a picture that is not in the collection."""
+    space = view.space
     if space.recipe["feature"] == "own":
         raise CollectionError(
             f"space {space.name!r} holds your own vectors; search it by id or by vector"
         )
     step: Step = gen.step_of(root, space)
-    blob = vector_of(step, question.pixels)
+    try:
+        blob = vector_of(step, pixels)
+    except DeepMissing as error:
+        raise CollectionError(
+            f"space {space.name!r} cannot describe a new picture here: {error}; or search by "
+            "another similarity (both, say), or for a picture of the collection"
+        ) from error
     assert blob is not None
     if space.kind == "dense":
         return unpack_dense([blob], space.width)[0]
@@ -193,14 +288,22 @@ def rank(
     *,
     allowed: set[int] | None,
     above: float | None,
+    teaching: Teaching | None = None,
 ) -> tuple[list[int], list[float]]:
-    """Ids and scores, best first: at most k that are allowed and score above the cut-off."""
+    """Ids and scores, best first: at most k that are allowed and score above the cut-off.
+
+    Pictures a teaching names last come after all others, if at all.
+    """
     views = {}
     for name in similarity.spaces:
-        views[name] = live.view(name)
+        views[name] = live.view(name, similarity.profile)
     rows = {name: ranked_row(root, view, question) for name, view in views.items()}
+    last: Set[int] = frozenset()
+    if teaching is not None:
+        rows = {name: teaching.row(views[name], row) for name, row in rows.items()}
+        last = teaching.last
     size = max(len(view) for view in views.values())
-    wanted = k + (question.image is not None)
+    wanted = k + (question.image is not None) + len(last)
     while True:
         ids, scores = _rank_once(similarity, views, rows, min(wanted, size))
         keep = [
@@ -211,9 +314,19 @@ def rank(
             and (above is None or s >= above)
         ]
         low = above is not None and len(scores) > 0 and float(scores[-1]) < above
-        if len(keep) >= k or wanted >= size or low:
-            return [i for i, _ in keep[:k]], [s for _, s in keep[:k]]
+        if len(keep) - len(last) >= k or wanted >= size or low:
+            keep = _with_last(keep, last)[:k]
+            return [i for i, _ in keep], [s for _, s in keep]
         wanted = min(size, 8 * wanted)
+
+
+def _with_last(found: list[tuple[int, float]], last: Set[int]) -> list[tuple[int, float]]:
+    """Some pictures after all others, with scores that say so."""
+    if not last:
+        return found
+    first = [hit for hit in found if hit[0] not in last]
+    floor = first[-1][1] if first else np.inf
+    return first + [(image, min(score, floor)) for image, score in found if image in last]
 
 
 def _rank_once(

@@ -73,6 +73,14 @@ def pack_dense(vector: Any) -> bytes:
     return np.asarray(vector, "<f4").tobytes()
 
 
+def packed(kind: str, row: Any) -> bytes:
+    """A row of a space of this kind as a blob."""
+    if kind == "dense":
+        return pack_dense(row)
+    row = row.tocsr()
+    return pack_sparse(row.indices, row.data)
+
+
 def unpack_dense(blobs: Sequence[bytes], width: int) -> NDArray[np.float32]:
     for blob in blobs:
         if len(blob) != 4 * width:
@@ -140,10 +148,15 @@ def read_dense(root: Path, name: str) -> DenseRows:
     return DenseRows(arrays["ids"], arrays["rows"])
 
 
-def size_of(path: Path) -> int:
+def size_of(path: Path, *, apart: str | None = None) -> int:
+    """Bytes of a file, or of all files below a folder but for one of its folders."""
     if path.is_file():
         return path.stat().st_size
-    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
+    total = 0
+    for child in path.iterdir() if path.is_dir() else ():
+        if child.name != apart:
+            total += size_of(child)
+    return total
 
 
 def sweep(root: Path, named: set[str]) -> list[str]:
@@ -153,7 +166,7 @@ def sweep(root: Path, named: set[str]) -> list[str]:
     keeps reading it; the space comes back when it lets go.
     """
     gone = []
-    for folder in (root / FOLDER, root / "words"):
+    for folder in (root / FOLDER, root / "words", root / "models"):
         if not folder.is_dir():
             continue
         for path in folder.iterdir():

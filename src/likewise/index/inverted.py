@@ -163,6 +163,17 @@ class InvertedIndex:
             row_bytes=sum(b.row_bytes() for b in blocks),
         )
 
+    def frequencies(self) -> Array:
+        """Postings of every word, int64: in how many pictures it is, removed ones included until
+        their block is compacted."""
+        total = np.zeros(self._state.width, np.int64)
+        for block in self._state.blocks:
+            views = block.views()
+            low = views.low8 if len(views.low8) else views.low16
+            first = np.repeat(np.arange(len(views.buckets) - 1), np.diff(views.buckets[:, 0]))
+            total[(first << views.shift) + low] += views.counts.astype(np.int64) + 1
+        return total
+
     # -- changes ----------------------------------------------------------------------------
 
     def add(self, X: Any, ids: Any = None) -> None:

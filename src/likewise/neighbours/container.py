@@ -1,4 +1,4 @@
-"""One file of named arrays with a header and a checksum: how this room and ``coding`` save.
+"""One file (or blob) of named arrays with a header and a checksum: how the rooms above save.
 
 Layout: 8 bytes of magic, the length of a JSON header, the header, the arrays one after another
 (each starts at a multiple of 64), and a 32-byte BLAKE2b digest of all that came before.  Nothing
@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,27 +38,13 @@ class DamagedFile(LikewiseError):
 def save_arrays(path: str | Path, kind: str, meta: Mapping[str, Any], arrays: Arrays) -> None:
     """Write ``arrays`` under ``kind``; the file appears under its name complete or not at all."""
     path = Path(path)
-    blocks = [(name, np.asarray(a, order="C")) for name, a in arrays.items()]
-    header = {
-        "kind": kind,
-        "meta": dict(meta),
-        "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in blocks],
-    }
-    text = json.dumps(header, sort_keys=True, default=np.generic.item).encode()
     digest = hashlib.blake2b(digest_size=DIGEST)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(beside, "wb") as out:
-
-            def put(piece: bytes | memoryview) -> None:
+            for piece in _pieces(kind, meta, arrays):
                 digest.update(piece)
                 out.write(piece)
-
-            put(_HEAD.pack(MAGIC, len(text)))
-            put(text)
-            for _, a in blocks:
-                put(bytes(-out.tell() % ALIGN))
-                put(a.reshape(-1).view(np.uint8).data)
             out.write(digest.digest())
             out.flush()
             os.fsync(out.fileno())
@@ -68,25 +54,59 @@ def save_arrays(path: str | Path, kind: str, meta: Mapping[str, Any], arrays: Ar
             beside.unlink()
 
 
+def pack_arrays(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """What ``save_arrays`` would write, as one blob."""
+    body = b"".join(_pieces(kind, meta, arrays))
+    return body + hashlib.blake2b(body, digest_size=DIGEST).digest()
+
+
+def _pieces(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> Iterator[bytes | memoryview]:
+    """Everything but the digest, in order."""
+    blocks = [(name, np.asarray(a, order="C")) for name, a in arrays.items()]
+    header = {
+        "kind": kind,
+        "meta": dict(meta),
+        "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in blocks],
+    }
+    text = json.dumps(header, sort_keys=True, default=np.generic.item).encode()
+    yield _HEAD.pack(MAGIC, len(text))
+    yield text
+    at = _HEAD.size + len(text)
+    for _, a in blocks:
+        gap = -at % ALIGN
+        yield bytes(gap)
+        yield a.reshape(-1).view(np.uint8).data
+        at += gap + a.nbytes
+
+
 def open_arrays(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header's ``meta`` and the arrays of a file of this ``kind``, after its digest agreed."""
-    path = Path(path)
-    whole = np.fromfile(path, np.uint8)
+    return _opened(np.fromfile(Path(path), np.uint8), kind, str(path))
+
+
+def unpack_arrays(blob: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """As ``open_arrays``, of a blob that ``pack_arrays`` made."""
+    return _opened(np.frombuffer(blob, np.uint8), kind, f"a saved {kind}")
+
+
+def _opened(
+    whole: NDArray[np.uint8], kind: str, where: str
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if whole.size < _HEAD.size + DIGEST:
-        raise DamagedFile(f"{path}: {whole.size} bytes, too short for a saved {kind}")
+        raise DamagedFile(f"{where}: {whole.size} bytes, too short for a saved {kind}")
     body, digest = whole[:-DIGEST], whole[-DIGEST:].tobytes()
     magic, length = _HEAD.unpack(body[: _HEAD.size].tobytes())
     if magic != MAGIC:
-        raise DamagedFile(f"{path}: not a saved {kind} (magic {magic!r})")
+        raise DamagedFile(f"{where}: not a saved {kind} (magic {magic!r})")
     if hashlib.blake2b(body.data, digest_size=DIGEST).digest() != digest:
-        raise DamagedFile(f"{path}: the checksum does not agree; the file is damaged or cut short")
+        raise DamagedFile(f"{where}: the checksum does not agree; it is damaged or cut short")
     try:
         header = json.loads(body[_HEAD.size : _HEAD.size + length].tobytes())
         if header["kind"] != kind:
-            raise DamagedFile(f"{path}: a saved {header['kind']}; a saved {kind} expected")
+            raise DamagedFile(f"{where}: a saved {header['kind']}; a saved {kind} expected")
         return header["meta"], _arrays(body, _HEAD.size + length, header["arrays"])
     except (ValueError, KeyError, TypeError) as error:
-        raise DamagedFile(f"{path}: the header cannot be used ({error})") from error
+        raise DamagedFile(f"{where}: the header cannot be used ({error})") from error
 
 
 def _arrays(body: NDArray[np.uint8], at: int, rows: list[Any]) -> dict[str, NDArray[Any]]:

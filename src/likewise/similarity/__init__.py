@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING
 from likewise._doors import doors
 
 if TYPE_CHECKING:
+    from likewise.similarity.expansion import QueryRule as QueryRule
+    from likewise.similarity.expansion import expand as expand
     from likewise.similarity.fixed import IdfWeights as IdfWeights
     from likewise.similarity.fixed import posting_cost as posting_cost
+    from likewise.similarity.judging import judgement_triplets as judgement_triplets
+    from likewise.similarity.judging import profile_learner as profile_learner
     from likewise.similarity.lego import LEGO as LEGO
     from likewise.similarity.lmnn import LMNN as LMNN
     from likewise.similarity.oasis import OASIS as OASIS

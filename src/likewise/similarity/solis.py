@@ -7,10 +7,11 @@ and in the step (one for all words, or AdaGrad's per word).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, scattered
@@ -23,6 +24,7 @@ from likewise.similarity.rows import (
     as_seed,
     choice,
     number,
+    whole,
 )
 from likewise.similarity.scales import measured_scales
 from likewise.similarity.solis_kernels import (
@@ -34,8 +36,10 @@ from likewise.similarity.solis_kernels import (
     PRINTED,
     ROUNDS,
     SKIPPED,
+    STEPS,
     Rule,
     offsets,
+    some_offsets,
 )
 
 _CLOCKS = {"all": ALL, "loss": LOSS, "printed": PRINTED}
@@ -164,16 +168,68 @@ class SOLIS(OnlineLearner):
     def _start_weight(self) -> float:
         return self._rule.start
 
+    def weights_of(self, words: Any) -> Floats:
+        """``weights_`` of some words, without a look at the others."""
+        check_is_fitted(self)
+        out = np.empty(len(words))
+        code = list(METHODS).index(self._method)
+        named = self._named(words)
+        some_offsets(code, named, self._state, self._counters, self._rule, self._cost, out)
+        out += self._rule.start
+        return out
+
     # -- learning ---------------------------------------------------------------------------
+
+    def begin(self, n_words: int) -> Self:
+        """Start without a triplet; every parameter that is measured on triplets must be given."""
+        given = self._given()
+        method = given["method"]
+        names = _scale_names(method)
+        lacking = [name for name in names if given[name] is None]
+        if lacking:
+            raise InvalidInput(f"{lacking[0]} is None; a start without triplets needs a number")
+        width = whole(n_words, "n_words", 1)
+        cost = self._checked_cost(width)
+        scales = {name: given[name] for name in names}
+        self._start_anew(method, given, scales, _rule(given, scales), cost, width)
+        return self
+
+    def assign(self, words: Any, weights: Any) -> Self:
+        """Set the weights of some words; learning goes on from there.
+
+        For "afb" and "tg", whose state is the weight itself: this is how a weight is brought in
+        from elsewhere, or held within bounds between two calls of ``partial_fit``.
+        """
+        check_is_fitted(self)
+        if self._method not in ("afb", "tg"):
+            raise InvalidInput(f"method {self._method!r} keeps sums, not weights; use afb or tg")
+        named = self._named(words)
+        values = as_array(weights, "weights").astype(np.float64)
+        if values.shape != named.shape or not (np.abs(values) <= PEAK).all():
+            raise InvalidInput(
+                f"weights has shape {values.shape}; one finite number a word expected"
+            )
+        offset = np.maximum(values - self._rule.start, self._rule.floor)
+        self._weights = None
+        self._state[named, 0] = offset
+        self._state[named, 1] = self._counters[STEPS]
+        if self._method == "afb":
+            self._state[named, 3] = self._rule.delta + np.sqrt(self._state[named, 2])
+        return self
+
+    def _named(self, words: Any) -> NDArray[np.int64]:
+        named = as_array(words, "words")
+        if named.ndim != 1 or named.dtype.kind not in "iu":
+            raise InvalidInput(f"words has type {named.dtype}; a list of whole numbers expected")
+        if len(named) and not 0 <= named.min() <= named.max() < self.n_features_in_:
+            raise InvalidInput(f"words names a word outside 0 to {self.n_features_in_ - 1}")
+        return named.astype(np.int64)
 
     def _begin(self, rows: Rows, triplets: Triplets) -> None:
         given = self._given()
         cost = self._checked_cost(rows.width)
         method = given["method"]
-        needed = ["l1", *(("gamma",) if method == "da" else ("eta",))]
-        if method in _MEANT_FOR["delta"]:
-            needed.append("delta")
-        scales = {name: given[name] for name in needed}
+        scales = {name: given[name] for name in _scale_names(method)}
         if any(value is None for value in scales.values()):
             measured = measured_scales(rows, triplets, method, given["margin"], self.random_state)
             scales = {name: measured[name] if v is None else v for name, v in scales.items()}
@@ -265,6 +321,16 @@ class SOLIS(OnlineLearner):
 
     # -- saving -----------------------------------------------------------------------------
 
+    def state(self) -> Saved:
+        """The exact state, of touched words only, for who keeps it elsewhere than in a file."""
+        check_is_fitted(self)
+        return self._saved()
+
+    def restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        """Go on from a ``state`` of a learner with the same parameters."""
+        self._restore(meta, arrays)
+        return self
+
     def _saved(self) -> Saved:
         touched = self.touched_
         meta = {"width": self.n_features_in_, "scales": self.scales_}
@@ -283,6 +349,15 @@ class SOLIS(OnlineLearner):
             method, given, scales, _rule(given, scales), self._checked_cost(width), width
         )
         self._state, self._counters = state, counters
+
+
+def _scale_names(method: str) -> list[str]:
+    """The parameters that may be left to the data."""
+    return [
+        "l1",
+        "gamma" if method == "da" else "eta",
+        *["delta"] * (method in _MEANT_FOR["delta"]),
+    ]
 
 
 def _theta(theta: Any) -> float:

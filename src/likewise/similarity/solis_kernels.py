@@ -231,18 +231,26 @@ def offsets(method, state, counters, rule, cost, out):  # type: ignore[no-untype
 
     ``method`` is the place of the name in ``METHODS``.
     """
-    n = counters[STEPS]
-    tau = averaging_time(counters, rule.clock)
     for word in range(len(state)):
-        row = state[word]
-        if method == 0:
-            out[word] = tg_weight(row, word, n, rule, cost)
-        elif method == 1:
-            out[word] = da_weight(row, word, tau, rule, cost)
-        elif method == 2:
-            out[word] = afb_weight(row, word, n, rule, cost)
-        else:
-            out[word] = ada_weight(row, word, tau, rule, cost)
+        out[word] = _offset(method, state[word], word, counters, rule, cost)
+
+
+@njit(nogil=True, cache=True)
+def some_offsets(method, words, state, counters, rule, cost, out):  # type: ignore[no-untyped-def]
+    """As ``offsets``, of the words named."""
+    for i in range(len(words)):
+        out[i] = _offset(method, state[words[i]], words[i], counters, rule, cost)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _offset(method, row, word, counters, rule, cost):  # type: ignore[no-untyped-def]
+    if method == 0:
+        return tg_weight(row, word, counters[STEPS], rule, cost)
+    if method == 1:
+        return da_weight(row, word, averaging_time(counters, rule.clock), rule, cost)
+    if method == 2:
+        return afb_weight(row, word, counters[STEPS], rule, cost)
+    return ada_weight(row, word, averaging_time(counters, rule.clock), rule, cost)
 
 
 METHODS: dict[str, tuple[Any, int]] = {

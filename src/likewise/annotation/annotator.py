@@ -1,0 +1,347 @@
+"""Tags for a picture from the tagged pictures that reconstruct it (SISO; spec ``siso``, 1 to 5).
+
+A query y is written as a sparse combination of all tagged pictures, min 1/2 |A x - y|^2 +
+gamma |x|_1, and each picture passes its tags on with its coefficient: scores l = L'x.  There is no
+training; pictures come and go at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from likewise.annotation.pictures import Pictures, as_ids, as_rows, dense
+from likewise.annotation.tags import from_matrix, from_names, is_names, listed
+from likewise.errors import InvalidInput
+from likewise.neighbours.hnsw import HNSW
+from likewise.neighbours.lsh import LSH
+from likewise.solvers.lasso import Codes, lasso
+from likewise.solvers.lasso_certificate import certify
+
+Floats = NDArray[np.float64]
+
+SEARCHES = ("exact", "lsh", "hnsw")
+SCORES = ("signed", "positive")
+
+
+class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
+    """Tagging by sparse reconstruction over all tagged pictures.
+
+    ``search`` says how columns for the reconstruction are found: "exact" scans all pictures,
+    "lsh" and "hnsw" ask an index first.  With ``certify`` a closing scan makes each of them the
+    exact lasso, to a relative duality gap of ``tol``; without, "lsh" and "hnsw" stop when the index
+    finds nothing more (faster, approximate), while "exact" certifies in any case.
+
+    ``alpha``: gamma is alpha times the largest correlation of the query with any picture.
+    ``expand``: about how many pictures join a query's working set in a round.  ``nonnegative``
+    allows no negative coefficients; ``scores`` "positive" ignores them when tags are scored.
+    ``random_state`` seeds the hashes of "lsh".  Rows are scaled to unit length inside.
+    float32 rows are held as such (half the memory, and faster), other numbers as float64; a
+    ``numpy.memmap`` of either stays on disk and must not change meanwhile.
+
+    After ``fit``: ``ids_`` (columns of ``transform``), ``tags_`` (columns of ``predict_scores``),
+    ``n_features_in_``.  After ``transform`` or a prediction: ``gap_``, (P - D) / P over all
+    pictures for each query (without ``certify`` it is measured when asked for), and ``codes_``,
+    what the solver said.
+
+    >>> X = [[1.0, 0.0, 0.1], [0.9, 0.3, 0.0], [0.0, 1.0, 0.2]]
+    >>> model = SparseAnnotator().fit(X, [["sea"], ["sea", "boat"], ["forest"]])
+    >>> model.predict([[1.0, 0.1, 0.1]], k=1)
+    [['sea']]
+    """
+
+    def __init__(
+        self,
+        search: str = "exact",
+        alpha: float = 0.002,
+        expand: int = 100,
+        certify: bool = True,
+        tol: float = 1e-4,
+        nonnegative: bool = False,
+        scores: str = "signed",
+        n_jobs: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.search = search
+        self.alpha = alpha
+        self.expand = expand
+        self.certify = certify
+        self.tol = tol
+        self.nonnegative = nonnegative
+        self.scores = scores
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # -- pictures come and go ---------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
+        """Forget, then hold these pictures; Y is a 0/1 matrix or a list of names for each."""
+        self._check()
+        found = as_rows(X)
+        if not len(found):
+            raise InvalidInput("X has no rows; at least one tagged picture expected")
+        Y = listed(Y)
+        by_name = is_names(Y)
+        if by_name:
+            labels, names = from_names(Y, len(found), [])
+        else:
+            labels, names = from_matrix(Y, len(found)), []
+        if not labels.nnz:
+            raise InvalidInput("there are no tags in Y; at least one picture must have one")
+        own = np.arange(len(found)) if ids is None else as_ids(ids, len(found))
+        pictures = Pictures(found, isinstance(X, np.memmap), own, labels)
+        self._by_name, self._names, self._own_ids = by_name, names, ids is not None
+        self._seen = len(found)
+        self._pictures = pictures
+        self.n_features_in_ = int(found.shape[1])
+        self._build()
+        self._forget_codes()
+        return self
+
+    def partial_fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
+        """Hold more pictures, perhaps with new tags; nothing is computed again."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, Y, ids)
+        self._check()
+        found = as_rows(X, self.n_features_in_)
+        if not len(found):
+            return self
+        labels, names = self._more_tags(Y, len(found))
+        own = self._more_ids(ids, len(found))
+        before = self._pictures.dictionary.n
+        self._pictures.add(found, isinstance(X, np.memmap), own, labels)
+        self._names = names
+        self._seen += len(found)
+        if self._index is not None:
+            self._index.add(self._pictures.unit_rows(before))
+        self._forget_codes()
+        return self
+
+    def remove(self, ids: Any) -> Self:
+        """Let go of the pictures with these ids (one, or several); tags stay known."""
+        check_is_fitted(self)
+        if self._pictures.remove(self._pictures.rows_of(ids)) and self._index is not None:
+            self._build()
+        self._forget_codes()
+        return self
+
+    def _more_tags(self, Y: Any, n: int) -> tuple[Any, list[str]]:
+        Y = listed(Y)
+        by_name = is_names(Y)
+        if by_name and self._by_name:
+            return from_names(Y, n, self._names)
+        if by_name != self._by_name:
+            kinds = ("a matrix", "names")
+            raise InvalidInput(
+                f"Y is {kinds[by_name]}, but fit was given {kinds[self._by_name]}; stay with one"
+            )
+        labels, width = from_matrix(Y, n), self._pictures.labels.shape[1]
+        if labels.shape[1] < width:
+            raise InvalidInput(
+                f"Y has {labels.shape[1]} columns; {width} or more expected, one a tag"
+            )
+        return labels, []
+
+    def _more_ids(self, ids: Any, n: int) -> NDArray[Any]:
+        if ids is None:
+            if self._own_ids:
+                raise InvalidInput("fit was given ids; give them for the new pictures, too")
+            return np.arange(self._seen, self._seen + n)
+        own = as_ids(ids, n)
+        known = set(self.ids_.tolist())
+        twice = next((i for i in own.tolist() if i in known), None)
+        if twice is not None:
+            raise InvalidInput(f"id {twice!r} is already there; remove it first or use another")
+        return own
+
+    @property
+    def ids_(self) -> NDArray[Any]:
+        """Ids of the pictures held, in the order of the columns of ``transform``."""
+        self._fitted()
+        return np.asarray(self._pictures.ids[self._pictures.alive])
+
+    @property
+    def tags_(self) -> list[Any]:
+        """Names of the tags, or their numbers, in the order of ``predict_scores``."""
+        self._fitted()
+        return list(self._names) if self._by_name else list(range(self._pictures.labels.shape[1]))
+
+    # -- codes and tags ---------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Coefficients as CSR, queries by pictures (``ids_``); queries are scaled to unit length.
+
+        A query of zeros has no code and no scores; a warning says which.
+        """
+        alive = self._pictures.alive if self.__sklearn_is_fitted__() else None
+        x = self._code(X)
+        if alive is None or alive.all():
+            return x
+        column = np.cumsum(alive) - 1
+        shape = (x.shape[0], int(alive.sum()))
+        return sp.csr_array((x.data, column[x.indices], x.indptr), shape=shape)
+
+    def predict_scores(self, X: Any) -> Floats:
+        """Scores (queries, tags): the sum of the coefficients of the pictures that have a tag."""
+        x = self._code(X)
+        if self.scores == "positive":
+            x = x.maximum(0)
+        return np.asarray((x @ self._pictures.labels).toarray())
+
+    def predict(self, X: Any, k: int = 5) -> Any:
+        """The k tags with the highest scores, best first, equal scores by number of the tag.
+
+        Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
+        -1 where there are fewer than k tags.  A query without a code gets no tags.
+        """
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        scores = self.predict_scores(X)
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        coded = np.diff(self.codes_.x.indptr) > 0
+        if self._by_name:
+            names = self._names
+            return [
+                [names[i] for i in row] if said else []
+                for row, said in zip(best, coded, strict=True)
+            ]
+        made = np.full((len(scores), k), -1, np.int64)
+        made[:, : best.shape[1]] = best
+        made[~coded] = -1
+        return made
+
+    def explain(self, x: Any) -> list[tuple[Any, float]]:
+        """(id, coefficient) of the pictures that reconstruct one query, largest size first."""
+        check_is_fitted(self)
+        one = np.atleast_2d(np.asarray(dense(x)))
+        if len(one) != 1:
+            raise InvalidInput(f"explain takes one query; {len(one)} rows given")
+        code = self._code(one)
+        order = np.argsort(-np.abs(code.data), kind="stable")
+        ids = self._pictures.ids[code.indices[order]].tolist()
+        return list(zip(ids, code.data[order].tolist(), strict=True))
+
+    @property
+    def gap_(self) -> Floats:
+        """(P - D) / P of each query of the last call, in float64 over all pictures."""
+        if self._last is None:
+            raise AttributeError("gap_ is there after transform or a prediction")
+        if self._gap is None:
+            Y, codes = self._last
+            gap = codes.gap.copy()
+            open_ = np.flatnonzero(np.isnan(gap))
+            if len(open_):
+                gap[open_] = certify(
+                    self._pictures.dictionary, Y[open_], codes.x[open_], codes.gamma[open_],
+                    self.nonnegative,
+                )  # fmt: skip
+            self._gap = gap
+        return self._gap
+
+    @property
+    def codes_(self) -> Codes:
+        """The solver's account of the last call: gamma, rounds, scans, pivots of each query."""
+        if self._last is None:
+            raise AttributeError("codes_ is there after transform or a prediction")
+        return self._last[1]
+
+    # -- inside -----------------------------------------------------------------------------
+
+    _last: tuple[Floats, Codes] | None = None
+    _gap: Floats | None = None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def _fitted(self) -> None:
+        # A property must raise AttributeError for hasattr to work, which NotFittedError is.
+        check_is_fitted(self)
+
+    def _forget_codes(self) -> None:
+        self._last = self._gap = None
+
+    def _check(self) -> None:
+        for name, known in (("search", SEARCHES), ("scores", SCORES)):
+            value = getattr(self, name)
+            if value not in known:
+                raise InvalidInput(f"{name} is {value!r}; one of {', '.join(known)} expected")
+        for name in ("alpha", "tol"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float, np.number)) or not 0 < value < 1:
+                raise InvalidInput(f"{name} is {value!r}; a number between 0 and 1 expected")
+        whole = (int, np.integer)
+        if isinstance(self.expand, bool) or not isinstance(self.expand, whole) or self.expand < 1:
+            raise InvalidInput(f"expand is {self.expand!r}; a whole number from 1 expected")
+        if not isinstance(self.n_jobs, whole) or (self.n_jobs < 1 and self.n_jobs != -1):
+            raise InvalidInput(f"n_jobs is {self.n_jobs!r}; a positive number, or -1 for all cores")
+
+    def _code(self, X: Any) -> Any:
+        check_is_fitted(self)
+        self._check()
+        if not len(self._pictures):
+            raise InvalidInput("no pictures are left; add some with partial_fit")
+        Y = as_rows(X, self.n_features_in_).astype(np.float64)
+        length = np.linalg.norm(Y, axis=1, keepdims=True)
+        empty = np.flatnonzero(length[:, 0] == 0)
+        if len(empty):
+            warnings.warn(
+                f"query {int(empty[0])} is all zeros ({len(empty)} such queries): no code, "
+                "scores of zero",
+                UserWarning,
+                stacklevel=3,
+            )
+        Y /= np.where(length > 0, length, 1.0)
+        codes = lasso(
+            self._pictures.dictionary, Y, alpha=float(self.alpha), tol=float(self.tol),
+            expand=int(self.expand), nonnegative=bool(self.nonnegative), certify=bool(self.certify),
+            n_jobs=(os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs),
+            search=self._searcher(),
+        )  # fmt: skip
+        self._last, self._gap = (Y, codes), None
+        if not codes.converged.all():
+            worst = float(np.nanmax(codes.gap[~codes.converged], initial=0.0))
+            warnings.warn(
+                f"{int((~codes.converged).sum())} queries did not reach tol={self.tol:g} "
+                f"(largest gap {worst:.2g}); see gap_",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return codes.x
+
+    def _build(self) -> None:
+        """The index of the approximate searches, over unit rows."""
+        self._index: LSH | HNSW | None = None
+        if self.search == "exact":
+            return
+        units = self._pictures.unit_rows()
+        if self.search == "hnsw":
+            self._index = HNSW("ip", ef_search=128).build(units)
+            return
+        # As many hashes as leave some thousand candidates: nearly orthogonal rows share a hash of
+        # width 1 with probability .27 = exp(-1.31), over all tables and probes about 100 / n keys.
+        hashes = int(np.clip(np.round(np.log(len(units) / 50) / 1.31), 2, 12))
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = int(np.random.default_rng(seed).integers(2**31))
+        self._index = LSH(
+            "ip", hash_width=1.0, n_hashes=hashes, n_tables=20, n_probes=8,
+            max_candidates=max(5000, 20 * self.expand), random_state=int(seed),
+        ).build(units)  # fmt: skip
+
+    def _searcher(self) -> Callable[[Floats, int], NDArray[np.int64]] | None:
+        if self.search == "exact":
+            return None
+        expected = LSH if self.search == "lsh" else HNSW
+        if not isinstance(self._index, expected):
+            raise InvalidInput(f"search was changed to {self.search!r} after fit; fit again")
+        index = self._index
+        return lambda R, k: index.search(R, k)[0]

@@ -1,0 +1,326 @@
+"""Commands that teach and take back: judge, undo, log, learn, compact; and learned, to see it."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.finding import _region as region_of
+from likewise.cli.options import DEFAULT, Json, Usage, Where, opened, picture, stoppable
+from likewise.cli.progress import shown
+from likewise.cli.rendering import counted, day, echo_json, echo_table, size
+from likewise.cli.saying import counts, happened, learned_record, line_record, summary, when
+from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+    from likewise.collection.learned import Learned
+    from likewise.collection.searching import Hit
+
+Profile = Annotated[
+    str, typer.Option(metavar="NAME", help="The profile meant; default is the one in use.")
+]
+_KEPT = "comparisons written so far are kept; 'likewise log' shows them"
+
+
+class Labels(enum.StrEnum):
+    """What can stand for the kind of a picture."""
+
+    tags = "tags"
+    folders = "folders"
+
+
+def judge(
+    query: Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")],
+    liked: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IMAGE|ID", help="A picture that is alike; may be repeated, or 3,5."),
+    ] = None,
+    disliked: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IMAGE|ID", help="A picture that is not alike; may be repeated."),
+    ] = None,
+    shown_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--shown",
+            metavar="IMAGE|ID",
+            help="What was on offer, best first: passed-over pictures count as not alike.",
+        ),
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="X,Y,W,H", help="The part that was searched with.")
+    ] = None,
+    profile: Profile = "default",
+    k: Annotated[int, typer.Option("-k", min=1, help="Hits shown afterwards.")] = 10,
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Say which pictures are like the query and which are not; the ranking follows at once.
+
+    The query may be a picture that is not in the collection.
+    """
+    part = region_of(region)
+    if not (liked or disliked):
+        raise Usage("nothing was judged; give --liked or --disliked")
+    with opened(collection) as col:
+        asked = picture(query)
+        good, bad = _pictures(liked), _pictures(disliked)
+        offered = _pictures(shown_) if shown_ else None
+        number = col.judge(asked, good, bad, shown=offered, profile=profile, region=part)
+        name = col.version(profile).profile
+        line = next(line for line in reversed(col.log(name)) if line.number == number)
+        hits = col.search(asked, k, by=name, region=part)
+        rows = {hit.id: col.image(hit.id) for hit in hits}
+    if json_:
+        echo_json({**line_record(line), "hits": [_hit(hit) for hit in hits]})
+        return
+    said = counts(line.liked, line.disliked)
+    typer.echo(f"Judgement {number} in profile {name}: {said}")
+    for earlier in line.contradicts:
+        typer.echo(f"It contradicts judgement {earlier}; the later one counts.")
+    typer.echo(f"Now most alike ('likewise undo {number}' takes it back):")
+    echo_table(
+        ("score", "id", "size", "date", "path"),
+        [
+            (f"{hit.score:.4f}", hit.id, f"{rows[hit.id].width} x {rows[hit.id].height}",
+             day(rows[hit.id].date), hit.path)
+            for hit in hits
+        ],
+        right="rr",
+    )  # fmt: skip
+
+
+def undo(
+    number: Annotated[
+        int | None, typer.Argument(help="The judgement; default the last that stands.")
+    ] = None,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Take a judgement back, as if it had never been said."""
+    with opened(collection) as col:
+        undone = col.undo(number, profile=profile)
+        version = col.version(profile)
+    if json_:
+        echo_json({"undone": undone, "profile": version.profile, "version": version.position})
+    else:
+        typer.echo(f"Judgement {undone} of profile {version.profile} is taken back")
+
+
+def log(
+    limit: Annotated[int, typer.Option(min=1, help="Lines shown, the newest ones.")] = 20,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """List what was said in a profile: judgements, what was taken back, and what still counts."""
+    with opened(collection) as col:
+        name = col.version(profile).profile
+        lines = col.log(name)
+    newest = lines[-limit:]
+    if json_:
+        echo_json([line_record(line) for line in newest])
+        return
+    if not lines:
+        typer.echo(f"Nothing was said in profile {name} yet.")
+        return
+    if len(newest) < len(lines):
+        typer.echo(f"{counted(len(lines) - len(newest), 'earlier line')} (--limit shows more)")
+    echo_table(
+        ("version", "when", "session", "counts", "what"),
+        [
+            (line.number, when(line.made), line.session, "yes" if line.stands else "no",
+             happened(line))
+            for line in newest
+        ],
+        right="r r",
+    )  # fmt: skip
+
+
+def learn(
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE.csv|labels|log",
+            help="Triplets (anchor, nearer, farther), labels of the pictures, or the log again.",
+        ),
+    ] = None,
+    sparse: Annotated[
+        bool, typer.Option("--sparse", help="Make a compact profile from the whole log.")
+    ] = False,
+    into: Annotated[
+        str | None, typer.Option("--into", metavar="NAME", help="Name of the compact profile.")
+    ] = None,
+    labels: Annotated[Labels, typer.Option(help="What the labels are.")] = Labels.folders,
+    n_triplets: Annotated[
+        int, typer.Option("-n", min=1, help="Triplets drawn from labels.")
+    ] = 2_000,
+    seed: Annotated[int, typer.Option(min=0, help="Draws them.")] = 0,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Learn from triplets in a file, from labels, or from the whole log again.
+
+    Nothing is learned from a file with a bad line; bad lines are named.
+    """
+    if source is None and not sparse:
+        raise Usage("say what to learn from: --from FILE.csv, labels or log, or --sparse")
+    if into is not None and not sparse:
+        raise Usage("--into names the profile that --sparse makes")
+    said: dict[str, Any] = {}
+    with stoppable(_KEPT), opened(collection) as col:
+        name = col.version(profile).profile
+        with shown() as report:
+            if source == "log":
+                col.relearn(profile=name)
+            elif source == "labels":
+                said["written"] = col.learn_labels(
+                    labels.value, n_triplets=n_triplets, seed=seed, profile=name, report=report
+                )
+            elif source is not None:
+                from likewise.cli.triplet_file import read_triplets
+
+                triplets = read_triplets(Path(source), col.id_of)
+                said["written"] = col.learn_triplets(triplets, profile=name, report=report)
+            outcome = None
+            if sparse:
+                made = into or f"{name}-sparse"
+                outcome = col.learn_sparse(made, profile=name, report=report)
+        said = {"profile": name, **said, **_figures(col, name)}
+        if outcome is not None:
+            said["sparse"] = {"profile": made, **vars(outcome)}
+    if json_:
+        echo_json(said)
+    else:
+        _tell_learned(said, source)
+    if outcome is not None and not outcome.made:
+        raise typer.Exit(1)
+
+
+def compact(
+    profile: Annotated[str, typer.Argument(help="A profile that 'learn --sparse' made.")],
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Shrink the index a sparse profile searches to the words it gives weight to."""
+    stopped = "the profile searches the full index as before"
+    with stoppable(stopped), opened(collection) as col, shown() as report:
+        found = col.compact(profile, report=report)
+    if json_:
+        echo_json({"profile": profile, **vars(found)})
+        return
+    typer.echo(f"Searches by {profile} now read a smaller index:")
+    rows = [
+        ("lists", size(found.bytes_before), size(found.bytes_after),
+         _change(found.bytes_before, found.bytes_after)),
+        ("postings", f"{found.postings_before:,}", f"{found.postings_after:,}",
+         _change(found.postings_before, found.postings_after)),
+        ("a search (CPU)", f"{found.ms_before:.2f} ms", f"{found.ms_after:.2f} ms",
+         _change(found.ms_before, found.ms_after)),
+    ]  # fmt: skip
+    echo_table(("", "before", "after", "change"), rows, right=" rrr")
+
+
+def learned(
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page to look at.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Words shown, either way.")] = 6,
+    examples: Annotated[int, typer.Option(min=0, help="Examples of each word.")] = 4,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Show what a profile has learned: words that gained and lost, the curve, the versions."""
+    from likewise.collection.learned import learned as look
+
+    with stoppable("nothing was changed"), opened(collection) as col:
+        with shown() as report:
+            # Without a page or data nobody sees examples, and to find them takes a while.
+            n = examples if html is not None or json_ else 0
+            found = look(col, profile, top=top, examples=n, report=report)
+        place = col.root.name
+    if html is not None:
+        from likewise.cli.learned_page import learned_page
+
+        try:
+            html.write_text(learned_page(found, place), encoding="utf-8")
+        except OSError as error:
+            raise LikewiseError(f"{html} cannot be written: {error.strerror}") from error
+    if json_:
+        echo_json(learned_record(found))
+        return
+    _print_learned(found)
+    if html is not None:
+        typer.echo(f"Look at {html}")
+
+
+def _change(before: float, after: float) -> str:
+    return f"{after / before - 1:+.0%}" if before else ""
+
+
+def _tell_learned(said: dict[str, Any], source: str | None) -> None:
+    name = said["profile"]
+    if "written" in said:
+        typer.echo(f"{counted(said['written'], 'comparison')} written to the log of {name}")
+    if source == "log":
+        typer.echo(f"The whole log of {name} was folded again, and gives what is in use")
+    agreement = said["agreement"]
+    if agreement is not None:
+        standing = counted(said["judgements"], "judgement")
+        typer.echo(
+            f"{standing} standing; {agreement:.1%} of their triplets were right before they were "
+            f"learned ({said['agreement_plain']:.1%} with plain weights)"
+        )
+    outcome = said.get("sparse")
+    if outcome is None:
+        return
+    if not outcome["made"]:
+        typer.echo(f"No sparse profile was made: {outcome['reason']}")
+        return
+    typer.echo(
+        f"Profile {outcome['profile']} keeps {outcome['kept_words']:,} of {outcome['width']:,} "
+        f"words; on triplets held out {outcome['agreement']:.1%} are right "
+        f"({outcome['agreement_before']:.1%} before)"
+    )
+    typer.echo(f"Shrink its index with: likewise compact {outcome['profile']}")
+
+
+def _print_learned(found: Learned) -> None:
+    typer.echo(f"Profile {found.profile}, version {found.position}:")
+    for text in summary(found):
+        typer.echo(f"  {text}")
+    rows = [
+        (f"{word.change:+.3f}", f"{word.weight:.3f}", word.word, f"{word.pictures:,}")
+        for word in (*found.gained, *reversed(found.lost))
+    ]
+    if rows:
+        typer.echo("")
+        echo_table(("change", "weight", "word", "pictures"), rows, right="rrrr")
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {"id": hit.id, "path": hit.path, "score": hit.score}
+
+
+def _figures(col: Collection, profile: str) -> dict[str, Any]:
+    return vars(col.figures(profile)).copy()
+
+
+def _pictures(given: list[str] | None) -> list[int | str]:
+    """Pictures as people list them: one an option, or ids with commas between."""
+    found: list[int | str] = []
+    for text in given or []:
+        ids = text.split(",")
+        if len(ids) > 1 and all(p.isascii() and p.isdigit() for p in ids):
+            found += [text] if Path(text).exists() else map(picture, ids)
+        else:
+            found.append(picture(text))
+    return found

@@ -1,0 +1,103 @@
+"""What was said and learned, in words for people and as records for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from likewise.cli.rendering import counted
+
+if TYPE_CHECKING:
+    from likewise.collection.learned import Learned, LearnedWord
+    from likewise.collection.profiles import LogLine
+
+
+def happened(line: LogLine) -> str:
+    """A line of the log in words."""
+    if line.kind == "undo":
+        return f"took back judgement {line.about}"
+    if line.kind == "rollback":
+        return f"went back to version {line.about}"
+    if line.kind == "weights":
+        return "weights came in whole"
+    query = "a picture from outside" if line.query is None else f"picture {line.query}"
+    if line.kind == "compare" and line.liked and line.disliked:
+        return f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
+    said = f"about {query}: {counts(line.liked, line.disliked)}"
+    if line.contradicts:
+        said += f"; contradicts {', '.join(map(str, line.contradicts))}"
+    return said
+
+
+def counts(liked: tuple[int, ...], disliked: tuple[int, ...]) -> str:
+    """The pictures of a judgement."""
+    parts = []
+    if liked:
+        parts.append(f"liked {', '.join(map(str, liked))}")
+    if disliked:
+        parts.append(f"disliked {', '.join(map(str, disliked))}")
+    return "; ".join(parts) or "pictures that have left the collection"
+
+
+def when(made: str) -> str:
+    """A moment of the log, to the minute."""
+    return made[:16].replace("T", " ")
+
+
+def summary(found: Learned) -> list[str]:
+    """The figures of a profile as sentences."""
+    figures = found.figures
+    said = [counted(figures.judgements, "judgement") + " standing"]
+    if found.space is None:
+        said.append(
+            f"it ranks by {' + '.join(found.spaces)}, which has no words; only the judged "
+            "queries themselves learn"
+        )
+        return said
+    if figures.agreement is not None and figures.agreement_plain is not None:
+        said.append(
+            f"{figures.agreement:.1%} of the triplets were right before they were learned, "
+            f"{figures.agreement_plain:.1%} with plain weights"
+        )
+    if found.start == 0:
+        said.append(
+            f"sparse: {found.n_gained:,} of the {found.width:,} words of space {found.space} carry "
+            "weight, the others none"
+        )
+        return said
+    said.append(
+        f"{figures.changed:.1%} of the {found.width:,} words of space {found.space} changed: "
+        f"{found.n_gained:,} gained, {found.n_lost:,} lost"
+    )
+    if figures.sparsity:
+        said.append(f"{figures.sparsity:.1%} of the words weigh nothing")
+    return said
+
+
+def line_record(line: LogLine) -> dict[str, Any]:
+    """A line of the log for programs."""
+    return {
+        "number": line.number, "profile": line.profile, "kind": line.kind, "made": line.made,
+        "session": line.session, "stands": line.stands, "query": line.query,
+        "liked": list(line.liked), "disliked": list(line.disliked), "about": line.about,
+        "contradicts": list(line.contradicts),
+    }  # fmt: skip
+
+
+def _word_record(word: LearnedWord) -> dict[str, Any]:
+    return {
+        "word": word.word, "weight": word.weight, "change": word.change,
+        "pictures": word.pictures,
+        "examples": [{"id": e.image, "path": e.path, "box": e.box} for e in word.examples],
+    }  # fmt: skip
+
+
+def learned_record(found: Learned) -> dict[str, Any]:
+    """What was learned, for programs."""
+    return {
+        "profile": found.profile, "version": found.position, "space": found.space,
+        "width": found.width, "figures": vars(found.figures),
+        "gained": [_word_record(word) for word in found.gained],
+        "lost": [_word_record(word) for word in found.lost],
+        "curve": [vars(point) for point in found.curve],
+        "log": [line_record(line) for line in found.log],
+    }  # fmt: skip

@@ -1,0 +1,296 @@
+"""What a profile has learned, in a form that can be looked at.
+
+The words whose weights moved most, each with pictures that have it and the place it has there; how
+often the profile was right before it was told (the learning curve); and the lines of its log.
+Nothing here is stored: words are located by describing a few pictures again, and the curve is the
+fold over the log once more, with a look at the score after each judgement.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from likewise.collection import catalog_feedback as feedback
+from likewise.collection import generations as gen
+from likewise.collection import profiles
+from likewise.collection.folding import Folded
+from likewise.collection.history import JUDGE, History
+from likewise.collection.jobs import Progress, Report, silent
+from likewise.collection.live import SparseView
+from likewise.collection.recipes import DECODE_SIDE, learns, local_features, made_here, words_of
+from likewise.collection.searching import Figures
+from likewise.errors import ImageError, InvalidInput
+from likewise.images import decode
+
+if TYPE_CHECKING:
+    from likewise.collection.catalog import Catalog, SpaceRow
+    from likewise.collection.collection import Collection
+    from likewise.collection.profiles import LogLine
+
+_CANDIDATES = 3
+"""Pictures the index is asked for, for each example wanted: some files may be gone."""
+_CHUNK = 500
+_NEWEST = 30
+"""Newest lines of the log that come with their pictures."""
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A picture that has a word; ``box`` (x, y, width, height) is where, as shares of its sides.
+
+    None where the space knows no places.
+    """
+
+    image: int
+    path: str
+    box: Box | None = None
+
+
+@dataclass(frozen=True)
+class LearnedWord:
+    """A word whose weight moved: by ``change`` from where all words start, to ``weight``."""
+
+    word: int
+    weight: float
+    change: float
+    pictures: int
+    examples: tuple[Example, ...] = ()
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """After a judgement: of the triplets so far, the shares that were right before being learned.
+
+    ``learned`` with the weights of that moment, ``plain`` with all words counting alike.
+    """
+
+    judgement: int
+    asked: int
+    learned: float
+    plain: float
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Everything there is to show about a profile."""
+
+    profile: str
+    spaces: tuple[str, ...]
+    space: str | None
+    feature: str | None
+    width: int
+    pictures: int
+    start: float
+    figures: Figures
+    gained: tuple[LearnedWord, ...]
+    lost: tuple[LearnedWord, ...]
+    n_gained: int
+    n_lost: int
+    curve: tuple[CurvePoint, ...]
+    log: tuple[LogLine, ...]
+    position: int
+    parent: tuple[str, int] | None
+    paths: Mapping[int, str] = field(repr=False, default_factory=dict)
+    """Of the pictures in the newest lines of the log, by id."""
+    sketches: Mapping[int, bytes] = field(repr=False, default_factory=dict)
+    """Queries of those lines that are not in the collection: line to small JPEG."""
+
+
+def learned(
+    col: Collection,
+    profile: str = "default",
+    *,
+    top: int = 6,
+    examples: int = 4,
+    report: Report = silent,
+) -> Learned:
+    """What a profile has learned: the ``top`` words either way, with up to so many examples."""
+    for name, value in (("top", top), ("examples", examples)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise InvalidInput(f"{name} is {value!r}; a whole number of at least 0 expected")
+    catalog, learning = col._catalog, col._learning
+    name = profiles.named(catalog, profile)
+    similarity = col.similarity(name)
+    spaces = catalog.spaces()
+    space = profiles.sparse_space(similarity, spaces)
+    history = learning.history(name)
+    row = feedback.profiles(catalog)[name]
+    log = tuple(col.log(name))
+    gained: tuple[LearnedWord, ...] = ()
+    lost: tuple[LearnedWord, ...] = ()
+    n_gained = n_lost = 0
+    start = 1.0
+    curve: tuple[CurvePoint, ...] = ()
+    if space is not None and history.items:
+        state = learning.state(name, space)
+        start = 1.0 if state.start == "ones" else 0.0
+        change = state.weights - start
+        n_gained, n_lost = int(np.sum(change > 0)), int(np.sum(change < 0))
+        up, down = _furthest(change, top), _furthest(-change, top)
+        seen = _examples(col, space, [*up, *down], examples, report)
+        df = _frequency(col, space)
+
+        def described(words: Iterable[int]) -> tuple[LearnedWord, ...]:
+            return tuple(
+                LearnedWord(w, float(state.weights[w]), float(change[w]), int(df[w]), seen[w])
+                for w in words
+            )
+
+        gained, lost = described(up), described(down)
+        curve = learning_curve(catalog, space, history, report)
+    return Learned(
+        profile=name,
+        spaces=tuple(similarity.spaces),
+        space=None if space is None else space.name,
+        feature=None if space is None else str(space.recipe["feature"]),
+        width=0 if space is None else space.width,
+        pictures=len(col),
+        start=start,
+        figures=profiles.figures(learning, similarity, spaces),
+        gained=gained,
+        lost=lost,
+        n_gained=n_gained,
+        n_lost=n_lost,
+        curve=curve,
+        log=log,
+        position=history.position,
+        parent=None if row.parent is None else (row.parent, row.parent_position),
+        paths=_paths(catalog, log[-_NEWEST:]),
+        sketches=_sketches(catalog, history, log[-_NEWEST:]),
+    )
+
+
+def learning_curve(
+    catalog: Catalog, space: SpaceRow, history: History, report: Report = silent
+) -> tuple[CurvePoint, ...]:
+    """Replay a history from its first item; a point for each judgement that could be asked."""
+    state = Folded(space.width)
+    points = []
+    name, generation, items = space.name, space.generation, history.items
+    for begin in range(0, len(items), _CHUNK):
+        chunk = items[begin : begin + _CHUNK]
+        subjects: set[int] = set().union(*(item.subjects() for item in chunk))
+        codes = feedback.codes(catalog, name, generation, subjects)
+        for item in chunk:
+            before = state.asked
+            state.fold(item, codes, lambda n: feedback.given(catalog, n, name, generation))
+            if state.asked > before:
+                n = state.asked
+                points.append(CurvePoint(item.number, n, state.agreed / n, state.agreed_plain / n))
+        report(Progress("replaying judgements", begin + len(chunk), len(items)))
+    return tuple(points)
+
+
+def _furthest(change: NDArray[np.float64], top: int) -> list[int]:
+    """The words with the largest positive change, largest first, low numbers first in a tie."""
+    up = np.flatnonzero(change > 0)
+    order = np.lexsort((up, -change[up]))[:top]
+    return [int(word) for word in up[order]]
+
+
+def _frequency(col: Collection, space: SpaceRow) -> NDArray[np.int64]:
+    view = col._live.view(space.name)
+    assert isinstance(view, SparseView)
+    found = np.zeros(space.width, np.int64)
+    # Of the pictures there are now; the idf was frozen over fewer.  An index is as wide as the
+    # last word that occurs.
+    counted = view.index.frequencies()
+    found[: len(counted)] = counted
+    return found
+
+
+# -- examples -------------------------------------------------------------------------------
+
+
+def _examples(
+    col: Collection, space: SpaceRow, words: Sequence[int], n: int, report: Report
+) -> dict[int, tuple[Example, ...]]:
+    """Pictures for each word: those that have most of it, with a place where there are places.
+
+    To locate a word its picture is described again, which takes a moment; so among those that have
+    most of it, pictures that serve several words are taken first.
+    """
+    if not n or not words:
+        return dict.fromkeys(words, ())
+    view = col._live.view(space.name)
+    having = {word: _having(view, word, space.width, _CANDIDATES * n) for word in words}
+    serves = Counter(image for images in having.values() for image in images)
+    rows = col._catalog.images(serves)
+    located: dict[int, dict[int, Box]] = {}
+    with_places = learns(space.recipe) and made_here(space.recipe)
+    found: dict[int, tuple[Example, ...]] = {}
+    for done, (word, images) in enumerate(having.items(), 1):
+        chosen: list[Example] = []
+        if with_places:
+            images.sort(key=lambda i: -serves[i])
+        for image in images:
+            if len(chosen) == n:
+                break
+            if image not in rows:
+                continue
+            path = rows[image].path
+            if not with_places:
+                chosen.append(Example(image, path))
+                continue
+            if image not in located:
+                located[image] = _places(col, space, path, words)
+            if word in located[image]:
+                chosen.append(Example(image, path, located[image][word]))
+        found[word] = tuple(chosen)
+        report(Progress("looking for the words", done, len(having)))
+    return found
+
+
+def _having(view: Any, word: int, width: int, k: int) -> list[int]:
+    """Pictures that have a word, most of it first: the answer to a query of that word alone."""
+    one = sparse.csr_array(([np.float32(1)], ([0], [word])), shape=(1, width))
+    ids, scores = view.search_ranked(one, k)
+    return [int(image) for image in ids[scores > 0]]
+
+
+def _places(col: Collection, space: SpaceRow, path: str, words: Sequence[int]) -> dict[int, Box]:
+    """Where words are in a picture: of each its clearest place, as shares of width and height."""
+    found: dict[int, Box] = {}
+    # A file that has gone since gives no examples; the next picture does.
+    with suppress(ImageError):
+        pixels = decode(path, max_side=DECODE_SIDE).pixels
+        local = local_features(space.recipe, pixels)
+        names, shares = words_of(gen.step_of(col.root, space)).assigned(local.descriptors)
+        height, width = pixels.shape[:2]
+        for word in words:
+            at, column = np.nonzero(names == word)
+            if len(at):
+                best = at[np.lexsort((-local.responses[at], -shares[at, column]))[0]]
+                x, y = local.positions[best].tolist()
+                side = float(local.scales[best])
+                found[word] = ((x - side / 2) / width, (y - side / 2) / height,
+                               side / width, side / height)  # fmt: skip
+    return found
+
+
+def _paths(catalog: Catalog, lines: Sequence[LogLine]) -> dict[int, str]:
+    named = {image for line in lines for image in (*line.liked, *line.disliked)}
+    named |= {line.query for line in lines if line.query is not None}
+    return {image: row.path for image, row in catalog.images(named).items()}
+
+
+def _sketches(catalog: Catalog, history: History, lines: Sequence[LogLine]) -> dict[int, bytes]:
+    """The small JPEG the log keeps of queries that are not in the collection, by line."""
+    outside = {line.number for line in lines if line.kind == JUDGE and line.query is None}
+    found = {}
+    for entry in history.log():
+        if entry.number in outside:
+            jpeg = feedback.jpeg_of(catalog, entry.body["query"])
+            if jpeg is not None:
+                found[entry.number] = jpeg
+    return found

@@ -1,0 +1,1 @@
+"""The page and its JSON API: a collection behind HTTP, on this machine by default."""

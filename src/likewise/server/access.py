@@ -1,0 +1,241 @@
+"""Who may ask: hosts, tickets, cookies, origins, sizes; and the headers every answer carries.
+
+One layer around the whole application, so that a route cannot forget it.  A *ticket* in the
+printed address lets a browser in once; what it gets is a cookie with the *key*, which programs may
+also send as a bearer token.  Nothing else opens a route, and nothing but the entrance sets it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from likewise.server.replies import plain_error, send_json, send_redirect, send_text
+
+COOKIE = "likewise"
+MAX_BODY = 1 << 20
+"""Bytes of a request, uploads apart."""
+MAX_UPLOAD = 64 << 20
+UPLOAD_PATH = "/api/uploads"
+OPEN_PATHS = frozenset({"/favicon.ico"})
+"""What a browser asks for on its own account, before and without a cookie: an empty answer."""
+
+_HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+        b"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+        b"frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+)
+_NOT_LET_IN = (
+    "this needs the address that 'likewise open' or 'likewise serve' printed (it works once), or "
+    "its key as a bearer token; start it again for a new address"
+)
+_USED = "this address was used already; start likewise again for a new one"
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass
+class Access:
+    """What this server lets in.  ``key`` None (loopback only) lets everybody on this machine in."""
+
+    hosts: frozenset[str]
+    key: str | None = field(default_factory=lambda: secrets.token_urlsafe(32))
+    ticket: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+    def fits(self, offered: str | None) -> bool:
+        """Whether a key is the right one, in constant time."""
+        if self.key is None:
+            return True
+        return offered is not None and hmac.compare_digest(offered.encode(), self.key.encode())
+
+    def take(self, offered: str) -> bool:
+        """Whether a ticket is good; it is good once."""
+        good = self.ticket is not None and hmac.compare_digest(
+            offered.encode(), self.ticket.encode()
+        )
+        if good:
+            self.ticket = None
+        return good
+
+
+def allowed_hosts(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]:
+    """Values of the Host header this server answers to, in lower case."""
+    names = {"127.0.0.1", "localhost", "[::1]", *more}
+    if host not in ("0.0.0.0", "::"):
+        names.add(host)
+    shown = {f"[{name}]" if ":" in name and "[" not in name else name.lower() for name in names}
+    return frozenset(f"{name}:{port}" for name in shown) | (shown if port == 80 else set())
+
+
+def cookie_name(host: str) -> str:
+    """Cookies know no ports: two servers on one machine would take each other's away."""
+    return f"{COOKIE}-{host.rpartition(']')[2].partition(':')[2] or '80'}"
+
+
+class Guard:
+    """The layer around the application."""
+
+    def __init__(self, app: App, access: Access) -> None:
+        self._app, self._access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, _with_headers(send))
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = _headers(scope)
+        refused = self._refused(scope, headers)
+        if refused is not None:
+            await send_json(send, refused[0], plain_error(refused[1], refused[2]))
+            return
+        if scope["path"] in OPEN_PATHS:
+            await send_text(send, 204, b"")
+            return
+        asked = parse_qsl(scope["query_string"].decode("latin-1"))
+        ticket = dict(asked).get("token")
+        if scope["method"] == "GET" and scope["path"] == "/" and ticket is not None:
+            await self._enter(headers, ticket, asked, send)
+        elif not self._access.fits(_offered(headers)):
+            await _send_away(send, headers, _NOT_LET_IN)
+        else:
+            limit = MAX_UPLOAD if scope["path"] == UPLOAD_PATH else MAX_BODY
+            await _Limited(self._app, limit)(scope, receive, send)
+
+    def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str] | None:
+        """(status, kind, message) of a request that is turned away before anything else."""
+        host = headers.get("host", "").lower()
+        if host not in self._access.hosts:
+            message = f"this server does not go by the name {host!r}; use the address it printed"
+            return 421, "wrong_host", message
+        site = headers.get("sec-fetch-site", "none")
+        origin = headers.get("origin")
+        foreign = origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}")
+        changing = scope["method"] not in ("GET", "HEAD", "OPTIONS")
+        if changing and (site not in ("same-origin", "none") or foreign):
+            return 403, "wrong_origin", "only the page of this very server may change something"
+        by_cookie = "authorization" not in headers and self._access.key is not None
+        if changing and by_cookie and origin is None and _offered(headers) is not None:
+            return 403, "wrong_origin", "a change by cookie must say its Origin; use a bearer token"
+        # Another page may link to this one, and nothing else.
+        if foreign or (site not in ("same-origin", "none") and scope["path"] != "/"):
+            return 403, "wrong_origin", "other sites may not ask this server"
+        return None
+
+    async def _enter(
+        self, headers: dict[str, str], ticket: str, asked: list[tuple[str, str]], send: Send
+    ) -> None:
+        """The entrance: a ticket becomes a cookie, and leaves the address bar."""
+        rest = [pair for pair in asked if pair[0] != "token"]
+        place = "/" + (f"?{urlencode(rest, quote_via=quote)}" if rest else "")
+        # After a click in another site's page a browser keeps strict cookies back, redirections
+        # included; a page that sends itself elsewhere is this site's own.
+        by_page = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        if self._access.fits(_offered(headers)):
+            await send_redirect(send, place, by_page=by_page)
+        elif self._access.take(ticket):
+            name = cookie_name(headers["host"])
+            cookie = f"{name}={self._access.key}; Path=/; HttpOnly; SameSite=Strict"
+            await send_redirect(send, place, cookie, by_page=by_page)
+        else:
+            await _send_away(send, headers, _USED)
+
+
+async def _send_away(send: Send, headers: dict[str, str], message: str) -> None:
+    """No entrance: a sentence for a person at a browser, JSON for everybody else."""
+    if "text/html" in headers.get("accept", ""):
+        await send_text(send, 401, f"{message[0].upper()}{message[1:]}.\n".encode())
+    else:
+        await send_json(send, 401, plain_error("not_let_in", message))
+
+
+class _Limited:
+    """A request body that ends with an error once it is too long, however it is sent."""
+
+    def __init__(self, app: App, limit: int) -> None:
+        self._app, self._limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        said = _headers(scope).get("content-length", "")
+        message = f"the request is longer than {self._limit >> 20} MiB; send a smaller one"
+        if said.isdecimal() and (len(said) > 18 or int(said) > self._limit):
+            await send_json(send, 413, plain_error("too_large", message))
+            return
+        seen = 0
+        over = answered = False
+
+        async def counted() -> Message:
+            nonlocal seen, over
+            got = await receive()
+            seen += len(got.get("body", b""))
+            if seen > self._limit:
+                over = True
+                return {"type": "http.disconnect"}
+            return got
+
+        async def unless_over(out: Message) -> None:
+            nonlocal answered
+            if not over or answered:
+                answered = True
+                await send(out)
+
+        try:
+            await self._app(scope, counted, unless_over)
+        except Exception:
+            if not over:
+                raise
+        if over and not answered:
+            await send_json(send, 413, plain_error("too_large", message))
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), *_HEADERS]
+        await send(message)
+
+    return sent
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """By name; of one that was sent twice nothing is believed."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key = name.decode("latin-1")
+        found[key] = f"{found[key]}, " if key in found else ""
+        found[key] += value.decode("latin-1")
+    return found
+
+
+def _offered(headers: dict[str, str]) -> str | None:
+    """The key a request carries: as a bearer token, else in its cookie."""
+    said = headers.get("authorization", "")
+    if said.lower().startswith("bearer "):
+        return said[7:].strip()
+    # By hand: http.cookies gives up on the whole header when another local server's cookie holds
+    # a character it does not like.
+    wanted = cookie_name(headers.get("host", ""))
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == wanted:
+            return value
+    return None

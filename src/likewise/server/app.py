@@ -1,0 +1,162 @@
+"""The application: routes by subject, one shape of error, the guard around everything."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from likewise._version import __version__
+from likewise.collection.errors import (
+    CollectionBusy,
+    CollectionError,
+    DamagedCollection,
+    UnknownName,
+    UnknownPicture,
+)
+from likewise.errors import (
+    ImageError,
+    ImageTooLarge,
+    InvalidInput,
+    LikewiseError,
+    UnreadableImage,
+)
+from likewise.index.errors import DamagedIndex
+from likewise.server import routes_collection, routes_learning, routes_page, routes_pictures
+from likewise.server.access import Access, App, Guard
+from likewise.server.measuring import Measured, Metrics
+from likewise.server.replies import plain_error
+from likewise.server.service import Service, UnknownUpload
+from likewise.server.shapes import ErrorOut
+from likewise.server.thumbnails import LostPicture, prune
+from likewise.server.working import Events, Work
+
+_DESCRIPTION = """Search, judge and keep a collection of pictures.
+
+Every route needs the server's key: as the cookie a browser gets from the printed address, or as
+`Authorization: Bearer KEY`.  Errors are `{"error": {"kind": ..., "message": ...}}`.
+"""
+
+# The first that fits counts.
+_STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
+    (UnknownPicture, 404, "unknown_picture"),
+    (UnknownName, 404, "unknown_name"),
+    (UnknownUpload, 404, "unknown_upload"),
+    (LostPicture, 404, "lost_picture"),
+    (UnreadableImage, 404, "lost_picture"),
+    (CollectionBusy, 409, "busy"),
+    (routes_learning.NoPlaces, 409, "no_places"),
+    (DamagedCollection, 500, "damaged"),
+    (DamagedIndex, 500, "damaged"),
+    (ImageTooLarge, 413, "too_large"),
+    (ImageError, 415, "not_a_picture"),
+    (CollectionError, 409, "refused"),
+    (InvalidInput, 422, "invalid"),
+    (LikewiseError, 400, "refused"),
+)
+
+
+def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
+    """(what a server runs, the application inside the guard)."""
+    service = Service(root)
+    events = Events()
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        # A look at a hundred thousand thumbnails must not keep the page waiting.
+        threading.Thread(target=prune, args=(service.collection.root,), daemon=True).start()
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="Likewise",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=life,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        # Nothing is told to anybody, whatever the environment asks of FastAPI.
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,
+        },
+        responses={"4XX": {"model": ErrorOut}, "5XX": {"model": ErrorOut}},
+    )
+    app.state.service, app.state.events, app.state.work = service, events, Work(events)
+    app.state.metrics = Metrics()
+    for routes in (routes_page, routes_pictures, routes_learning, routes_collection):
+        app.include_router(routes.router)
+    _say_errors(app)
+    _describe_keys(app)
+    return Measured(Guard(app, access), app.state.metrics), app
+
+
+def _describe_keys(app: FastAPI) -> None:
+    """The description names the ways in: the guard, not a route, asks for them."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        described = made()
+        described["components"]["securitySchemes"] = {
+            "key": {"type": "http", "scheme": "bearer"},
+            "cookie": {"type": "apiKey", "in": "cookie", "name": "likewise-PORT"},
+        }
+        described["security"] = [{"key": []}, {"cookie": []}]
+        return described
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _error(
+    status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    # Escaped: what was sent to us can hold halves of characters that are no text.
+    body = json.dumps(plain_error(kind, message))
+    return Response(body, status, headers, "application/json")
+
+
+def _say_errors(app: FastAPI) -> None:
+    """Every failure is JSON with a message a person can act on."""
+
+    @app.exception_handler(LikewiseError)
+    async def refused(_: Request, error: LikewiseError) -> Response:
+        status, kind = next((s, k) for one, s, k in _STATUS if isinstance(error, one))
+        message = error.reason if isinstance(error, ImageError) else str(error)
+        if isinstance(error, UnreadableImage):
+            message = f"the file of a picture {message}; sync the collection"
+        return _error(status, kind, message)
+
+    @app.exception_handler(RequestValidationError)
+    async def misunderstood(_: Request, error: RequestValidationError) -> Response:
+        first: dict[str, Any] = dict(error.errors()[0])
+        # The first says where it was sent: body, query or path.
+        where = ".".join(str(part) for part in first["loc"][1:])
+        said = str(first["msg"]).removeprefix("Value error, ")
+        return _error(422, "invalid", f"{where[:200]}: {said}" if where else said)
+
+    @app.exception_handler(HTTPException)
+    async def not_found(request: Request, error: HTTPException) -> Response:
+        kind = {404: "not_found", 405: "wrong_method"}.get(error.status_code, "refused")
+        message = str(error.detail)
+        if message == "Not Found":
+            message = "there is nothing at this address; /api/openapi.json lists what there is"
+        elif message == "Method Not Allowed":
+            message = f"this address does not take {request.method}"
+        return _error(error.status_code, kind, message, error.headers)
+
+    @app.exception_handler(Exception)
+    async def fault(_: Request, error: Exception) -> Response:
+        message = f"{type(error).__name__}: a fault of ours; the server's output says more"
+        return _error(500, "fault", message)

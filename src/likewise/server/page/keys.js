@@ -1,0 +1,77 @@
+// The keyboard, everywhere: what each key does, and the list that ? shows.
+
+import { dialog } from "./dialog.js";
+import { h, need } from "./dom.js";
+import { current, go, hasQuery, asking } from "./state.js";
+import { nextTheme } from "./themes.js";
+import { toggleDates } from "./toolbar.js";
+
+/** @type {[string, [string, string][]][]} */
+const LIST = [
+  ["Pictures", [
+    ["← → ↑ ↓", "from picture to picture"], ["Home End", "first and last of a row; with Ctrl of all"], ["Page ↑ ↓", "a screen up or down"],
+    ["Enter", "find its like"], ["o", "look closer"], ["w", "why it matched"],
+  ]],
+  ["Judging", [["+", "more like this"], ["−", "not this"], ["u", "undo"]]],
+  ["Asking", [["/", "pick a picture"], ["Ctrl V", "paste one"], ["r", "choose a part: arrows move, Shift with arrows sizes, Enter searches"], ["Del", "on the asked picture: the whole of it again"]]],
+  ["The page", [["1 2 3", "search, what I learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or stop asking"], ["?", "these keys"]]],
+];
+
+export function showKeys() {
+  const made = dialog("Keys", "keys", () => {});
+  made.body.append(...LIST.map(([title, rows]) => h("section", {}, h("h3", {}, title),
+    h("dl", {}, ...rows.flatMap(([keys, what]) => [h("dt", {}, ...keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, what)])))));
+}
+
+/** @param {EventTarget|null} target */
+function typing(target) {
+  return target instanceof HTMLElement && (target.matches("input:not([type=range]), textarea, select") || target.isContentEditable);
+}
+
+/** @param {import("./search.js").SearchView} search */
+export function listen(search) {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (event.key === "Escape") {
+      if (typing(event.target)) /** @type {HTMLElement} */ (event.target).blur();
+      else if (current().view === "search" && hasQuery(current())) go(current().region ? { region: null, above: null } : asking({}));
+      return;
+    }
+    if (typing(event.target)) return;
+    if (everywhere(event.key) || (current().view === "search" && inSearch(event.key, search))) event.preventDefault();
+  });
+}
+
+/** @param {string} key */
+function everywhere(key) {
+  if (key === "?") showKeys();
+  else if (key === "/") need("#ask").focus();
+  else if (key === "t") nextTheme();
+  else if (key === "1") go({ view: "search" });
+  else if (key === "2") go({ view: "learned" });
+  else if (key === "3") go({ view: "collection" });
+  else return false;
+  return true;
+}
+
+/**
+ * @param {string} key
+ * @param {import("./search.js").SearchView} search
+ */
+function inSearch(key, search) {
+  const item = search.grid.pointed();
+  const asked = hasQuery(current());
+  if (key === "d") toggleDates(current());
+  else if (key === "f") search.toolbar.toggle();
+  else if (key === "u" && asked) search.judge.undo();
+  else if (key === "r" && asked) search.rail.region.start();
+  else if (!item) return false;
+  else if (key === "o") go({ look: item.id });
+  else if (!asked) return false;
+  else if (key === "w") go({ why: item.id });
+  else if (key === "+" || key === "=") search.judge.judge(item, "liked");
+  else if (key === "-" || key === "_" || key === "−") search.judge.judge(item, "disliked");
+  else return false;
+  return true;
+}

@@ -1,0 +1,222 @@
+// What I learned: words that gained and lost, how good the learning is, and every version of it.
+
+import { api, messageOf } from "./api.js";
+import { curve } from "./curve.js";
+import { confirmed } from "./dialog.js";
+import { fill, h, icon } from "./dom.js";
+import { count, counted, percent, when } from "./format.js";
+import * as known from "./known.js";
+import { openProfileDialog } from "./profiles.js";
+import { asking, current, go, hrefFor } from "./state.js";
+import { complain, toast } from "./toast.js";
+import { empty } from "./search.js";
+
+/** @typedef {import("./types.js").Learned} Learned */
+/** @typedef {import("./types.js").Line} Line */
+/** @typedef {import("./types.js").LearnedWord} LearnedWord */
+
+const AROUND = 1.7; // a patch is cut with so many times its side, to see what it is part of
+const LEAST = 72; // pixels a patch is cut with at least
+
+export class LearnedView {
+  constructor() {
+    this.profiles = h("select", { id: "profile", onchange: () => go({ profile: this.profiles.value }) });
+    this.use = h("button", { type: "button", class: "small", onclick: () => this.#use() }, icon("check"), "Use by default");
+    this.body = h("div", {});
+    this.el = h("div", { class: "view" },
+      h("header", { class: "view-head" }, h("h1", {}, "What I learned"),
+        h("div", { class: "how" }, h("label", { for: "profile" }, "Profile"), this.profiles, this.use,
+          h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), "New profile"))),
+      this.body);
+    this.turn = 0;
+  }
+
+  /** @param {import("./state.js").State} state */
+  async show(state) {
+    document.title = "What I learned · Likewise";
+    const turn = ++this.turn;
+    if (!this.body.childElementCount) fill(this.body, h("p", { class: "empty", role: "status" }, "Reading what was learned…"));
+    try {
+      const [all, about] = await Promise.all([known.similarities.get(), known.collection.get()]);
+      const name = state.profile || about.profile;
+      const names = all.items.filter((one) => one.learned && one.name !== "default").map((one) => one.name);
+      if (!names.includes(name)) names.unshift(name);
+      fill(this.profiles, ...names.map((one) => h("option", { value: one }, one === about.profile ? `${one} (in use)` : one)));
+      this.profiles.value = name;
+      this.use.hidden = name === about.profile;
+      const found = await api.learned(name);
+      if (turn === this.turn) this.#draw(found);
+    } catch (error) {
+      if (turn === this.turn) fill(this.body, empty("That did not work.", messageOf(error), "Try again", () => this.show(current()), true));
+    }
+  }
+
+  async #use() {
+    try {
+      await api.use(this.profiles.value);
+      known.forgetAll();
+      toast(`${this.profiles.value} is now what ranks by default.`);
+      this.show(current());
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  /** @param {Learned} found */
+  #draw(found) {
+    const { figures } = found;
+    if (!found.versions.length) {
+      fill(this.body, empty("Nothing yet.", "Ask about a picture, then press + on results that should be higher and − on those that should not be there. What changes will be told here.", "Start searching", () => go(asking({ by: found.profile }))));
+      return;
+    }
+    fill(this.body,
+      h("dl", { class: "figures" },
+        figure(count(figures.judgements), figures.judgements === 1 ? "judgement" : "judgements", "that stand"),
+        figures.agreement !== null && figure(percent(figures.agreement), "right", "before being told"),
+        figures.agreement_plain !== null && figure(percent(figures.agreement_plain), "right", "without learning"),
+        figure(percent(figures.changed), "of the words", "moved"),
+        figures.sparsity > 0 && figure(percent(figures.sparsity), "of the words", "count no more")),
+      found.curve.length > 0 && h("section", {}, h("h2", {}, "Getting better?"),
+        h("p", { class: "soft" }, "Each judgement is a test first and a lesson afterwards: the share of comparisons that were right before I was told."), curve(found.curve)),
+      words("Words that gained", "Where these are, pictures count as more alike.", "gained", found.gained),
+      words("Words that lost", "Where these are, pictures count as less alike.", "lost", found.lost),
+      this.#versions(found));
+  }
+
+  /** @param {Learned} found */
+  #versions(found) {
+    return h("section", {}, h("h2", {}, "Versions"),
+      h("p", { class: "soft" }, "Every line is a version one can go back to. Nothing is deleted: going back is a line of its own, and can be undone the same way."),
+      h("ol", { class: "log", reversed: true },
+        ...found.versions.map((line, i) => this.#line(line, i === 0, found)),
+        h("li", { class: "start" }, h("span", { class: "number" }, "0"),
+          h("div", { class: "what" }, h("b", {}, "The beginning"), h("span", { class: "soft" }, "nothing learned")),
+          this.#back(0, found, !found.versions.some((line) => line.stands && line.kind !== "rollback" && line.kind !== "undo")))));
+  }
+
+  /**
+   * @param {Line} line
+   * @param {boolean} newest
+   * @param {Learned} found
+   */
+  #line(line, newest, found) {
+    return h("li", { class: line.stands ? "" : "off" }, h("span", { class: "number" }, line.number),
+      h("div", { class: "what" }, h("b", {}, told(line)), h("span", { class: "soft" }, when(line.made), line.stands ? "" : " · does not count any more"),
+        faces(line)),
+      this.#back(line.number, found, newest));
+  }
+
+  /**
+   * @param {number} position
+   * @param {Learned} found
+   * @param {boolean} here
+   */
+  #back(position, found, here) {
+    if (here) return h("span", { class: "here" }, icon("check"), "now");
+    return h("button", { type: "button", class: "small", "aria-label": `Go back to version ${position}`, onclick: () => this.#rollBack(position, found) }, icon("undo"), "Go back");
+  }
+
+  /** @param {number} position @param {Learned} found */
+  async #rollBack(position, found) {
+    const text = position ? `${found.profile} will rank as it did after line ${position}. What was said later is kept, and you can return to it.` : `${found.profile} will rank as if nothing had been said. What was said is kept, and you can return to it.`;
+    if (!(await confirmed(position ? `Go back to version ${position}?` : "Go back to the beginning?", text, "Go back"))) return;
+    try {
+      await api.rollBack(found.profile, position);
+      known.forgetAll();
+      toast(position ? `Back at version ${position}.` : "Back at the beginning.", { label: "Undo", act: () => this.#return(found) });
+      await this.show(current());
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  /** @param {Learned} found as it was */
+  async #return(found) {
+    try {
+      await api.rollBack(found.profile, found.versions[0]?.number ?? 0);
+      known.forgetAll();
+      await this.show(current());
+    } catch (error) {
+      complain(error);
+    }
+  }
+}
+
+/** @param {string} value @param {string} unit @param {string} of */
+const figure = (value, unit, of) => h("div", {}, h("dt", {}, unit, " ", h("span", { class: "soft" }, of)), h("dd", {}, value));
+
+/** @param {Line} line */
+function told(line) {
+  if (line.kind === "undo") return `Took back ${line.about}`;
+  if (line.kind === "rollback") return line.about ? `Went back to version ${line.about}` : "Went back to the beginning";
+  if (line.kind === "weights") return "Weights came in whole";
+  if (line.kind === "compare") return "A comparison: the first is nearer than the second";
+  const parts = [];
+  if (line.liked.length) parts.push(`${count(line.liked.length)} more like it`);
+  if (line.disliked.length) parts.push(`${count(line.disliked.length)} not`);
+  const against = line.contradicts.length ? `, against ${line.contradicts.join(", ")}` : "";
+  return (parts.join(", ") || "About pictures that have left") + against;
+}
+
+/** @param {Line} line */
+function faces(line) {
+  /** @type {[import("./types.js").Picture, string, string][]} */
+  const all = [];
+  if (line.query) all.push([line.query, "asked", "Asked about"]);
+  for (const picture of line.liked.slice(0, 8)) all.push([picture, "liked", "More like it"]);
+  for (const picture of line.disliked.slice(0, 8)) all.push([picture, "disliked", "Not"]);
+  if (!all.length) return null;
+  return h("div", { class: "faces" }, ...all.map(([picture, kind, word]) =>
+    h("a", { class: kind, href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, title: `${word}: ${picture.name}` },
+      h("img", { src: `${picture.thumbnail}?side=160`, alt: `${word}: ${picture.name}`, loading: "lazy" }),
+      kind !== "asked" && icon(kind === "liked" ? "plus" : "minus"))));
+}
+
+/**
+ * @param {string} title
+ * @param {string} text
+ * @param {string} kind
+ * @param {LearnedWord[]} list
+ */
+function words(title, text, kind, list) {
+  if (!list.length) return null;
+  const most = Math.max(...list.map((word) => Math.abs(word.change)), 1e-12);
+  return h("section", {}, h("h2", {}, title), h("p", { class: "soft" }, text),
+    h("ul", { class: `words ${kind}` }, ...list.map((word) => {
+      const bar = h("i");
+      bar.style.width = `${(100 * Math.abs(word.change)) / most}%`;
+      return h("li", {},
+        h("div", { class: "patches" }, ...word.examples.slice(0, 4).map(patch), !word.examples.length && h("p", { class: "soft" }, "no picture left that shows it")),
+        h("div", { class: "bar" }, bar),
+        h("p", {}, h("b", {}, `${word.change > 0 ? "+" : "−"}${Math.abs(word.change).toPrecision(2)}`),
+          h("span", { class: "soft" }, ` to weight ${word.weight.toPrecision(2)}, in ${counted(word.frequency, "picture")}`)));
+    })));
+}
+
+/**
+ * The place of a word, cut out of its picture with some of what is around it.
+ * @param {import("./types.js").Example} example
+ */
+function patch({ picture, box }) {
+  const { width, height } = picture;
+  const [x, y, w, tall] = box ?? [0, 0, width, height];
+  const side = Math.min(Math.max(LEAST, Math.max(w, tall) * AROUND), Math.min(width, height));
+  const left = Math.min(Math.max(0, x + w / 2 - side / 2), width - side);
+  const top = Math.min(Math.max(0, y + tall / 2 - side / 2), height - side);
+  // A small place needs the large picture to be seen.
+  const sharp = side * 2 >= Math.max(width, height);
+  const img = h("img", { src: sharp ? `${picture.thumbnail}?side=640` : picture.image, alt: "", loading: "lazy", decoding: "async" });
+  Object.assign(img.style, {
+    width: `${(100 * width) / side}%`, height: `${(100 * height) / side}%`,
+    left: `${(-100 * left) / side}%`, top: `${(-100 * top) / side}%`,
+  });
+  const link = h("a", { class: "patch", href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, "aria-label": `An example, in ${picture.name}` }, img);
+  if (box) {
+    const mark = h("i");
+    Object.assign(mark.style, {
+      left: `${(100 * (x - left)) / side}%`, top: `${(100 * (y - top)) / side}%`, width: `${(100 * w) / side}%`, height: `${(100 * tall) / side}%`,
+    });
+    link.append(mark);
+  }
+  return link;
+}

@@ -1,0 +1,98 @@
+// One picture, large, with what the catalog knows of it.
+
+import { api, messageOf } from "./api.js";
+import { dialog } from "./dialog.js";
+import { fill, h, icon } from "./dom.js";
+import { count, date } from "./format.js";
+import { asking, go, hasQuery } from "./state.js";
+
+/**
+ * @typedef {object} Around
+ * @property {(step: 1|-1) => string|null} neighbour the picture before or after in the grid
+ */
+
+export class Look {
+  /** @param {Around} around */
+  constructor(around) {
+    this.around = around;
+    /** @type {ReturnType<typeof dialog>|null} */
+    this.open = null;
+    this.id = "";
+  }
+
+  /** @param {import("./state.js").State} state */
+  async show(state) {
+    const id = state.look;
+    if (!id) {
+      this.id = "";
+      this.open?.el.close();
+      return;
+    }
+    if (id === this.id) return;
+    this.id = id;
+    if (!this.open) {
+      this.open = dialog("", "look", () => {
+        this.open = null;
+        if (this.id) {
+          this.id = "";
+          go({ look: "" });
+        }
+      });
+      this.open.el.addEventListener("keydown", (event) => {
+        if (event.key === "ArrowRight") this.#step(1);
+        else if (event.key === "ArrowLeft") this.#step(-1);
+      });
+    }
+    const { body, heading } = this.open;
+    try {
+      const picture = await api.picture(id);
+      if (this.id !== id) return;
+      heading.textContent = picture.name;
+      fill(body, this.#picture(picture), this.#facts(picture, state));
+    } catch (error) {
+      heading.textContent = "This picture cannot be shown";
+      fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
+    }
+  }
+
+  /** @param {1|-1} step */
+  #step(step) {
+    const next = this.around.neighbour(step);
+    if (next) go({ look: next }, { replace: true });
+  }
+
+  /** @param {import("./types.js").PictureMore} picture */
+  #picture(picture) {
+    const img = h("img", { src: picture.image, alt: picture.name, width: picture.width, height: picture.height });
+    img.style.width = `min(100%, ${2 * picture.width}px)`; // a small picture is not blown up without end
+    const frame = h("div", { class: "large" },
+      h("button", { type: "button", class: "quiet round before", "aria-label": "The picture before", onclick: () => this.#step(-1) }, icon("left")),
+      img,
+      h("button", { type: "button", class: "quiet round after", "aria-label": "The next picture", onclick: () => this.#step(1) }, icon("right")));
+    img.addEventListener("error", () => img.replaceWith(h("p", { class: "empty" }, "Its file cannot be read now. Was it moved? Collection, Look again finds out.")));
+    return frame;
+  }
+
+  /**
+   * @param {import("./types.js").PictureMore} picture
+   * @param {import("./state.js").State} state
+   */
+  #facts(picture, state) {
+    /** @type {[string, string][]} */
+    const rows = [
+      ["Taken", date(picture.date)],
+      ["Size", `${count(picture.width)} × ${count(picture.height)}`],
+      ["Format", picture.format],
+      ["Tags", picture.tags.join(", ")],
+      ["File", picture.path],
+    ];
+    for (const [key, value] of Object.entries(picture.metadata)) {
+      if (value !== null && typeof value !== "object") rows.push([key, String(value)]);
+    }
+    return h("div", { class: "about" },
+      h("p", { class: "buttons" },
+        h("button", { type: "button", class: "main", onclick: () => go(asking({ q: picture.id })) }, icon("search"), "Find its like"),
+        hasQuery(state) && state.q !== picture.id && h("button", { type: "button", onclick: () => go({ look: "", why: picture.id }, { replace: true }) }, icon("why"), "Why it matched")),
+      h("dl", {}, ...rows.filter(([, value]) => value).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])));
+  }
+}

@@ -1,0 +1,142 @@
+// Beside the results: the asked picture with its region, how to rank, the cut-off, what was said.
+
+import { h, icon, fill, settled } from "./dom.js";
+import { count, counted, date, percent, score } from "./format.js";
+import { openProfileDialog } from "./profiles.js";
+import { Region } from "./region.js";
+import { asking, go } from "./state.js";
+
+/** @typedef {import("./types.js").Similarities} Similarities */
+/** @typedef {import("./state.js").State} State */
+
+export class Rail {
+  /** @param {{undo: () => void}} links */
+  constructor(links) {
+    this.region = new Region((region) => go({ region, above: null, why: "", look: "" }));
+    this.name = h("b", { class: "name" });
+    this.where = h("span", { class: "soft" });
+    this.whole = h("button", { type: "button", class: "quiet small", onclick: () => go({ region: null, above: null }) }, icon("close"), "Whole picture");
+    this.part = h("button", { type: "button", class: "quiet small", onclick: () => this.region.start(), "aria-keyshortcuts": "r" }, icon("crop"), "Choose a part");
+    this.by = h("select", { id: "by", onchange: () => go({ by: this.by.value, above: null }) });
+    this.newProfile = h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), "New profile");
+    this.cut = h("input", { type: "range", id: "cut", min: "0", max: "100", step: "1", value: "0" });
+    this.cutSaid = h("output", { for: "cut" });
+    /** @type {{high: number, low: number, query: string}|null} */
+    this.range = null;
+    const cutLater = settled(() => go({ above: this.#cutValue() }, { replace: true }), 140);
+    this.cut.addEventListener("input", () => {
+      this.#sayCut(this.#cutValue());
+      cutLater();
+    });
+    this.liked = h("b", { class: "good" });
+    this.disliked = h("b", { class: "bad" });
+    this.figures = h("p", { class: "soft figures-said" });
+    this.fold = h("button", { type: "button", class: "fold small", "aria-expanded": "false", onclick: () => this.#toggle() }, "Ranking and cut-off", icon("filter"));
+    this.undoButton = h("button", { type: "button", class: "small", onclick: links.undo, "aria-keyshortcuts": "u" }, icon("undo"), "Undo", h("kbd", { "aria-hidden": "true" }, "u"));
+    this.el = h("aside", { class: "rail", "aria-label": "The asked picture" },
+      h("figure", { class: "asked-picture" }, this.region.el,
+        h("figcaption", {}, this.name, this.where,
+          h("span", { class: "buttons" }, this.part, this.whole,
+            h("button", { type: "button", class: "quiet small", onclick: () => go(asking({})) }, icon("close"), "Stop asking")))),
+      h("div", { class: "controls" },
+        this.fold,
+        h("div", { class: "field folded" }, h("label", { for: "by" }, "Rank by"), this.by, this.newProfile),
+        h("div", { class: "field folded" }, h("label", { for: "cut" }, "Cut-off"), this.cutSaid, this.cut),
+        h("section", { class: "taught", "aria-label": "What was said about this picture" },
+          h("p", {}, this.liked, " more like it, ", this.disliked, " not"), this.figures,
+          h("p", { class: "buttons" }, this.undoButton,
+            h("a", { class: "button quiet small folded", href: "/?view=learned", "data-view": "learned" }, icon("learned"), "What I learned")))));
+  }
+
+  /** On a phone the controls fold away, to leave the screen to the pictures. */
+  #toggle() {
+    const open = this.el.classList.toggle("open");
+    this.fold.setAttribute("aria-expanded", String(open));
+  }
+
+  /**
+   * The picture that is asked about.
+   * @param {State} state
+   * @param {import("./types.js").Picture|null} picture null: an upload
+   */
+  showQuery(state, picture) {
+    if (picture) {
+      this.region.show(picture.image, picture.width, picture.height, state.region, picture.name);
+      this.name.textContent = picture.name;
+      this.where.textContent = `${picture.folder ? `${picture.folder} · ` : ""}${date(picture.date)}`;
+    } else {
+      const [width, height] = state.size.split("x").map(Number);
+      this.region.show(`/api/uploads/${encodeURIComponent(state.up)}/image`, width || 3, height || 2, state.region, "The picture you showed");
+      this.name.textContent = "The picture you showed";
+      this.where.textContent = width ? `${count(width)} × ${count(height)} pixels` : "";
+    }
+    this.whole.hidden = !state.region;
+    this.part.hidden = Boolean(state.region);
+  }
+
+  /**
+   * The choice of similarity.
+   * @param {Similarities} known
+   * @param {State} state
+   * @param {string} profile the one that learns
+   */
+  showSimilarities(known, state, profile) {
+    /** @param {import("./types.js").Similarity} one */
+    const option = (one) => h("option", { value: one.name }, one.name);
+    const named = known.items.filter((one) => one.name !== "default");
+    const learned = named.filter((one) => one.learned);
+    const plain = named.filter((one) => !one.learned);
+    fill(this.by, h("option", { value: "" }, known.default === "default" ? "default" : `default: ${known.default}`),
+      learned.length > 0 && h("optgroup", { label: "Profiles that learn" }, ...learned.map(option)),
+      plain.length > 0 && h("optgroup", { label: "As the pictures are" }, ...plain.map(option)));
+    this.by.value = state.by;
+    const figures = (known.items.find((one) => one.name === profile) ?? known.items.find((one) => one.name === "default"))?.figures;
+    this.undoButton.disabled = !figures?.judgements;
+    this.figures.classList.toggle("folded", Boolean(figures?.judgements));
+    this.figures.textContent = !figures?.judgements
+      ? `Profile ${profile} has learned nothing yet: press + on a picture that should be higher, − on one that should not be here.`
+      : `Profile ${profile}: ${counted(figures.judgements, "judgement")}${figures.agreement === null ? "" : `, right ${percent(figures.agreement)} of the time (${percent(figures.agreement_plain)} without learning)`}.`;
+  }
+
+  /** @param {{liked: number, disliked: number}} said */
+  showSaid(said) {
+    this.liked.textContent = count(said.liked);
+    this.disliked.textContent = count(said.disliked);
+  }
+
+  /**
+   * Scores seen so far give the slider its ends.
+   * @param {State} state
+   * @param {string} query what is ranked, without the cut-off
+   * @param {number|null} high
+   * @param {number|null} low
+   */
+  showCut(state, query, high, low) {
+    if (high !== null && low !== null) {
+      if (this.range?.query !== query) this.range = { high, low, query };
+      this.range.high = Math.max(this.range.high, high);
+      this.range.low = Math.min(this.range.low, low);
+    }
+    if (!this.range) return;
+    if (state.above !== null) this.range.low = Math.min(this.range.low, state.above);
+    const { high: top, low: bottom } = this.range;
+    if (document.activeElement !== this.cut) {
+      this.cut.value = state.above === null || top <= bottom ? "0" : String(Math.round((100 * (state.above - bottom)) / (top - bottom)));
+    }
+    this.cut.disabled = top <= bottom;
+    this.#sayCut(state.above);
+  }
+
+  #cutValue() {
+    const at = Number(this.cut.value);
+    if (!this.range || at <= 0) return null;
+    const { high, low } = this.range;
+    return Number((low + ((high - low) * at) / 100).toPrecision(4));
+  }
+
+  /** @param {number|null} above */
+  #sayCut(above) {
+    this.cutSaid.textContent = above === null ? "none: all are shown" : `above ${score(above)}`;
+    this.cut.setAttribute("aria-valuetext", this.cutSaid.textContent);
+  }
+}

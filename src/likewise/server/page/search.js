@@ -1,0 +1,343 @@
+// The search view: the collection, or what is like the asked picture.
+
+import { aborted, api, ApiError, messageOf } from "./api.js";
+import { fill, h, icon, settled } from "./dom.js";
+import { count, counted } from "./format.js";
+import { Grid, PAGE } from "./grid.js";
+import { Judge } from "./judge.js";
+import * as known from "./known.js";
+import { Look } from "./look.js";
+import { Rail } from "./rail.js";
+import { asking, current, go, hasQuery, hrefFor, queryOf } from "./state.js";
+import { complain } from "./toast.js";
+import { clearFilters, Toolbar } from "./toolbar.js";
+import { pick } from "./upload.js";
+import { Why } from "./why.js";
+
+/** @typedef {import("./state.js").State} State */
+/** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, high: number|null, low: number|null}} Answer */
+
+const KEPT = 8; // answers the back button finds without asking
+
+/** @param {State} state */
+function where(state) {
+  const { folder, tag, after, before } = state;
+  return Object.fromEntries(Object.entries({ folder, tag, after, before }).filter(([, value]) => value));
+}
+
+/** What is asked of the server, apart from the cut-off. @param {State} state */
+const rankedKey = (state) => JSON.stringify([state.q, state.up, state.region, state.by]);
+
+/** @param {State} state */
+const answerKey = (state) => JSON.stringify([rankedKey(state), state.sort, state.order, state.above, where(state)]);
+
+export class SearchView {
+  constructor() {
+    this.grid = new Grid({
+      href: (item) => hrefFor(asking({ q: item.id })),
+      ask: (item) => this.#ask(item.id),
+      look: (item) => go({ look: item.id }),
+      why: (item) => go({ why: item.id }),
+      judge: (item, verdict) => this.judge.judge(item, verdict),
+    });
+    this.grid.onError = complain;
+    this.profile = "default";
+    this.judge = new Judge({
+      query: () => queryOf(current()),
+      profile: () => this.profile,
+      ranked: () => this.answer?.profile === this.profile,
+      again: () => this.refresh(),
+      rankByProfile: () => go({ by: this.profile, above: null }),
+    });
+    this.rail = new Rail({ undo: () => this.judge.undo() });
+    this.toolbar = new Toolbar();
+    this.look = new Look({ neighbour: (step) => this.#neighbour(step) });
+    this.why = new Why();
+    this.invitation = h("section", { class: "invitation", "aria-label": "Ask about a picture" },
+      h("div", {}, h("p", { class: "big" }, "Show me a picture, and I find its like."),
+        h("p", { class: "soft" }, "Drop one anywhere, paste it, or click any picture below. Then tell me what is alike and what is not: I learn what you mean.")),
+      h("button", { type: "button", class: "main", onclick: pick }, icon("picture"), "Pick a picture"));
+    this.state = h("div", { class: "state" });
+    this.news = h("button", { type: "button", class: "news main", hidden: true, onclick: () => this.#showNews() }, "Something changed. Show it");
+    this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.news, this.state, this.grid.el);
+    this.el = h("div", { class: "search" }, this.invitation, this.rail.el, this.results);
+    /** @type {Answer|null} */
+    this.answer = null;
+    this.key = "";
+    /** @type {Map<string, Answer>} */
+    this.kept = new Map();
+    this.aborter = new AbortController();
+    this.byKeyboard = false;
+    this.changed = settled(() => this.#changed(), 700);
+  }
+
+  /** @param {string} id */
+  #ask(id) {
+    // Who came by keyboard goes on by keyboard, from the best answer.
+    this.byKeyboard = this.grid.el.contains(document.activeElement) && this.grid.el.querySelector("a:focus-visible") !== null;
+    go(asking({ q: id }));
+  }
+
+  /** @param {1|-1} step */
+  #neighbour(step) {
+    const at = this.grid.indexOf(current().look);
+    return at < 0 ? null : this.grid.item(at + step)?.id ?? null;
+  }
+
+  /**
+   * @param {State} state
+   * @param {State|null} before
+   * @param {number|null} scroll where the page was, on the way back
+   */
+  async show(state, before, scroll) {
+    const asked = hasQuery(state);
+    this.el.classList.toggle("with-query", asked);
+    this.rail.el.hidden = !asked;
+    this.invitation.hidden = asked;
+    this.grid.el.classList.toggle("dates", state.dates);
+    this.toolbar.show(state);
+    this.look.show(state);
+    this.why.show(state);
+    if (asked) this.#showQuery(state);
+    this.#showKnown(state);
+    const key = answerKey(state);
+    if (key === this.key && this.answer) {
+      if (scroll !== null) scrollTo(0, scroll);
+      this.grid.render();
+      return;
+    }
+    const same = sameQuestion(state, before);
+    const kept = this.kept.get(key);
+    this.key = key;
+    if (kept && scroll !== null) {
+      this.#present(kept, state, { move: false, scroll });
+      return;
+    }
+    if (same && this.answer) {
+      await this.#load(state, { move: true, scroll });
+    } else {
+      this.#wait();
+      if (scroll === null) scrollTo(0, 0);
+      await this.#load(state, { move: false, scroll: scroll ?? 0 });
+    }
+  }
+
+  /** The order again, from the server: after a judgement, or when something changed. */
+  async refresh() {
+    this.kept.clear();
+    known.forgetAll();
+    const state = current();
+    this.key = answerKey(state);
+    this.news.hidden = true;
+    this.#showKnown(state);
+    await this.#load(state, { move: true, scroll: null });
+  }
+
+  #wait() {
+    this.answer = null;
+    this.grid.clear();
+    fill(this.state, h("div", { class: "skeleton", role: "status", "aria-label": "Loading" },
+      ...Array.from({ length: 18 }, (_, i) => h("i", { class: `s${i % 5}` }))));
+    this.toolbar.say("…");
+  }
+
+  /**
+   * @param {State} state
+   * @param {{move: boolean, scroll: number|null}} how
+   */
+  async #load(state, how) {
+    this.aborter.abort();
+    this.aborter = new AbortController();
+    const { signal } = this.aborter;
+    this.results.setAttribute("aria-busy", "true");
+    try {
+      const made = await this.#answer(state, signal);
+      if (signal.aborted) return;
+      this.#present(made, state, how);
+    } catch (error) {
+      if (aborted(error) || signal.aborted) return;
+      this.#fail(error);
+    } finally {
+      if (!signal.aborted) this.results.removeAttribute("aria-busy");
+    }
+  }
+
+  /**
+   * @param {State} state
+   * @param {AbortSignal} signal
+   * @returns {Promise<Answer>}
+   */
+  async #answer(state, signal) {
+    const asked = hasQuery(state);
+    /** @param {number} page */
+    const ask = (page) => (asked
+      ? api.search({ query: queryOf(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: where(state), sort: state.sort || "score" }, signal)
+      : api.pictures({ offset: page * PAGE, limit: PAGE, sort: state.sort || "date", order: state.order || "desc", ...where(state) }, signal));
+    const first = /** @type {import("./types.js").SearchAnswer} */ (await ask(0));
+    /** @type {Answer} */
+    const made = {
+      total: first.total,
+      asked,
+      own: state.q,
+      pages: new Map([[0, first.items]]),
+      fetch: async (page) => {
+        const more = /** @type {import("./types.js").SearchAnswer} */ (await ask(page));
+        made.pages.set(page, more.items);
+        if (asked) {
+          made.low = least(made.low, more.scores.lowest);
+          this.rail.showCut(current(), rankedKey(state), made.high, made.low);
+        }
+      },
+      by: first.by ?? "",
+      profile: first.profile ?? null,
+      learned: first.learned ?? { liked: 0, disliked: 0 },
+      ms: first.ms ?? 0,
+      high: first.scores?.highest ?? null,
+      low: first.scores?.lowest ?? null,
+    };
+    return made;
+  }
+
+  /**
+   * @param {Answer} made
+   * @param {State} state
+   * @param {{move: boolean, scroll: number|null}} how
+   */
+  #present(made, state, how) {
+    this.answer = made;
+    this.kept.delete(this.key);
+    this.kept.set(this.key, made);
+    if (this.kept.size > KEPT) this.kept.delete([...this.kept.keys()][0]);
+    fill(this.state);
+    this.results.removeAttribute("aria-busy");
+    this.grid.el.setAttribute("aria-label", made.asked ? "Pictures like the asked one" : "Pictures of the collection");
+    this.grid.show(made, how);
+    if (made.asked) {
+      this.rail.showSaid(made.learned);
+      this.rail.showCut(state, rankedKey(state), made.high, made.low);
+      const most = made.total >= 10000 ? "10,000 and more" : count(made.total);
+      this.toolbar.say(!made.total ? "Nothing found" : state.above === null ? `${most} pictures by likeness` : `${counted(made.total, "picture")} above the cut-off`, `${Math.max(1, Math.round(made.ms))} ms`);
+    } else {
+      this.toolbar.say(counted(made.total, "picture"));
+    }
+    if (!made.total) this.#empty(state);
+    if (this.byKeyboard && made.total) {
+      this.byKeyboard = false;
+      this.grid.focus(0);
+    }
+  }
+
+  /** @param {State} state */
+  #empty(state) {
+    const filtered = Object.keys(where(state)).length > 0;
+    if (state.above !== null) {
+      fill(this.state, empty("Nothing is that much alike.", "The cut-off is above every score.", "Show all", () => go({ above: null })));
+    } else if (filtered) {
+      fill(this.state, empty("Nothing passes these filters.", "A tag, folder or date may be mistyped.", "Clear the filters", clearFilters));
+    } else if (hasQuery(state)) {
+      fill(this.state, empty("There is nothing to compare with yet.", "The collection has no other pictures.", "Add a folder", () => go({ view: "collection" })));
+    } else {
+      fill(this.state, empty("No pictures yet.", "Name a folder, and I look at every picture in it. Nothing leaves this machine.", "Add a folder", () => go({ view: "collection" })));
+    }
+  }
+
+  /** @param {unknown} error */
+  #fail(error) {
+    this.answer = null;
+    this.grid.clear();
+    this.toolbar.say("");
+    const lost = error instanceof ApiError && (error.kind === "unknown_upload" || error.kind === "unknown_picture");
+    if (lost) {
+      this.rail.el.hidden = true;
+      this.el.classList.remove("with-query");
+    }
+    fill(this.state, lost
+      ? empty("That picture is not here any more.", messageOf(error), "Back to the collection", () => go(asking({})), true)
+      : empty("That did not work.", messageOf(error), "Try again", () => this.refresh(), true));
+  }
+
+  // -- what stands beside the grid ----------------------------------------------------------
+
+  /** @param {State} state */
+  async #showQuery(state) {
+    if (!state.q) {
+      this.rail.showQuery(state, null);
+      return;
+    }
+    try {
+      const at = this.grid.indexOf(state.q);
+      const picture = this.grid.item(at) ?? await api.picture(state.q);
+      if (current().q === state.q) this.rail.showQuery(current(), picture);
+    } catch {
+      // The search says what is wrong with it.
+    }
+  }
+
+  /** @param {State} state */
+  async #showKnown(state) {
+    try {
+      const [all, about] = await Promise.all([known.similarities.get(), known.collection.get()]);
+      this.profile = known.profileFor(state.by, all, about);
+      this.rail.showSimilarities(all, state, this.profile);
+      this.toolbar.showFolders(about.folders);
+      document.title = hasQuery(state) ? `Alike in ${about.name} · Likewise` : `${about.name} · Likewise`;
+    } catch {
+      // The pictures' own request fails too, and says so.
+    }
+  }
+
+  // -- others ---------------------------------------------------------------------------------
+
+  /** Pictures came or went, or another tab judged: shown at once where nobody is disturbed. */
+  async #changed() {
+    this.kept.clear();
+    known.forgetAll();
+    const state = current();
+    if (state.view !== "search" || this.judge.busy) return;
+    if (scrollY >= 200 || document.querySelector("dialog[open]")) {
+      this.news.hidden = false;
+      return;
+    }
+    try {
+      // Mostly it is this page's own doing, and nothing is new.
+      const made = await this.#answer(state, this.aborter.signal);
+      if (answerKey(current()) !== this.key || this.judge.busy || alike(made, this.answer)) return;
+      this.#showKnown(state);
+      this.#present(made, state, { move: true, scroll: null });
+    } catch {
+      // Who loses the server is told by the stream of events.
+    }
+  }
+
+  #showNews() {
+    this.news.hidden = true;
+    this.refresh();
+  }
+}
+
+/** Whether only order, filters or the way of ranking changed: pictures then glide. @param {State} state @param {State|null} before */
+function sameQuestion(state, before) {
+  return before !== null && before.view === "search" && state.q === before.q && state.up === before.up && hasQuery(state) === hasQuery(before);
+}
+
+/** Whether two answers begin with the same pictures. @param {Answer} one @param {Answer|null} other */
+function alike(one, other) {
+  /** @param {Answer|null} answer */
+  const told = (answer) => JSON.stringify([answer?.total, answer?.pages.get(0)?.map((item) => [item.id, item.verdict])]);
+  return told(one) === told(other);
+}
+
+/** @param {number|null} a @param {number|null} b */
+const least = (a, b) => (a === null ? b : b === null ? a : Math.min(a, b));
+
+/**
+ * @param {string} title
+ * @param {string} text
+ * @param {string} label
+ * @param {() => void} act
+ * @param {boolean} [bad]
+ */
+export function empty(title, text, label, act, bad = false) {
+  return h("div", { class: bad ? "empty bad" : "empty", role: bad ? "alert" : "status" },
+    icon(bad ? "alert" : "picture"), h("h2", {}, title), h("p", {}, text), h("button", { type: "button", class: "main", onclick: act }, label));
+}

@@ -1,0 +1,154 @@
+// What is shown is what the address says: every view, query, region, filter and open picture is in
+// the URL, so that back, forward, reload and a bookmark work.  Defaults are left out of it.
+
+/** @typedef {import("./types.js").Box} Box */
+/** @typedef {import("./types.js").Query} Query */
+/**
+ * @typedef {object} State
+ * @property {"search"|"learned"|"collection"} view
+ * @property {string} q a picture of the collection that is asked about
+ * @property {string} up an upload that is asked about
+ * @property {string} size WIDTHxHEIGHT of the upload
+ * @property {Box|null} region
+ * @property {string} by a similarity; "" is the default
+ * @property {string} sort "score" or "date" for a query; "date", "name" or "added" without
+ * @property {string} order "asc" or "desc", without a query
+ * @property {number|null} above
+ * @property {string} folder
+ * @property {string} tag
+ * @property {string} after
+ * @property {string} before
+ * @property {boolean} dates whether dates are always shown
+ * @property {string} look a picture shown large
+ * @property {string} why a picture whose match is explained
+ * @property {string} profile whose learning is shown
+ */
+
+/** @type {State} */
+const DEFAULTS = {
+  view: "search", q: "", up: "", size: "", region: null, by: "", sort: "", order: "", above: null,
+  folder: "", tag: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
+};
+
+/**
+ * @param {string} text of the query part of an address
+ * @returns {State}
+ */
+export function parse(text) {
+  const given = new URLSearchParams(text);
+  /** @param {string} key */
+  const word = (key) => given.get(key) ?? "";
+  const view = word("view");
+  const region = word("region").split(",").map(Number);
+  const above = given.has("above") ? Number(word("above")) : NaN;
+  return {
+    ...DEFAULTS,
+    view: view === "learned" || view === "collection" ? view : "search",
+    q: word("q"),
+    up: word("q") ? "" : word("up"),
+    size: word("size"),
+    region: region.length === 4 && region.every((n) => n >= 0) && region[2] > 0 && region[3] > 0
+      ? /** @type {Box} */ (/** @type {unknown} */ (region)) : null,
+    by: word("by"),
+    sort: word("sort"),
+    order: word("order"),
+    above: Number.isFinite(above) ? above : null,
+    folder: word("folder"),
+    tag: word("tag"),
+    after: word("after"),
+    before: word("before"),
+    dates: given.has("dates"),
+    look: word("look"),
+    why: word("why"),
+    profile: word("profile"),
+  };
+}
+
+/** @param {State} state */
+export function address(state) {
+  const made = new URLSearchParams();
+  for (const [key, value] of Object.entries(state)) {
+    const usual = DEFAULTS[/** @type {keyof State} */ (key)];
+    if (value === usual || value === null) continue;
+    made.set(key, value === true ? "1" : Array.isArray(value) ? value.map(Math.round).join(",") : String(value));
+  }
+  const text = made.toString();
+  return text ? `/?${text}` : "/";
+}
+
+/** @type {State} */
+let now = parse(location.search);
+/** @type {((state: State, before: State, scroll: number|null) => void)[]} */
+const listeners = [];
+
+export const current = () => now;
+
+/** @param {(state: State, before: State, scroll: number|null) => void} listener */
+export function onChange(listener) {
+  listeners.push(listener);
+}
+
+/** @param {Partial<State>} patch */
+export const hrefFor = (patch) => address({ ...now, ...patch });
+
+/**
+ * Move to another state.
+ * @param {Partial<State>} patch
+ * @param {{replace?: boolean}} [how] replace: no step for the back button (sliders, typing)
+ */
+export function go(patch, { replace = false } = {}) {
+  const before = now;
+  const next = { ...now, ...patch };
+  const place = address(next);
+  if (place === address(before)) return;
+  now = next;
+  if (replace) {
+    history.replaceState(history.state, "", place);
+  } else {
+    remember();
+    history.pushState({ scroll: 0 }, "", place);
+  }
+  for (const listener of listeners) listener(now, before, null);
+}
+
+/** What changes when another picture is asked about: its region, cut-off and open pictures go.
+ * @param {Partial<State>} query
+ * @returns {Partial<State>}
+ */
+export const asking = (query) => ({
+  view: "search", q: "", up: "", size: "", region: null, above: null, sort: "", order: "", look: "", why: "", ...query,
+});
+
+/** @param {State} state */
+export const hasQuery = (state) => Boolean(state.q || state.up);
+
+/**
+ * @param {State} state
+ * @returns {Query}
+ */
+export function queryOf(state) {
+  /** @type {Query} */
+  const query = state.q ? { picture: state.q } : { upload: state.up };
+  if (state.region) query.region = state.region;
+  return query;
+}
+
+/** Keep the place in the page with this step of the history. */
+function remember() {
+  clearTimeout(writing);
+  history.replaceState({ ...history.state, scroll: scrollY }, "", location.href);
+}
+
+let writing = 0;
+history.scrollRestoration = "manual";
+addEventListener("popstate", (event) => {
+  clearTimeout(writing);
+  const before = now;
+  now = parse(location.search);
+  for (const listener of listeners) listener(now, before, event.state?.scroll ?? 0);
+});
+
+addEventListener("scroll", () => {
+  clearTimeout(writing);
+  writing = setTimeout(remember, 250);
+}, { passive: true });

@@ -1,0 +1,40 @@
+// Light, dark, or as the system has it; the choice is kept in this browser (see theme.js).
+
+import { fill, icon, need } from "./dom.js";
+
+const KEY = "likewise.theme";
+const NAMES = /** @type {const} */ (["auto", "light", "dark"]);
+const ICONS = { auto: "auto", light: "sun", dark: "moon" };
+
+/** @returns {"auto"|"light"|"dark"} */
+function chosen() {
+  const theme = document.documentElement.dataset.theme;
+  return theme === "light" || theme === "dark" ? theme : "auto";
+}
+
+export function nextTheme() {
+  const next = NAMES[(NAMES.indexOf(chosen()) + 1) % NAMES.length];
+  if (next === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = next;
+  try {
+    if (next === "auto") localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, next);
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+  showTheme();
+}
+
+export function showTheme() {
+  const button = need("#theme");
+  const name = chosen();
+  fill(button, icon(ICONS[name]));
+  const text = `Theme: ${name === "auto" ? "as the system" : name}`;
+  button.setAttribute("aria-label", text);
+  button.title = text;
+}
+
+export function listen() {
+  need("#theme").addEventListener("click", nextTheme);
+  showTheme();
+}

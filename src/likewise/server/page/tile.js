@@ -1,0 +1,134 @@
+// One picture in the grid: a link that asks about it, its score and date, and what can be said of it.
+
+import { thumbnail } from "./api.js";
+import { h, icon } from "./dom.js";
+import { date, score } from "./format.js";
+
+/** @typedef {import("./types.js").Item} Item */
+/**
+ * @typedef {object} TileActions
+ * @property {(item: Item) => string} href
+ * @property {(item: Item) => void} ask
+ * @property {(item: Item) => void} look
+ * @property {(item: Item) => void} why
+ * @property {(item: Item, verdict: import("./types.js").Verdict) => void} judge
+ */
+
+const TOUCH = matchMedia("(hover: none)");
+
+export class Tile {
+  /**
+   * @param {Item} item
+   * @param {TileActions} actions
+   */
+  constructor(item, actions) {
+    this.item = item;
+    this.actions = actions;
+    this.img = h("img", { alt: "", decoding: "async", draggable: "false" });
+    this.img.addEventListener("load", () => this.el.classList.add("seen"));
+    this.img.addEventListener("error", () => {
+      if (this.img.getAttribute("src")) this.el.classList.add("gone");
+    });
+    this.link = h("a", { class: "pic", tabindex: "-1", draggable: "false", onclick: (/** @type {MouseEvent} */ event) => this.#click(event) },
+      this.img, h("span", { class: "lost", "aria-hidden": "true" }, item.name));
+    this.score = h("span", { class: "score", "aria-hidden": "true" });
+    this.when = h("span", { class: "when", "aria-hidden": "true" });
+    this.mark = h("span", { class: "verdict", "aria-hidden": "true" });
+    /** @type {HTMLButtonElement[]} */
+    this.buttons = [];
+    this.asked = false;
+    this.own = false;
+    this.el = h("div", { class: "tile", role: "gridcell" }, this.link, this.mark,
+      h("div", { class: "facts" }, this.score, this.when));
+    // Thousands of tiles pass by; only those one turns to get their buttons.
+    const equip = () => this.#equip();
+    this.el.addEventListener("pointerenter", equip);
+    this.el.addEventListener("focusin", equip);
+    if (TOUCH.matches) equip();
+  }
+
+  #equip() {
+    if (this.buttons.length) return;
+    const { actions } = this;
+    this.buttons = [
+      this.#button("plus", "More like this", () => actions.judge(this.item, "liked")),
+      this.#button("minus", "Not this", () => actions.judge(this.item, "disliked")),
+      this.#button("why", "Why it matched", () => actions.why(this.item)),
+      this.#button("look", "Look closer", () => actions.look(this.item)),
+    ];
+    const [more, less, reason, large] = this.buttons;
+    this.el.append(h("div", { class: "acts" }, more, less), h("div", { class: "acts more" }, reason, large));
+    this.#label();
+  }
+
+  #label() {
+    for (const button of this.buttons) {
+      const kind = button.className;
+      button.hidden = kind === "why" ? !this.asked : kind !== "look" && (!this.asked || this.own);
+      button.setAttribute("aria-label", `${button.title}: ${this.item.name}`);
+      if (kind === "plus") button.setAttribute("aria-pressed", String(this.item.verdict === "liked"));
+      if (kind === "minus") button.setAttribute("aria-pressed", String(this.item.verdict === "disliked"));
+    }
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {() => void} act
+   */
+  #button(name, label, act) {
+    return h("button", { type: "button", tabindex: "-1", class: name, title: label, onclick: act }, icon(name));
+  }
+
+  /** @param {MouseEvent} event */
+  #click(event) {
+    // Other buttons and modifiers mean "in a new tab", which the browser does by itself.
+    if (event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    this.actions.ask(this.item);
+  }
+
+  /**
+   * Show an item in its place.
+   * @param {Item} item
+   * @param {number} place from 0
+   * @param {boolean} asked whether these are answers to a query
+   * @param {boolean} own whether it is the asked picture itself, which cannot be judged
+   */
+  update(item, place, asked, own) {
+    this.item = item;
+    this.link.href = this.actions.href(item);
+    this.score.textContent = item.score === undefined ? "" : score(item.score);
+    this.when.textContent = date(item.date);
+    this.el.classList.toggle("liked", item.verdict === "liked");
+    this.el.classList.toggle("disliked", item.verdict === "disliked");
+    this.el.classList.toggle("own", own);
+    this.mark.replaceChildren(...(item.verdict ? [icon(item.verdict === "liked" ? "plus" : "minus")] : []));
+    this.asked = asked;
+    this.own = own;
+    this.#label();
+    const said = [item.name];
+    if (own) said.push("the asked picture");
+    if (item.score !== undefined) said.push(`place ${place + 1}`, `score ${score(item.score)}`);
+    if (item.date) said.push(date(item.date));
+    if (item.verdict) said.push(item.verdict === "liked" ? "more like this" : "not this");
+    this.link.setAttribute("aria-label", said.join(", "));
+  }
+
+  /** @param {number} left @param {number} width @param {number} height */
+  place(left, width, height) {
+    const { style } = this.el;
+    style.left = `${left}px`;
+    style.width = `${width}px`;
+    style.height = `${height}px`;
+    this.el.classList.toggle("narrow", width < 96);
+  }
+
+  /** Start loading, sharp enough for the box; a larger one replaces a smaller one only. */
+  load() {
+    const wanted = thumbnail(this.item, Math.max(parseFloat(this.el.style.width), parseFloat(this.el.style.height)));
+    const has = this.img.getAttribute("src");
+    if (has === wanted || has?.endsWith("640")) return;
+    this.img.src = wanted;
+  }
+}

@@ -1,0 +1,32 @@
+// Short messages at the edge of the page; the region is live, so that screen readers say them too.
+
+import { h, icon, need } from "./dom.js";
+
+/**
+ * @typedef {object} ToastMore
+ * @property {string} [label] of a button
+ * @property {() => void} [act] what it does
+ * @property {boolean} [bad] a failure: it stays longer
+ */
+
+/**
+ * @param {string} message
+ * @param {ToastMore} [more]
+ */
+export function toast(message, { label, act, bad = false } = {}) {
+  const place = need("#toasts");
+  const gone = () => el.remove();
+  const el = h("div", { class: bad ? "toast bad" : "toast" },
+    bad && icon("alert"),
+    h("span", {}, message),
+    label && act && h("button", { type: "button", onclick: () => { gone(); act(); } }, label),
+    h("button", { type: "button", class: "quiet round", "aria-label": "Dismiss", onclick: gone }, icon("close")));
+  while (place.children.length > 1) place.firstElementChild?.remove();
+  place.append(el);
+  setTimeout(gone, bad ? 12000 : 5000);
+}
+
+/** @param {unknown} error */
+export function complain(error) {
+  toast(error instanceof Error ? error.message : String(error), { bad: true });
+}

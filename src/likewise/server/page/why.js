@@ -1,0 +1,145 @@
+// Why a picture matched: the words both pictures share, drawn from one to the other.
+
+import { api, ApiError, messageOf } from "./api.js";
+import { dialog } from "./dialog.js";
+import { fill, h, icon, s } from "./dom.js";
+import { counted, percent, score } from "./format.js";
+import * as known from "./known.js";
+import { go, queryOf } from "./state.js";
+
+/** @typedef {import("./types.js").Explanation} Explanation */
+
+const SIDE = 500; // the common side of both pictures in the drawing
+const BETWEEN = 36;
+const PLACES = 3; // of a word in a picture that are joined; more would be a hatching
+
+export class Why {
+  constructor() {
+    /** @type {ReturnType<typeof dialog>|null} */
+    this.open = null;
+    this.id = "";
+    /** @type {Set<string>} spaces that see pictures as a whole: told once, remembered */
+    this.whole = new Set();
+  }
+
+  /** @param {import("./state.js").State} state */
+  async show(state) {
+    const id = state.why;
+    if (!id) {
+      this.id = "";
+      this.open?.el.close();
+      return;
+    }
+    if (id === this.id) return;
+    this.id = id;
+    this.open ??= dialog("Why it matched", "why", () => {
+      this.open = null;
+      if (this.id) {
+        this.id = "";
+        go({ why: "" });
+      }
+    });
+    const { body } = this.open;
+    fill(body, h("p", { class: "empty", role: "status" }, "Looking for what they share…"));
+    await this.#explain(state, await this.#space(state));
+  }
+
+  /** The one space the ranking looks at, where it may have places; null: ask for visual words. */
+  async #space(/** @type {import("./state.js").State} */ state) {
+    try {
+      const { items } = await known.similarities.get();
+      const spaces = items.find((one) => one.name === (state.by || "default"))?.spaces ?? [];
+      return spaces.length === 1 && !this.whole.has(spaces[0]) ? spaces[0] : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /**
+   * @param {import("./state.js").State} state
+   * @param {string|null} by null: by visual words
+   */
+  async #explain(state, by) {
+    const id = state.why;
+    const body = this.open?.body;
+    if (!body) return;
+    try {
+      const [found, picture] = await Promise.all([api.explain(queryOf(state), id, by), api.picture(id)]);
+      if (this.id !== id) return;
+      const asked = state.q ? `/api/pictures/${encodeURIComponent(state.q)}/image` : `/api/uploads/${encodeURIComponent(state.up)}/image`;
+      fill(body, ...drawn(found, asked, picture, by === null ? state.by || "the default" : ""));
+    } catch (error) {
+      if (this.id !== id) return;
+      if (error instanceof ApiError && error.kind === "no_places" && by !== null) {
+        this.whole.add(by);
+        await this.#explain(state, null);
+        return;
+      }
+      fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
+    }
+  }
+}
+
+/**
+ * @param {Explanation} found
+ * @param {string} asked address of the asked picture
+ * @param {import("./types.js").Picture} picture
+ * @param {string} other what ranks, where that is not the words themselves
+ */
+function drawn(found, asked, picture, other) {
+  if (!found.words.length) {
+    return [h("p", { class: "empty" }, `${picture.name} shares no visual words with the asked picture: it was found by colours, textures or meaning as a whole, and there are no places to point at.`)];
+  }
+  const upright = innerWidth < 720;
+  const [qw, qh] = found.query_size;
+  const [pw, ph] = found.picture_size;
+  // Both get the same height side by side, or the same width one above the other.
+  const scales = upright ? [SIDE / qw, SIDE / pw] : [SIDE / qh, SIDE / ph];
+  const first = [qw * scales[0], qh * scales[0]];
+  const second = [pw * scales[1], ph * scales[1]];
+  const shift = upright ? [0, first[1] + BETWEEN] : [first[0] + BETWEEN, 0];
+  const width = upright ? SIDE : shift[0] + second[0];
+  const height = upright ? shift[1] + second[1] : SIDE;
+  const most = Math.max(...found.words.map((word) => word.contribution), 1e-12);
+  const sum = found.words.reduce((total, word) => total + word.contribution, 0);
+
+  const groups = found.words.map((word, number) => {
+    const group = s("g", { class: "match" });
+    group.style.setProperty("--strength", String(0.25 + (0.75 * word.contribution) / most));
+    group.style.setProperty("--hue", String((number * 137.5) % 360));
+    const from = word.query.map(([x, y]) => [x * scales[0], y * scales[0]]);
+    const to = word.picture.map(([x, y]) => [x * scales[1] + shift[0], y * scales[1] + shift[1]]);
+    for (const [x, y] of from.slice(0, PLACES)) {
+      for (const [u, v] of to.slice(0, PLACES)) group.append(s("line", { x1: x, y1: y, x2: u, y2: v }));
+    }
+    for (const [x, y] of [...from, ...to]) group.append(s("circle", { cx: x, cy: y, r: 6 }));
+    return group;
+  });
+  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "matches", "aria-label": `The asked picture and ${picture.name}, with lines between the ${counted(found.words.length, "place")} they share most clearly` },
+    s("image", { href: asked, width: first[0], height: first[1], preserveAspectRatio: "none" }),
+    s("image", { href: picture.image, x: shift[0], y: shift[1], width: second[0], height: second[1], preserveAspectRatio: "none" }),
+    ...groups);
+
+  /** @param {number} number -1: all alike */
+  const point = (number) => {
+    svg.classList.toggle("pointing", number >= 0);
+    groups.forEach((group, i) => group.classList.toggle("on", i === number));
+  };
+  const list = h("ol", { class: "shared", "aria-label": "Shared words, the one that counts most first" },
+    ...found.words.map((word, number) => {
+      const bar = h("i");
+      bar.style.width = `${(100 * word.contribution) / most}%`;
+      const swatch = h("span", { class: "swatch" });
+      swatch.style.setProperty("--hue", String((number * 137.5) % 360));
+      return h("li", {}, h("button", {
+        type: "button", class: "quiet",
+        onmouseenter: () => point(number), onmouseleave: () => point(-1), onfocus: () => point(number), onblur: () => point(-1),
+      }, swatch, h("span", { class: "bar" }, bar), h("span", {}, found.score ? percent(word.contribution / found.score) : score(word.contribution))));
+    }));
+  return [
+    h("p", { class: "lead" }, `${counted(found.shared, "visual word")} in common. `,
+      h("span", { class: "soft" }, `The ${found.words.length} below make ${found.score > 0 ? percent(Math.min(1, sum / found.score)) : "most"} of the words' score, ${score(found.score)}. Choose one to see where it is.${other ? ` The order itself comes from ${other}, which looks at pictures as a whole.` : ""}`)),
+    svg, list,
+    h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), "Look closer")),
+  ];
+}

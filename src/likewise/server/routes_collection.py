@@ -1,0 +1,154 @@
+"""The collection as a whole: status, adding with progress, problems, health and metrics."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from likewise._version import __version__
+from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionBusy
+from likewise.collection.jobs import running
+from likewise.collection.searching import Similarity
+from likewise.errors import InvalidInput
+from likewise.server.measuring import Metrics
+from likewise.server.routes_pictures import Serving
+from likewise.server.service import Service
+from likewise.server.shapes import (
+    AddIn,
+    CollectionOut,
+    HealthOut,
+    JobOut,
+    ProblemOut,
+    ProblemsOut,
+    SpaceOut,
+    WrongOut,
+)
+from likewise.server.working import Events, Job, Work
+
+router = APIRouter(prefix="/api", tags=["collection"])
+
+_HINT = (
+    "pip install 'likewise[deep]' finds what is alike in meaning, not only in looks: search by a "
+    "small network's features"
+)
+_TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}}}
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Events as they happen.", "content": {"text/event-stream": {}}}
+}
+
+
+@router.get("/collection")
+def collection(request: Request, service: Serving) -> CollectionOut:
+    """Counts, sizes, spaces, and the job that is running."""
+    info = service.collection.info()
+    used = service.collection.similarity("default")
+    deep = "deep" in info["spaces"]
+    job = request.app.state.work.running
+    if job is None and info["job"]:
+        job = {"what": info["job"], "since": None}
+    return CollectionOut(
+        name=Path(info["path"]).name,
+        pictures=info["pictures"],
+        problems=info["problems"],
+        folders=info["roots"],
+        spaces=[
+            SpaceOut(
+                name=name, kind=space["kind"], generation=space["generation"],
+                width=space["width"], pictures=space["sealed"] + space["fresh"],
+                bytes=space["bytes"],
+            )
+            for name, space in info["spaces"].items()
+        ],
+        bytes=info["bytes"],
+        job=job,
+        similarity=_ranks_by(service.collection, used),
+        profile=used.profile or "default",
+        deep=deep,
+        hint=None if deep else _HINT,
+    )  # fmt: skip
+
+
+def _ranks_by(col: Collection, used: Similarity) -> str:
+    """The built-in similarity that a profile starts from."""
+    built_in = (made for made in col.built_in() if made.spaces == used.spaces)
+    return next((made.name for made in built_in), "+".join(used.spaces))
+
+
+@router.get("/collection/problems")
+def problems(
+    service: Serving,
+    offset: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> ProblemsOut:
+    """Files that could not be used, with the reason."""
+    rows = service.collection.problems()
+    items = [ProblemOut(path=r.path, problem=r.problem or "") for r in rows[offset:][:limit]]
+    return ProblemsOut(total=len(rows), items=items)
+
+
+@router.post("/collection/add", status_code=202)
+def add(request: Request, service: Serving, said: AddIn) -> JobOut:
+    """Take in a folder of this machine; progress comes as events."""
+    folder = os.path.expanduser(said.folder)
+    if not os.path.isabs(folder) or "\0" in folder:
+        raise InvalidInput(f"{said.folder!r} is no whole path; begin with /")
+    if not os.path.exists(folder):
+        raise InvalidInput(f"{folder} is not there; name a folder on the server's machine")
+    return _start(request, service, "add", lambda col, report: col.add(folder, report=report))
+
+
+@router.post("/collection/sync", status_code=202)
+def sync(request: Request, service: Serving) -> JobOut:
+    """Follow what changed in the folders that were added."""
+    return _start(request, service, "sync", lambda col, report: col.sync(report=report))
+
+
+def _start(request: Request, service: Service, what: str, job: Job) -> JobOut:
+    work: Work = request.app.state.work
+    # Another process's job is told at once; ours would only fail a moment later.
+    if work.running is None and (busy := running(service.collection.root)) is not None:
+        raise CollectionBusy(f"the collection is busy: {busy}; wait for it to end")
+    own = Collection.open(service.collection.root)
+    try:
+        number = work.start(what, own, job)
+    except BaseException:
+        own.close()
+        raise
+    return JobOut(job=number)
+
+
+@router.post("/collection/verify")
+def verify(service: Serving) -> WrongOut:
+    """Check every byte; what is wrong, in sentences."""
+    return WrongOut(wrong=service.collection.verify())
+
+
+@router.get("/events", response_class=StreamingResponse, responses=_EVENTS)
+async def events(request: Request, service: Serving) -> StreamingResponse:
+    """Server-sent events: progress, done, failed, changed."""
+    told: Events = request.app.state.events
+    stream = told.listen(
+        lambda: service.collection.revision, request.headers.get("last-event-id", "")
+    )
+    return StreamingResponse(
+        stream, media_type="text/event-stream", headers={"cache-control": "no-store"}
+    )
+
+
+@router.get("/health")
+async def health() -> HealthOut:
+    """Whether the server answers."""
+    return HealthOut(ok=True, version=__version__)
+
+
+@router.get("/metrics", response_class=Response, responses=_TEXT)
+def metrics(request: Request, service: Serving) -> Response:
+    """Counters since the start, in the text format of Prometheus."""
+    found: Metrics = request.app.state.metrics
+    text = found.text({"pictures": len(service.collection)})
+    return Response(text, media_type="text/plain; version=0.0.4")

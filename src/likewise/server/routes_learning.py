@@ -1,0 +1,209 @@
+"""Judging and what comes of it: judge, undo, similarities, profiles, why it matched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionError
+from likewise.collection.learned import LearnedWord, learned
+from likewise.collection.profiles import LogLine
+from likewise.server.routes_pictures import Serving
+from likewise.server.service import Service, figures_out
+from likewise.server.shapes import (
+    CurveOut,
+    ExampleOut,
+    ExplainIn,
+    ExplainOut,
+    FiguresOut,
+    JudgeIn,
+    JudgeOut,
+    LearnedOut,
+    LineOut,
+    LogOut,
+    ProfileIn,
+    RollbackIn,
+    SharedOut,
+    SimilaritiesOut,
+    SimilarityOut,
+    UndoIn,
+    UndoOut,
+    UseIn,
+    WordOut,
+)
+
+router = APIRouter(prefix="/api", tags=["learning"])
+
+
+class NoPlaces(CollectionError):
+    """A similarity that cannot say where two pictures are alike."""
+
+
+@router.post("/judge")
+def judge(service: Serving, said: JudgeIn) -> JudgeOut:
+    """Say what is alike and what is not.  When this answers, the judgement is on disk."""
+    col = service.collection
+    query = service.question(said.query)
+    liked, disliked = ([service.image_of(p) for p in some] for some in (said.liked, said.disliked))
+    shown = None if said.shown is None else [service.image_of(p) for p in said.shown]
+    number = col.judge(query, liked, disliked, shown=shown, profile=said.profile)
+    return JudgeOut(
+        judgement=number,
+        contradicts=col.contradicts(number, profile=said.profile),
+        learned=figures_out(col.figures(said.profile)),
+    )
+
+
+@router.post("/undo")
+def undo(service: Serving, said: UndoIn) -> UndoOut:
+    """Take back the last judgement, or the one named."""
+    return UndoOut(judgement=service.collection.undo(said.judgement, profile=said.profile))
+
+
+@router.post("/explain")
+def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
+    """The words two pictures share that count most, and where they are."""
+    col = service.collection
+    query, region = service.query(asked.query)
+    hit = service.row_of(asked.picture)
+    by = asked.by or _with_places(col)
+    if by not in col.spaces or not col.has_places(by):
+        raise NoPlaces(f"similarity {by!r} has no places to show; words have")
+    found = col.explain(query, hit.id, top=asked.top, by=by, region=region)
+    if asked.query.picture is not None:
+        row = service.row_of(asked.query.picture)
+        size = (row.width, row.height)
+    else:
+        kept = service.uploaded(asked.query.upload or "")
+        size = (kept.width, kept.height)
+    return ExplainOut(
+        score=found.score,
+        shared=found.n_shared,
+        words=[
+            SharedOut(
+                contribution=word.contribution,
+                query=[(float(x), float(y)) for x, y in word.in_query],
+                picture=[(float(x), float(y)) for x, y in word.in_hit],
+            )
+            for word in found.words
+        ],
+        query_size=size,
+        picture_size=(hit.width, hit.height),
+    )
+
+
+def _with_places(col: Collection) -> str:
+    """The space to explain by: the first whose words have places."""
+    return next((name for name in col.spaces if col.has_places(name)), "words")
+
+
+@router.get("/similarities")
+def similarities(service: Serving) -> SimilaritiesOut:
+    """Every way to rank, learned ones with their figures; ``default`` is the profile in use."""
+    found = service.collection.similarities
+    return SimilaritiesOut(
+        default=found["default"].profile or "default",
+        items=[
+            SimilarityOut(
+                name=name,
+                learned=made.profile is not None,
+                spaces=list(made.spaces),
+                figures=figures_out(made.figures),
+            )
+            for name, made in found.items()
+        ],
+    )
+
+
+@router.post("/similarities/use")
+def use(service: Serving, said: UseIn) -> SimilaritiesOut:
+    """Make a similarity the default one."""
+    service.collection.use(said.name)
+    return similarities(service)
+
+
+@router.post("/profiles", status_code=201)
+def create(service: Serving, said: ProfileIn) -> SimilaritiesOut:
+    """A new profile: empty, or a copy of another."""
+    if said.copy_of is not None:
+        service.collection.copy_profile(said.copy_of, said.name)
+    else:
+        service.collection.create_profile(said.name, said.base)
+    return similarities(service)
+
+
+@router.get("/profiles/{name}/log")
+def log(service: Serving, name: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200) -> LogOut:
+    """What was said in a profile, newest first."""
+    lines = service.collection.log(name, newest=limit)
+    position = lines[-1].number if lines else 0
+    return LogOut(items=_lines(service, lines[::-1]), position=position)
+
+
+@router.post("/profiles/{name}/rollback")
+def roll_back(service: Serving, name: str, said: RollbackIn) -> LogOut:
+    """Return to an earlier version; the way forward again is another roll-back."""
+    service.collection.roll_back(said.position, profile=name)
+    return log(service, name)
+
+
+@router.get("/profiles/{name}/learned")
+def what_was_learned(service: Serving, name: str) -> LearnedOut:
+    """Words that gained and lost most with examples, the learning curve, the versions."""
+    found = learned(service.collection, name)
+    return LearnedOut(
+        profile=found.profile,
+        space=found.space,
+        version=found.position,
+        figures=figures_out(found.figures) or FiguresOut.nothing(),
+        gained=_words(service, found.gained),
+        lost=_words(service, found.lost),
+        curve=[CurveOut(n=p.judgement, learned=p.learned, plain=p.plain) for p in found.curve],
+        versions=_lines(service, found.log[::-1][:200]),
+    )
+
+
+def _words(service: Service, words: Iterable[LearnedWord]) -> list[WordOut]:
+    made = []
+    for word in words:
+        shown = service.shown_many(example.image for example in word.examples)
+        examples = []
+        for example in word.examples:
+            picture = shown.get(example.image)
+            if picture is None:
+                continue
+            box = None
+            if example.box is not None:
+                x, y, w, h = example.box
+                # A word at the border reaches beyond it; a picture cannot be shown there.
+                left, right = (max(0, min(1, side)) * picture.width for side in (x, x + w))
+                top, bottom = (max(0, min(1, side)) * picture.height for side in (y, y + h))
+                box = (left, top, right - left, bottom - top)
+            examples.append(ExampleOut(picture=picture, box=box))
+        made.append(
+            WordOut(
+                word=word.word, weight=word.weight, change=word.change, frequency=word.pictures,
+                examples=examples,
+            )
+        )  # fmt: skip
+    return made
+
+
+def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
+    lines = list(lines)
+    wanted = {i for line in lines for i in (*line.liked, *line.disliked)}
+    wanted |= {line.query for line in lines if line.query is not None}
+    shown = service.shown_many(wanted)
+    return [
+        LineOut(
+            number=line.number, kind=line.kind, made=line.made, session=line.session,
+            stands=line.stands, query=shown.get(line.query or 0),
+            liked=[shown[i] for i in line.liked if i in shown],
+            disliked=[shown[i] for i in line.disliked if i in shown],
+            about=line.about, contradicts=list(line.contradicts),
+        )
+        for line in lines
+    ]  # fmt: skip

@@ -1,0 +1,210 @@
+"""Pictures: lists, one, its small and large copy, uploads, search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from likewise.collection.catalog import ImageRow
+from likewise.collection.collection import Collection
+from likewise.errors import ImageError, InvalidInput
+from likewise.images import decode, small_jpeg
+from likewise.server.routes_page import has_tag
+from likewise.server.service import MOST, Answer, Service
+from likewise.server.shapes import (
+    PageOut,
+    PictureMore,
+    SearchIn,
+    SearchOut,
+    UploadOut,
+    WhereIn,
+)
+from likewise.server.thumbnails import LostPicture, side_for, thumbnail
+
+router = APIRouter(prefix="/api", tags=["pictures"])
+LARGE = 2048
+"""Longer side of a picture as the page shows it, at most."""
+_FOREVER = "private, max-age=31536000, immutable"
+_FAR = 1 << 40
+_JPEG: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
+    304: {"description": "It has not changed."},
+}
+_BYTES = {
+    "requestBody": {
+        "required": True,
+        "content": {"image/*": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+# Asynchronous, so that finding it costs no thread.
+async def _service_of(request: Request) -> Service:
+    found: Service = request.app.state.service
+    return found
+
+
+Serving = Annotated[Service, Depends(_service_of)]
+
+
+@router.get("/pictures", response_model=PageOut)
+def pictures(
+    service: Serving,
+    offset: Annotated[int, Query(ge=0, le=_FAR)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    sort: Literal["date", "name", "added"] = "date",
+    order: Literal["asc", "desc"] = "desc",
+    where: Annotated[WhereIn | None, Depends(WhereIn)] = None,
+) -> Response:
+    """The collection, a page at a time."""
+    total, rows = service.collection.listed(
+        sort=sort,
+        descending=order == "desc",
+        where=where.plain() if where else None,
+        offset=offset,
+        limit=limit,
+    )
+    # A plain answer, here and in search: checking hundreds of items against the shapes that
+    # describe them costs more than finding them.
+    return JSONResponse({"total": total, "items": [service.drawn(row) for row in rows]})
+
+
+@router.get("/pictures/{picture}")
+def picture(service: Serving, picture: str) -> PictureMore:
+    """What the catalog knows about a picture."""
+    row = service.row_of(picture)
+    return PictureMore(
+        **service.drawn(row),
+        tags=service.collection.tags(row.id),
+        path=row.path,
+        metadata=dict(row.metadata),
+        format=row.format,
+    )
+
+
+@router.get("/pictures/{picture}/thumbnail", response_class=Response, responses=_JPEG)
+async def small(
+    request: Request,
+    service: Serving,
+    picture: str,
+    side: Annotated[int, Query(ge=16, le=1024)] = 320,
+) -> Response:
+    """A small JPEG without metadata; it never changes, so a browser may keep it."""
+    col, kept = service.collection, side_for(side)
+
+    def made() -> Response:
+        row = service.row_of(picture)
+        key = col.content_key(row.id)
+        return _jpeg(
+            request, f"{key.hex()}-{kept}", lambda: thumbnail(col.root, key, _path(row), kept)
+        )
+
+    return await service.draw(made)
+
+
+@router.get("/pictures/{picture}/image", response_class=Response, responses=_JPEG)
+async def large(request: Request, service: Serving, picture: str) -> Response:
+    """The picture upright, as a JPEG without metadata, at most 2048 pixels on its longer side."""
+
+    def made() -> Response:
+        row = service.row_of(picture)
+        key = service.collection.content_key(row.id)
+        return _jpeg(request, f"{key.hex()}-large", lambda: _large(_path(row)))
+
+    return await service.draw(made)
+
+
+def _path(row: ImageRow) -> str:
+    if not row.path:
+        raise LostPicture("no file holds this picture any more; sync the collection")
+    return row.path
+
+
+def _large(source: str | bytes) -> bytes:
+    return small_jpeg(decode(source, max_side=LARGE).pixels, LARGE, quality=88)
+
+
+def _jpeg(request: Request, tag: str, make: Callable[[], bytes]) -> Response:
+    headers = {"etag": f'"{tag}"', "cache-control": _FOREVER}
+    if has_tag(request, headers["etag"]):
+        return Response(status_code=304, headers=headers)
+    try:
+        content = make()
+    except ImageError as error:
+        # It was a picture once; whatever lies there now, it is not that one.
+        raise LostPicture(f"the picture's file {error.reason}; sync the collection") from error
+    return Response(content, media_type="image/jpeg", headers=headers)
+
+
+@router.post("/uploads", status_code=201, openapi_extra=_BYTES)
+async def upload(request: Request, service: Serving) -> UploadOut:
+    """Keep a picture as a query for a while; the body is the bytes of its file."""
+    content = await request.body()
+    if not content:
+        raise InvalidInput("the request has no body; send the bytes of a picture")
+    name, kept = await service.draw(lambda: service.upload(content))
+    return UploadOut(
+        upload=name, width=kept.width, height=kept.height, image=f"/api/uploads/{name}/image"
+    )
+
+
+@router.get("/uploads/{name}/image", response_class=Response, responses=_JPEG)
+async def uploaded(request: Request, service: Serving, name: str) -> Response:
+    """An upload as the page shows it."""
+    content = service.uploaded(name).content
+    return await service.draw(lambda: _jpeg(request, f"upload-{name}", lambda: _large(content)))
+
+
+@router.post("/search", response_model=SearchOut)
+def search(service: Serving, asked: SearchIn) -> Response:
+    """Pictures like a query, best first; pages of one answer fit together."""
+    start = time.perf_counter()
+    col = service.collection
+    similarity = col.similarity(asked.by)
+    where = asked.where.plain()
+    # A cut-off, a filter or dates need the whole list to know how long it is.
+    whole = asked.above is not None or bool(where) or asked.sort == "date"
+    wanted = MOST if whole else min(MOST, asked.offset + asked.limit)
+    answer = service.ranked(asked.query, asked.by, wanted, above=asked.above, where=where)
+    page = _page(col, answer, asked)
+    rows = col.rows(answer.ids[i] for i in page)
+    liked: list[int] = []
+    disliked: list[int] = []
+    if similarity.profile is not None:
+        query = service.question(asked.query)
+        liked, disliked = col.verdicts(query, profile=similarity.profile)
+    verdict = dict.fromkeys(liked, "liked") | dict.fromkeys(disliked, "disliked")
+    items = []
+    for i in page:
+        image = answer.ids[i]
+        # A picture removed in this very moment has no row any more.
+        if image in rows:
+            more = {"score": answer.scores[i], "verdict": verdict.get(image)}
+            items.append(service.drawn(rows[image]) | more)
+    return JSONResponse(
+        {
+            "total": service.total(asked.query, asked.by, answer),
+            "items": items,
+            "by": similarity.name,
+            "profile": similarity.profile,
+            "learned": {"liked": len(liked), "disliked": len(disliked)},
+            "ms": 1000 * (time.perf_counter() - start),
+            "scores": {
+                "highest": answer.scores[0] if answer.scores else None,
+                "lowest": answer.scores[-1] if answer.scores else None,
+            },
+        }
+    )
+
+
+def _page(col: Collection, answer: Answer, asked: SearchIn) -> list[int]:
+    """Places in the ranking that a page shows, in its order; no date comes last."""
+    order = list(range(len(answer.ids)))
+    if asked.sort == "date":
+        dates = col.dates(answer.ids)
+        order.sort(key=lambda i: dates.get(answer.ids[i], ""), reverse=True)
+    return order[asked.offset : asked.offset + asked.limit]

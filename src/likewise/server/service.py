@@ -1,0 +1,244 @@
+"""The collection as the routes see it: opaque names, uploads, answers kept for paging."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import os
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from likewise.collection.catalog import ImageRow
+from likewise.collection.collection import Collection
+from likewise.collection.errors import UnknownPicture
+from likewise.collection.searching import Figures, Query, Question, Region
+from likewise.errors import LikewiseError
+from likewise.images import decode
+from likewise.server.shapes import FiguresOut, PictureOut, QueryIn
+
+T = TypeVar("T")
+
+MOST = 10_000
+"""Results that can be paged through."""
+FIRST = 400
+"""Results found at first; the rest is looked for when somebody pages that far."""
+KEPT_UPLOADS = 32
+KEPT_BYTES = 256 << 20
+KEPT_ANSWERS = 16
+KEPT_QUESTIONS = 8
+LARGEST_QUESTION = 64 << 20
+"""Bytes of pixels of a question that is kept."""
+DRAWERS = max(2, min(4, os.cpu_count() or 2))
+"""Pictures decoded for the page at a time: a large one takes a gigabyte while it is decoded."""
+
+
+class UnknownUpload(LikewiseError):
+    """An upload that is not kept any more."""
+
+
+class Upload(NamedTuple):
+    content: bytes
+    width: int
+    height: int
+
+
+class Answer(NamedTuple):
+    """A ranking kept so that its pages fit together; ``whole``: there are no more."""
+
+    ids: list[int]
+    scores: list[float]
+    whole: bool
+
+
+class Service:
+    """One open collection and what belongs to serving it."""
+
+    def __init__(self, root: Path) -> None:
+        self.collection = Collection.open(root)
+        self._secret = self.collection.secret()
+        self._uploads: OrderedDict[str, Upload] = OrderedDict()
+        self._answers: OrderedDict[Any, Answer] = OrderedDict()
+        self._questions: OrderedDict[str, Question] = OrderedDict()
+        self._lock = threading.Lock()
+        # Threads of their own, so that a page full of thumbnails does not keep searches waiting.
+        self._drawers = ThreadPoolExecutor(DRAWERS, "likewise-draw")
+
+    def close(self) -> None:
+        self._drawers.shutdown(wait=False, cancel_futures=True)
+        self.collection.close()
+
+    async def draw(self, work: Callable[[], T]) -> T:
+        """Work that decodes pictures, a few at a time."""
+        return await asyncio.get_running_loop().run_in_executor(self._drawers, work)
+
+    # -- names ------------------------------------------------------------------------------
+
+    def name_of(self, image: int) -> str:
+        """The opaque name of a picture: nobody can make one up, and it outlives a restart."""
+        mark = hashlib.blake2b(str(image).encode(), key=self._secret, digest_size=6)
+        return f"{image:x}-{mark.hexdigest()}"
+
+    def image_of(self, name: str) -> int:
+        number = name.partition("-")[0]
+        try:
+            image = int(number, 16)
+        except ValueError:
+            image = 0
+        if not hmac.compare_digest(self.name_of(image).encode(), name.encode()):
+            raise UnknownPicture(f"there is no picture {name[:64]!r}; it may have been removed")
+        return image
+
+    def row_of(self, name: str) -> ImageRow:
+        return self.collection.image(self.image_of(name))
+
+    # -- uploads ----------------------------------------------------------------------------
+
+    def upload(self, content: bytes) -> tuple[str, Upload]:
+        """Keep the bytes of a picture for a while; refuses what is none."""
+        info = decode(content, max_side=64).info
+        made = Upload(content, info.width, info.height)
+        name = secrets.token_urlsafe(12)
+        with self._lock:
+            self._uploads[name] = made
+            while len(self._uploads) > KEPT_UPLOADS or (
+                len(self._uploads) > 1
+                and sum(len(u.content) for u in self._uploads.values()) > KEPT_BYTES
+            ):
+                self._uploads.popitem(last=False)
+        return name, made
+
+    def uploaded(self, name: str) -> Upload:
+        with self._lock:
+            found = self._uploads.get(name)
+            if found is None:
+                raise UnknownUpload("this upload is not kept any more; drop the picture again")
+            self._uploads.move_to_end(name)
+            return found
+
+    # -- questions and answers --------------------------------------------------------------
+
+    def query(self, asked: QueryIn) -> tuple[int | bytes, Region | None]:
+        """A query as the collection takes it."""
+        if asked.picture is not None:
+            return self.image_of(asked.picture), asked.region
+        assert asked.upload is not None
+        return self.uploaded(asked.upload).content, asked.region
+
+    def question(self, asked: QueryIn) -> Query:
+        """A query read once: an upload or a region is asked about again after each judgement."""
+        query, region = self.query(asked)
+        if isinstance(query, int) and region is None:
+            return query
+        key = asked.model_dump_json()
+        with self._lock:
+            found = self._questions.get(key)
+            if found is not None:
+                self._questions.move_to_end(key)
+                return found
+        made = self.collection.question(query, region)
+        if made.pixels is not None and made.pixels.nbytes <= LARGEST_QUESTION:
+            with self._lock:
+                self._questions[key] = made
+                while len(self._questions) > KEPT_QUESTIONS:
+                    self._questions.popitem(last=False)
+        return made
+
+    def ranked(
+        self,
+        asked: QueryIn,
+        by: str,
+        wanted: int,
+        *,
+        above: float | None,
+        where: Mapping[str, str],
+    ) -> Answer:
+        """At least the first ``wanted`` of a ranking, kept until something changes.
+
+        A fused ranking depends on how far one looks.  So that pages fit together, what was found
+        at first stays where it is, and the rest comes after it.
+        """
+        revision = self.collection.revision
+        key = (asked.model_dump_json(), by, above, tuple(sorted(where.items())), revision)
+        with self._lock:
+            found = self._answers.get(key)
+        if found is None:
+            # How many pass a filter is known only when all were asked for.
+            found = self._find(asked, by, MOST if wanted == MOST and where else FIRST, above, where)
+        if wanted > len(found.ids) and not found.whole:
+            found = _continued(found, self._find(asked, by, MOST, above, where))
+        with self._lock:
+            self._answers[key] = found
+            self._answers.move_to_end(key)
+            while len(self._answers) > KEPT_ANSWERS:
+                self._answers.popitem(last=False)
+        return found
+
+    def _find(
+        self, asked: QueryIn, by: str, k: int, above: float | None, where: Mapping[str, str]
+    ) -> Answer:
+        ids, scores = self.collection.ranking(
+            self.question(asked), k, by=by, where=dict(where) or None, above=above
+        )
+        return Answer(ids, scores, whole=len(ids) < k or k == MOST)
+
+    def total(self, asked: QueryIn, by: str, found: Answer) -> int:
+        """How many results can be paged through."""
+        if found.whole:
+            return len(found.ids)
+        query = self.question(asked)
+        inside = isinstance(query, int) or (isinstance(query, Question) and query.image is not None)
+        return min(MOST, max(len(found.ids), self.collection.reach(by) - inside))
+
+    # -- shapes -----------------------------------------------------------------------------
+
+    def drawn(self, row: ImageRow) -> dict[str, Any]:
+        """A picture as the page draws it: sides as they are seen, upright."""
+        name = self.name_of(row.id)
+        folder, _, file = row.path.rpartition(os.sep)
+        return {
+            "id": name,
+            "name": file or f"picture {row.id}",
+            "folder": "/".join(folder.split(os.sep)[-2:]).lstrip("/"),
+            "width": row.width,
+            "height": row.height,
+            "date": row.date,
+            "thumbnail": f"/api/pictures/{name}/thumbnail",
+            "image": f"/api/pictures/{name}/image",
+        }
+
+    def shown_many(self, images: Iterable[int]) -> dict[int, PictureOut]:
+        rows = self.collection.rows(images)
+        return {image: PictureOut(**self.drawn(row)) for image, row in rows.items()}
+
+
+def _continued(first: Answer, more: Answer) -> Answer:
+    """A ranking and what a longer look adds to it, nothing twice."""
+    seen = set(first.ids)
+    floor = first.scores[-1] if first.scores else float("inf")
+    rest = [
+        (image, min(score, floor))
+        for image, score in zip(more.ids, more.scores, strict=True)
+        if image not in seen
+    ]
+    ids = [*first.ids, *(image for image, _ in rest)][:MOST]
+    scores = [*first.scores, *(score for _, score in rest)][:MOST]
+    return Answer(ids, scores, whole=True)
+
+
+def figures_out(figures: Figures | None) -> FiguresOut | None:
+    if figures is None:
+        return None
+    return FiguresOut(
+        judgements=figures.judgements,
+        agreement=figures.agreement,
+        agreement_plain=figures.agreement_plain,
+        changed=figures.changed,
+        sparsity=figures.sparsity,
+        space=figures.space,
+    )

@@ -1,0 +1,151 @@
+"""Starting and ending a server: addresses, the ticket, Ctrl-C within five seconds."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from likewise.collection.errors import CollectionError
+from likewise.server.access import Access, allowed_hosts
+from likewise.server.app import make_app
+
+GRACE = 2
+"""Seconds that open requests and a running job get when the server ends."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and how to get in."""
+
+    url: str
+    host: str
+    port: int
+    key: str | None
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(
+    root: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    key: str | None = None,
+    open_to_all: bool = False,
+    hosts: Iterable[str] = (),
+    ready: Callable[[Address], object] = lambda _: None,
+    ending: Callable[[], object] = lambda: None,
+) -> None:
+    """Serve a collection until Ctrl-C.
+
+    ``key`` is what programs send as a bearer token (made up where None).  ``open_to_all`` asks for
+    no key at all, on loopback only.  ``hosts`` are more names it goes by.  ``ready`` is called once
+    the port is open, ``ending`` when the server begins to end: a request that is still computing
+    can keep it from ending for as long as it takes.
+    """
+    host = host.strip("[]")
+    if open_to_all and not is_loopback(host):
+        raise CollectionError(
+            f"{host} can be reached by others; a server without a key stays on 127.0.0.1"
+        )
+    if key is not None and len(key) < 16:
+        raise CollectionError("the key is short; use at least 16 characters")
+    with _listener(host, port) as listener:
+        _run(root, listener, host, key, open_to_all, hosts, ready, ending)
+
+
+def _run(
+    root: Path,
+    listener: socket.socket,
+    host: str,
+    key: str | None,
+    open_to_all: bool,
+    hosts: Iterable[str],
+    ready: Callable[[Address], object],
+    ending: Callable[[], object],
+) -> None:
+    port = listener.getsockname()[1]
+    names = allowed_hosts(host, port, hosts)
+    access = Access(names)
+    if open_to_all:
+        access = Access(names, None, None)
+    elif key is not None:
+        access = Access(names, key)
+    guarded, app = make_app(root, access)
+    here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    place = f"[{here}]" if ":" in here else here
+    ticket = f"/?token={access.ticket}" if access.ticket else "/"
+    address = Address(f"http://{place}:{port}{ticket}", host, port, access.key)
+    config = uvicorn.Config(
+        guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE,
+        server_header=False, proxy_headers=False, ws="none",
+    )  # fmt: skip
+    server = _Server(config, app, lambda: ready(address), ending)
+    server.run(sockets=[listener])
+    # Everything a job did is committed; waiting for the rest could take an hour.
+    app.state.work.stop(GRACE)
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # TCP by name: asyncio sends small answers at once only where it sees that, and without it
+    # every one waits 40 ms for an acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise CollectionError(
+            f"cannot listen on {host}, port {port}: {error.strerror}; try another port (0 takes a "
+            "free one)"
+        ) from error
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, with a word when it is ready and when it is about to end."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: FastAPI,
+        ready: Callable[[], object],
+        ending: Callable[[], object],
+    ) -> None:
+        super().__init__(config)
+        self._app, self._ready, self._ending = app, ready, ending
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # uvicorn would raise the signal again afterwards; here Ctrl-C is how a server ends well.
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        threading.Thread(target=self._ready, daemon=True).start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams end by themselves at their next breath, and a job at its next report.
+        self._ending()
+        # That a request was cut off at the end is no news.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        self._app.state.events.closing.set()
+        self._app.state.work.ask_to_stop()
+        await super().shutdown(sockets)

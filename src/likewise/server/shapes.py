@@ -1,0 +1,297 @@
+"""What goes over the wire, in and out; the OpenAPI description is made of these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+PictureId = Annotated[str, Field(max_length=64, description="Opaque name of a picture.")]
+Name = Annotated[str, Field(min_length=1, max_length=40)]
+Side = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
+Line = Annotated[int, Field(ge=0, lt=1 << 62, description="Number of a line of the log.")]
+
+
+class Strict(BaseModel):
+    """A request: unknown fields are mistakes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class QueryIn(Strict):
+    """What is asked: a picture of the collection or an upload, whole or a region of it."""
+
+    picture: PictureId | None = None
+    upload: PictureId | None = None
+    region: tuple[Side, Side, Side, Side] | None = Field(
+        None, description="x, y, width, height in pixels of the upright picture."
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> QueryIn:
+        if (self.picture is None) == (self.upload is None):
+            raise ValueError("name either a picture or an upload")
+        return self
+
+
+class WhereIn(Strict):
+    """Filters; all must hold."""
+
+    folder: Annotated[str, Field(max_length=4096)] | None = None
+    tag: Annotated[str, Field(max_length=1000)] | None = None
+    format: Annotated[str, Field(max_length=40)] | None = None
+    after: Annotated[str, Field(max_length=40)] | None = None
+    before: Annotated[str, Field(max_length=40)] | None = None
+
+    def plain(self) -> dict[str, str]:
+        return {key: value for key, value in self.model_dump().items() if value}
+
+
+class SearchIn(Strict):
+    query: QueryIn
+    by: Name = "default"
+    limit: int = Field(200, ge=1, le=1000)
+    offset: int = Field(0, ge=0, le=10_000)
+    above: float | None = Field(None, allow_inf_nan=False)
+    where: WhereIn = WhereIn()
+    sort: Literal["score", "date"] = "score"
+
+
+class ExplainIn(Strict):
+    query: QueryIn
+    picture: PictureId
+    by: Name | None = None
+    top: int = Field(12, ge=1, le=100)
+
+
+class JudgeIn(Strict):
+    query: QueryIn
+    liked: list[PictureId] = Field(default=[], max_length=1000)
+    disliked: list[PictureId] = Field(default=[], max_length=1000)
+    shown: list[PictureId] | None = Field(None, max_length=10_000)
+    profile: Name = "default"
+
+
+class UndoIn(Strict):
+    judgement: Line | None = None
+    profile: Name = "default"
+
+
+class UseIn(Strict):
+    name: Name
+
+
+class ProfileIn(Strict):
+    name: Name
+    base: Name | None = None
+    copy_of: Name | None = None
+
+
+class RollbackIn(Strict):
+    position: Line
+
+
+class AddIn(Strict):
+    folder: str = Field(min_length=1, max_length=4096)
+
+
+class Problem(BaseModel):
+    kind: str
+    message: str
+
+
+class ErrorOut(BaseModel):
+    """Every answer with a status of 400 or more."""
+
+    error: Problem
+
+
+class PictureOut(BaseModel):
+    id: PictureId
+    name: str
+    folder: str
+    width: int
+    height: int
+    date: str | None
+    thumbnail: str
+    image: str
+
+
+class PictureMore(PictureOut):
+    tags: list[str]
+    path: str
+    metadata: dict[str, Any]
+    format: str
+
+
+class HitOut(PictureOut):
+    score: float
+    verdict: Literal["liked", "disliked"] | None = None
+
+
+class PageOut(BaseModel):
+    total: int
+    items: list[PictureOut]
+
+
+class FiguresOut(BaseModel):
+    judgements: int
+    agreement: float | None
+    agreement_plain: float | None
+    changed: float
+    sparsity: float
+    space: str | None
+
+    @classmethod
+    def nothing(cls) -> FiguresOut:
+        """Before anything was learned."""
+        return cls(
+            judgements=0, agreement=None, agreement_plain=None, changed=0, sparsity=0, space=None
+        )
+
+
+class SearchOut(BaseModel):
+    total: int
+    items: list[HitOut]
+    by: str
+    profile: str | None
+    learned: dict[str, int]
+    ms: float
+    scores: dict[str, float | None]
+
+
+class SharedOut(BaseModel):
+    contribution: float
+    query: list[tuple[float, float]]
+    picture: list[tuple[float, float]]
+
+
+class ExplainOut(BaseModel):
+    score: float
+    shared: int
+    words: list[SharedOut]
+    query_size: tuple[int, int]
+    picture_size: tuple[int, int]
+
+
+class JudgeOut(BaseModel):
+    judgement: int
+    contradicts: list[int]
+    learned: FiguresOut | None
+
+
+class UndoOut(BaseModel):
+    judgement: int
+
+
+class UploadOut(BaseModel):
+    upload: PictureId
+    width: int
+    height: int
+    image: str
+
+
+class SimilarityOut(BaseModel):
+    name: str
+    learned: bool
+    spaces: list[str]
+    figures: FiguresOut | None
+
+
+class SimilaritiesOut(BaseModel):
+    default: str
+    items: list[SimilarityOut]
+
+
+class LineOut(BaseModel):
+    number: int
+    kind: str
+    made: str
+    session: int
+    stands: bool
+    query: PictureOut | None
+    liked: list[PictureOut]
+    disliked: list[PictureOut]
+    about: int | None
+    contradicts: list[int]
+
+
+class LogOut(BaseModel):
+    items: list[LineOut]
+    position: int
+
+
+class ExampleOut(BaseModel):
+    picture: PictureOut
+    box: tuple[float, float, float, float] | None
+
+
+class WordOut(BaseModel):
+    word: int
+    weight: float
+    change: float
+    frequency: int
+    examples: list[ExampleOut]
+
+
+class CurveOut(BaseModel):
+    n: int
+    learned: float
+    plain: float
+
+
+class LearnedOut(BaseModel):
+    profile: str
+    space: str | None
+    version: int
+    figures: FiguresOut
+    gained: list[WordOut]
+    lost: list[WordOut]
+    curve: list[CurveOut]
+    versions: list[LineOut]
+
+
+class SpaceOut(BaseModel):
+    name: str
+    kind: str
+    generation: int
+    width: int
+    pictures: int
+    bytes: int
+
+
+class CollectionOut(BaseModel):
+    name: str
+    pictures: int
+    problems: int
+    folders: list[str]
+    spaces: list[SpaceOut]
+    bytes: int
+    job: dict[str, Any] | None
+    similarity: str
+    profile: str
+    deep: bool
+    hint: str | None
+
+
+class ProblemOut(BaseModel):
+    path: str
+    problem: str
+
+
+class ProblemsOut(BaseModel):
+    total: int
+    items: list[ProblemOut]
+
+
+class JobOut(BaseModel):
+    job: int
+
+
+class WrongOut(BaseModel):
+    wrong: list[str]
+
+
+class HealthOut(BaseModel):
+    ok: bool
+    version: str

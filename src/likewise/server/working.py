@@ -1,0 +1,164 @@
+"""Long work outside the requests, and the events that tell about it.
+
+One job at a time, in a thread of its own; the collection's lease keeps other processes out.
+Listeners get every event from when they began to listen; one that reads too slowly loses the
+oldest progress, never the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from likewise.collection.adding import AddResult
+from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionBusy
+from likewise.collection.jobs import Progress, Report
+from likewise.errors import LikewiseError
+
+Job = Callable[[Collection, Report], AddResult]
+
+_log = logging.getLogger("likewise.server")
+_WAITING = 200
+_POLL = 0.5
+_PROGRESS_EVERY = 0.1
+
+
+class Stopped(BaseException):
+    """The server ends: a job stops where it is, with what it has committed."""
+
+
+class Events:
+    """Who listens, and what they are told."""
+
+    def __init__(self) -> None:
+        self._listeners: set[asyncio.Queue[tuple[str, Any]]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.closing = asyncio.Event()
+
+    def tell(self, name: str, data: Any) -> None:
+        """From any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._put, name, data)
+
+    def _put(self, name: str, data: Any) -> None:
+        for queue in self._listeners:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait((name, data))
+
+    async def listen(self, revision: Callable[[], int], last: str = "") -> AsyncIterator[bytes]:
+        """Events as a stream; ``changed`` too, whoever made the change.
+
+        ``last`` is the revision a browser that lost its line had seen.
+        """
+        self._loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[tuple[str, Any]] = asyncio.Queue(_WAITING)
+        self._listeners.add(queue)
+        try:
+            now = await asyncio.to_thread(revision)
+            seen = int(last) if last.isdecimal() and len(last) < 19 else now
+            yield f"retry: 2000\nid: {seen}\n\n".encode()
+            while not self.closing.is_set():
+                try:
+                    name, data = await asyncio.wait_for(queue.get(), _POLL)
+                    yield _event(name, data)
+                except TimeoutError:
+                    pass
+                now = await asyncio.to_thread(revision)
+                if now != seen:
+                    seen = now
+                    yield f"id: {now}\n".encode() + _event("changed", {"revision": now})
+        finally:
+            self._listeners.discard(queue)
+
+
+def _event(name: str, data: Any) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+class Work:
+    """The one job this server may be doing."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self.what: str | None = None
+        self.since = ""
+
+    def start(self, what: str, collection: Collection, job: Job) -> int:
+        """Begin a job; gives its number.  ``collection`` is for the job's thread alone."""
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                raise CollectionBusy(f"{self.what} is still running; wait for it to end")
+            number = next(self._numbers)
+            self.what, self.since = what, datetime.now(UTC).isoformat(timespec="seconds")
+            self._thread = threading.Thread(
+                target=self._run, args=(number, collection, job), name=f"likewise {what}",
+                daemon=True,
+            )  # fmt: skip
+            self._thread.start()
+            return number
+
+    @property
+    def running(self) -> dict[str, Any] | None:
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            return None
+        return {"what": self.what, "since": self.since}
+
+    def _run(self, number: int, collection: Collection, job: Job) -> None:
+        last, stage = 0.0, ""
+
+        def report(progress: Progress) -> None:
+            nonlocal last, stage
+            if self._stop.is_set():
+                raise Stopped
+            now = time.monotonic()
+            if progress.stage == stage and now - last < _PROGRESS_EVERY:
+                return
+            last, stage = now, progress.stage
+            said = {
+                "job": number, "stage": progress.stage, "done": progress.done,
+                "total": progress.total, "problems": progress.problems,
+            }  # fmt: skip
+            self._events.tell("progress", said)
+
+        try:
+            done = job(collection, report)
+            said = {
+                "job": number, "added": done.added, "skipped": len(done.skipped),
+                "removed": done.removed, "seconds": round(done.seconds, 2),
+            }  # fmt: skip
+            self._events.tell("done", said)
+        except Stopped:
+            self._events.tell("failed", {"job": number, "message": "the server was stopped"})
+        except LikewiseError as error:
+            self._events.tell("failed", {"job": number, "message": str(error)})
+        except Exception as error:
+            _log.exception("a job failed")
+            self._events.tell("failed", {"job": number, "message": str(error)})
+        finally:
+            collection.close()
+
+    def ask_to_stop(self) -> None:
+        """The job ends at its next report."""
+        self._stop.set()
+
+    def stop(self, seconds: float) -> bool:
+        """Ask the job to end; whether it did in time."""
+        self.ask_to_stop()
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return thread is None or not thread.is_alive()

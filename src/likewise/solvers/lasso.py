@@ -1,0 +1,185 @@
+"""The lasso for many queries that share every scan of the dictionary (SISO; Chen et al. 2012).
+
+For each row y of Y:  min over x of 1/2 |A x - y|^2 + gamma |x|_1, the columns of A being the rows
+of the dictionary, scaled to unit length.  Each query keeps a small working set; one matrix product
+per round finds, for a whole batch of them, the columns that violate optimality; the k worst join
+the working set, whose lasso is then solved exactly.  gamma comes down from where x = 0 as long as
+newcomers suffice (continuation).  A query that is done makes room for the next, so the products
+stay wide.
+
+The end is certified: after a scan of *all* columns, (P - D) / P <= tol.  Scans are float32, yet the
+certificate is a float64 one: columns whose float32 correlation is within the error bound of gamma
+are computed again in float64, and all others are then known to stay below gamma.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
+
+from likewise.errors import InvalidInput
+from likewise.solvers.lasso_queue import Settings, Solved, run
+from likewise.solvers.lasso_scan import Dictionary, Floats
+from likewise.solvers.lasso_state import SOLVERS
+
+# What working sets of one batch may take together, in bytes.
+_MEMORY = 700 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """``x`` (CSR, queries by columns) and what is known about each query.
+
+    ``gap`` is (P - D) / P over all columns, NaN where it was not certified; ``rounds`` counts
+    scans or searches, ``scans`` those of the whole dictionary, ``pivots`` columns that entered or
+    left (epochs for coordinate descent); ``converged`` says whether the end was reached.
+    """
+
+    x: Any
+    gamma: Floats
+    gap: Floats
+    rounds: NDArray[np.int64]
+    scans: NDArray[np.int64]
+    pivots: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+
+def lasso(
+    A: Dictionary | NDArray[Any],
+    Y: NDArray[Any],
+    *,
+    alpha: float = 0.002,
+    gamma: Any = None,
+    tol: float = 1e-4,
+    expand: int = 100,
+    nonnegative: bool = False,
+    solver: str = "homotopy",
+    start: Any = None,
+    search: Callable[[Floats, int], NDArray[np.int64]] | None = None,
+    certify: bool = True,
+    batch: int | None = None,
+    n_jobs: int = 1,
+    max_rounds: int | None = None,
+) -> Codes:
+    """Codes of the rows of Y over the rows of A, which are scaled to unit length.
+
+    ``gamma`` is ``alpha`` times the largest correlation of each query, unless given.  ``expand``
+    columns at most join a working set in a round.  ``solver`` is the one for working sets:
+    "homotopy", "feature-sign" or "cd".  ``start`` (CSR) are codes to begin with.  ``search(R, k)``
+    suggests columns for residuals (rows of R, unit length; -1 for none) in place of a scan; with
+    ``certify`` scans still have the last word.  ``max_rounds`` (default: 500, or 20 times the
+    width if that is more) ends what does not converge.
+
+    >>> A = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
+    >>> codes = lasso(A, np.array([[0.0, 1.0]]), alpha=0.5)
+    >>> codes.x.toarray().round(3).tolist(), codes.gap.round(6).tolist()
+    ([[0.0, 0.4]], [0.0])
+    """
+    dictionary = A if isinstance(A, Dictionary) else Dictionary([_matrix(A, "A")])
+    Y = _matrix(Y, "Y").astype(np.float64)
+    _check(dictionary, Y, alpha, tol, expand, solver)
+    given = None if gamma is None else _gammas(gamma, len(Y))
+    rounds = max(500, 20 * dictionary.width) if max_rounds is None else max_rounds
+    settings = Settings(
+        alpha=alpha, tol=tol, expand=min(expand, dictionary.n), nonnegative=nonnegative,
+        solver=solver, certify=certify, max_rounds=rounds,
+        batch=_batch(dictionary, expand) if batch is None else batch,
+    )  # fmt: skip
+    start = None if start is None else sp.csr_array(start)
+    if start is not None and start.shape != (len(Y), dictionary.n):
+        raise InvalidInput(f"start has shape {start.shape}; {(len(Y), dictionary.n)} expected")
+    parts = np.array_split(np.arange(len(Y)), max(1, min(n_jobs, len(Y))))
+    # Fewer slots than queries a thread would only be memory.
+    most = max(1, min(settings.batch, max(len(part) for part in parts)))
+    settings = replace(settings, batch=most)
+
+    def work(part: NDArray[np.int64]) -> list[Solved]:
+        own = None if start is None else start[part]
+        gammas = None if given is None else given[part]
+        return run(dictionary, Y[part], gammas, own, search, settings)
+
+    # Threads are ours; the BLAS must not start its own in each of them.
+    with _libraries().limit(limits=1, user_api="blas"):
+        if len(parts) == 1:
+            solved = work(parts[0])
+        else:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                solved = [one for some in pool.map(work, parts) for one in some]
+    return _collected(solved, dictionary.n)
+
+
+@functools.cache
+def _libraries() -> Any:
+    """The BLAS libraries loaded; finding them takes a millisecond, so once."""
+    return ThreadpoolController()
+
+
+def _collected(solved: Sequence[Solved], n: int) -> Codes:
+    ends = np.concatenate([[0], np.cumsum([len(one.ids) for one in solved])]).astype(np.int64)
+    ids = [one.ids for one in solved] or [np.zeros(0, np.int64)]
+    values = [one.values for one in solved] or [np.zeros(0)]
+    x = sp.csr_array((np.concatenate(values), np.concatenate(ids), ends), (len(solved), n))
+    return Codes(
+        x=x,
+        gamma=np.array([one.gamma for one in solved]),
+        gap=np.array([one.gap for one in solved]),
+        rounds=np.array([one.rounds for one in solved], np.int64),
+        scans=np.array([one.scans for one in solved], np.int64),
+        pivots=np.array([one.pivots for one in solved], np.int64),
+        converged=np.array([one.converged for one in solved], bool),
+    )
+
+
+def _batch(dictionary: Dictionary, expand: int) -> int:
+    """As many queries at a time as fit the memory, 96 at most: wider products gain little."""
+    most = min(dictionary.width, dictionary.n)
+    w = min(dictionary.n, most + expand)
+    each = 8 * (w * dictionary.width + w * w + most * most) + dictionary.n // 8
+    return int(np.clip(_MEMORY // max(each, 1), 4, 96))
+
+
+def _matrix(X: Any, name: str) -> NDArray[Any]:
+    found: NDArray[Any] = np.asarray(X)
+    if found.ndim != 2 or found.dtype.kind not in "fiub":
+        raise InvalidInput(
+            f"{name} has {found.ndim} dimensions and type {found.dtype}; "
+            "a matrix of real numbers expected"
+        )
+    if found.dtype not in (np.float32, np.float64):
+        found = found.astype(np.float64)
+    return found
+
+
+def _check(
+    dictionary: Dictionary, Y: NDArray[Any], alpha: float, tol: float, expand: int, solver: str
+) -> None:
+    if dictionary.n == 0:
+        raise InvalidInput("the dictionary has no rows; at least 1 expected")
+    if Y.shape[1] != dictionary.width:
+        raise InvalidInput(f"Y has {Y.shape[1]} columns; {dictionary.width} expected")
+    if not np.isfinite(Y).all():
+        bad = int(np.flatnonzero(~np.isfinite(Y).all(axis=1))[0])
+        raise InvalidInput(f"row {bad} of Y is not finite; replace or drop it")
+    if not 0 < alpha < 1:
+        raise InvalidInput(f"alpha is {alpha!r}; a number between 0 and 1 expected")
+    if not 0 < tol < 1:
+        raise InvalidInput(f"tol is {tol!r}; a number between 0 and 1 expected")
+    if expand < 1:
+        raise InvalidInput(f"expand is {expand!r}; at least 1 expected")
+    if solver not in SOLVERS:
+        raise InvalidInput(f"solver is {solver!r}; one of {', '.join(SOLVERS)} expected")
+
+
+def _gammas(gamma: Any, n: int) -> Floats:
+    found = np.array(np.broadcast_to(np.asarray(gamma, np.float64), (n,)))
+    if not (np.isfinite(found).all() and (found > 0).all()):
+        raise InvalidInput("gamma must be finite and positive")
+    return found

@@ -1,0 +1,87 @@
+"""``likewise open`` and ``likewise serve`` as a person starts them."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from likewise.cli import serving
+from likewise.collection.collection import Collection
+from tests.cli.process import Likewise, few_views
+from tests.server.conftest import Process, start  # noqa: F401 - a fixture
+
+
+def asked(server: Process, place: str) -> httpx.Response:
+    return httpx.get(f"{server.base}{place}", headers=server.headers, trust_env=False, timeout=60)
+
+
+def test_open_a_folder_for_the_first_time_and_again(
+    tmp_path: Path,
+    start: Callable[..., Process],  # noqa: F811
+) -> None:
+    paths = few_views(tmp_path / "My Pictures")
+    # What a creation that was killed leaves behind is no collection, and no hindrance.
+    (tmp_path / "My Pictures.lw").mkdir()
+    (tmp_path / "My Pictures.lw" / "catalog.sqlite.part").write_bytes(b"half")
+    server = start("open", "My Pictures", "--no-browser")
+    about = asked(server, "/api/collection").json()
+    assert (about["name"], about["pictures"]) == ("My Pictures.lw", len(paths))
+    page = httpx.get(server.said["url"], follow_redirects=True, trust_env=False, timeout=60)
+    assert page.status_code == 200
+    assert str(page.url) == f"{server.base}/"
+    assert page.headers["content-type"].startswith("text/html")
+    assert server.ended() == 0
+    # Pictures that are new are taken in.
+    shutil.copy(paths[0], tmp_path / "My Pictures" / "copy.jpg")
+    (tmp_path / "My Pictures" / "new.jpg").write_bytes(paths[1].read_bytes() + b" ")
+    again = start(
+        "open", "My Pictures", "--no-browser", "--host", "0.0.0.0", "--name", "photos.lan"
+    )
+    assert asked(again, "/api/collection").json()["pictures"] == len(paths) + 1
+    # The printed address works, the machine's allowed name does, others do not.
+    assert again.said["url"].startswith(f"{again.base}/?token=")
+    for name, status in (("photos.lan", 200), ("PHOTOS.lan", 200), ("evil.example", 421)):
+        headers = {**again.headers, "host": f"{name}:{again.said['port']}"}
+        answer = httpx.get(f"{again.base}/api/health", headers=headers, trust_env=False)
+        assert answer.status_code == status
+    assert again.ended(signal.SIGTERM) == 0
+    Collection.open(tmp_path / "My Pictures.lw").close()
+
+
+def test_refusals(built: Likewise, tmp_path: Path) -> None:
+    assert "no folder" in built.refused("open", "nowhere", "--no-browser")
+    assert "likewise open DIR" in built.refused("serve", "-C", "nothing.lw")
+    assert "stays on 127.0.0.1" in built.refused("serve", "--host", "0.0.0.0", "--no-key")
+    assert "16 characters" in built.refused("serve", "--key", "short")
+    assert "not a collection" in built.refused("serve", "-C", str(built.pictures), "--port", "0")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        message = built.refused("serve", "--port", port)
+        assert f"port {port}" in message
+        assert "another port" in message
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a.txt").write_text("mine")
+    message = built.refused("open", "pictures", "-C", tmp_path / "full", "--no-browser")
+    assert "not empty" in message
+
+
+def test_a_request_that_computes_cannot_keep_a_server_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(serving, "_PATIENCE", 0.01)
+    monkeypatch.setattr(serving.os, "_exit", ended.append)
+    serving._end_for_sure()
+    until = time.monotonic() + 30
+    while not ended and time.monotonic() < until:
+        time.sleep(0.01)
+    assert ended == [0]

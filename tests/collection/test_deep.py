@@ -1,0 +1,385 @@
+"""Deep spaces in a collection: by default, opt-in, of a user's network, and without the extra."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from likewise.collection import adding, models, recipes, sampling
+from likewise.collection import generations as gen
+from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.wording import nearest_words
+from likewise.errors import InvalidInput
+from likewise.features import deep, deep_network
+from likewise.features.deep_errors import DamagedWeights, DeepMissing, UnusableModel
+from likewise.images import decode
+from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.features.deep_cases import needs_deep
+from tests.features.test_deep_onnx import small_model
+
+pytestmark = needs_deep
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """24 pictures with the spaces a collection has by default."""
+    root = tmp_path_factory.mktemp("deep")
+    write_pictures(root / "pictures")
+    with Collection.create(root / "photos.lw", words={"n_words": 300}) as col:
+        col.add(root / "pictures", workers=0)
+    return root
+
+
+@pytest.fixture
+def own(built: Path, tmp_path: Path) -> Iterator[Collection]:
+    """A copy that may be changed; the pictures stay where they are."""
+    shutil.copytree(built / "photos.lw", tmp_path / "photos.lw")
+    with Collection.open(tmp_path / "photos.lw") as collection:
+        yield collection
+
+
+@pytest.fixture
+def missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without the extra."""
+    monkeypatch.setattr(recipes, "installed", lambda: False)
+    monkeypatch.setattr(deep_network, "installed", lambda: False)
+    deep_network.network.cache_clear()
+
+
+def names(hits) -> list[str]:
+    return [Path(hit.path).stem for hit in hits]
+
+
+def test_deep_is_there_and_the_default(own: Collection, built: Path) -> None:
+    assert set(own.spaces) == {"words", "holistic", "deep", "deep-dense"}
+    assert dict(own.similarities["default"].spaces) == {"deep": 1.0}
+    assert own.verify() == []
+    query = built / "pictures" / "china-1.jpg"
+    for by in ("default", "deep", "deep-dense", "both"):
+        assert set(names(own.search(query, k=2, by=by))) == {"china-0", "china-2"}, by
+
+
+def test_rows_are_what_the_features_say(own: Collection, built: Path) -> None:
+    path = built / "pictures" / "coffee-0.jpg"
+    pooled = deep.activations(decode(path))
+    image = own.id_of(path)
+    row = own._live.view("deep").row_of(image)
+    words, weights = deep.strongest(pooled, 128)
+    assert row.indices.tolist() == words.tolist()
+    assert np.allclose(row.data, weights, atol=1e-6)
+    dense = own._live.view("deep-dense").row_of(image)
+    assert np.allclose(dense, pooled / np.linalg.norm(pooled), atol=1e-5)
+
+
+def test_one_forward_pass_serves_both_spaces(
+    own: Collection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = []
+
+    def counting(picture: object) -> np.ndarray:
+        calls.append(1)
+        return deep.activations(picture)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(recipes, "activations", counting)
+    write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][5:])
+    own.add(tmp_path / "more", workers=0)
+    assert len(calls) == 1
+
+
+def test_pictures_regions_bytes_and_vectors_as_queries(own: Collection, built: Path) -> None:
+    pixels = np.ascontiguousarray(small_scenes()["astronaut"][10:, 12:])
+    assert names(own.search(pixels, k=1))[0].startswith("astronaut")
+    path = built / "pictures" / "flower-0.jpg"
+    height, width = decode(path).pixels.shape[:2]
+    region = (width * 0.1, height * 0.1, width * 0.8, height * 0.8)
+    assert names(own.search(path, k=1, region=region))[0].startswith("flower")
+    row = own._live.view("deep").row_of(own.id_of(path))
+    assert names(own.search(row, k=1, by="deep")) == ["flower-0"]
+
+
+def test_a_new_collection_without_the_extra_is_as_before(missing: None, tmp_path: Path) -> None:
+    with Collection.create(tmp_path / "plain.lw") as col:
+        assert set(col.spaces) == {"words", "holistic"}
+        assert dict(col.similarities["default"].spaces) == dict(col.similarities["both"].spaces)
+        with pytest.raises(DeepMissing, match="pip install"):
+            col.add_space("deep", {"feature": "deep"})
+        assert set(col.spaces) == {"words", "holistic"}
+    with pytest.raises(DeepMissing, match="pip install"):
+        Collection.create(tmp_path / "other.lw", deep=True)
+
+
+def test_a_deep_collection_where_the_extra_is_missing(
+    own: Collection, built: Path, tmp_path: Path, missing: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pixels = np.ascontiguousarray(small_scenes()["rocket"][6:, 6:])
+    with pytest.raises(CollectionError, match=r"space 'deep' cannot.*pip install.*both"):
+        own.search(pixels)
+    assert names(own.search(pixels, k=1, by="both"))[0].startswith("rocket")
+    # What is in the collection has its vectors.
+    known = built / "pictures" / "coins-1.jpg"
+    assert set(names(own.search(known, k=2))) == {"coins-0", "coins-2"}
+    # New pictures come in without, and get them where they can be made.
+    write(tmp_path / "more" / "late.jpg", pixels)
+    result = own.add(tmp_path / "more", workers=0)
+    assert (result.added, result.unmade) == (1, ["deep", "deep-dense"])
+    assert own.verify() == []
+    late = own.id_of(tmp_path / "more" / "late.jpg")
+    assert own._live.view("deep").row_of(late) is None
+    monkeypatch.undo()
+    result = own.add(tmp_path / "more", workers=0)
+    assert (result.added, result.unmade) == (0, [])
+    for by in ("deep", "deep-dense"):
+        assert names(own.search(late, k=1, by=by))[0].startswith("rocket")
+    assert own._catalog.setting(adding.filling("deep")) is None
+    assert own.verify() == []
+
+
+def test_damaged_weights_stop_an_add_with_their_own_error(
+    own: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = tmp_path / "weights.pth"
+    bad.write_bytes(b"not weights")
+    monkeypatch.setattr(deep_network, "_packaged_weights", lambda: bad)
+    deep_network.network.cache_clear()
+    write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][7:])
+    with pytest.raises(DamagedWeights, match="force-reinstall"):
+        own.add(tmp_path / "more", workers=0)
+    assert len(own) == 24
+    assert own.problems() == []
+
+
+def test_an_older_collection_gets_deep_on_request(built: Path, tmp_path: Path) -> None:
+    with Collection.create(tmp_path / "old.lw", deep=False) as col:
+        col.add(built / "pictures", workers=0)
+        assert dict(col.similarities["default"].spaces).keys() == {"words", "holistic"}
+        col.add_space("deep", {"feature": "deep", "keep": 64}, workers=0)
+        assert dict(col.similarities["default"].spaces) == {"deep": 1.0}
+        row = col._live.view("deep").row_of(1)
+        assert row.nnz == 64
+        assert set(names(col.search(built / "pictures" / "china-1.jpg", k=2))) == {
+            "china-0",
+            "china-2",
+        }
+        assert col.verify() == []
+        col.drop_space("deep")
+        assert dict(col.similarities["default"].spaces).keys() == {"words", "holistic"}
+
+
+@pytest.fixture(scope="module")
+def worded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("worded")
+    shutil.copytree(built / "photos.lw", root / "photos.lw")
+    with Collection.open(root / "photos.lw") as col:
+        col.add_space("deep-words", {"feature": "deep-words"}, workers=0)
+    return root / "photos.lw"
+
+
+def test_deep_words_are_learned_from_the_collection(worded: Path, built: Path) -> None:
+    with Collection.open(worded) as col:
+        space = col.spaces["deep-words"]
+        assert space.generation == 1
+        # 24 pictures of 100 cells: five times the root of 2,400.
+        assert space.width == round(5 * 2400**0.5)
+        assert set(space.files) == {"projection", "vocabulary", "bag"}
+        query = built / "pictures" / "china-1.jpg"
+        assert set(names(col.search(query, k=2, by="deep-words"))) == {"china-0", "china-2"}
+        assert col.verify() == []
+        # Counts hold soft words: 100 cells, five words each, shares of 1.
+        (row,) = (raw for ids, raw in gen.raw_rows(col.root, col._catalog, space) if len(ids))
+        assert np.allclose(row.sum(axis=1), 100, atol=1e-2)
+
+
+def test_deep_words_explain_and_search_by_region(worded: Path, built: Path) -> None:
+    path = built / "pictures" / "motorcycle_left-0.jpg"
+    height, width = decode(path).pixels.shape[:2]
+    with Collection.open(worded) as col:
+        hit = col.search(path, k=1, by="deep-words")[0]
+        assert names([hit])[0].startswith("motorcycle")
+        why = col.explain(path, hit.id, by="deep-words")
+        assert why.score == pytest.approx(hit.score, abs=1e-4)
+        for word in why.words:
+            assert len(word.in_query)
+            assert len(word.in_hit)
+            assert (word.in_query >= 0).all()
+            assert (word.in_query <= (width, height)).all()
+        part = (0.2 * width, 0.2 * height, 0.6 * width, 0.6 * height)
+        found = col.search(path, k=1, by="deep-words", region=part)
+        assert names(found)[0].startswith("motorcycle")
+
+
+def test_deep_words_follow_the_collection(
+    worded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(worded, tmp_path / "photos.lw")
+    with Collection.open(tmp_path / "photos.lw") as col:
+        before = col.spaces["deep-words"]
+        write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][4:])
+        col.add(tmp_path / "more", workers=0)
+        hits = col.search(tmp_path / "more" / "new.jpg", k=2, by="deep-words")
+        assert all(name.startswith("rocket") for name in names(hits))
+        col.refresh()
+        after = col.spaces["deep-words"]
+        assert after.generation == before.generation + 1
+        assert after.files["projection"] == before.files["projection"]
+        assert after.files["bag"] != before.files["bag"]
+        # A projection that saw only some of the pictures serves all of them.
+        monkeypatch.setattr(sampling, "PROJECTION_PICTURES", 10)
+        col.retrain(workers=0, seed=1)
+        newest = col.spaces["deep-words"]
+        assert newest.files["projection"] != before.files["projection"]
+        assert names(col.search(tmp_path / "more" / "new.jpg", k=1, by="deep-words"))[0].startswith(
+            "rocket"
+        )
+        assert col.verify() == []
+    assert adding.outgrown(after, 25) is False
+    assert adding.outgrown(after, 200) is True
+
+
+def test_words_of_two_projections_are_comparable(worded: Path, tmp_path: Path) -> None:
+    """The same words seen through another projection of the same cells find themselves again."""
+    with Collection.open(worded) as col:
+        files = dict(col.spaces["deep-words"].files)
+    same = nearest_words(worded, files, files)
+    assert same.tolist() == list(range(len(same)))
+    turned = recipes.open_projection(str(worded / files["projection"]))
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(128, 128)))[0]
+    other = type(turned)(turned.mean, (rotation @ turned.directions).astype(np.float32))
+    other.save(tmp_path / "turned.lwp")
+    vocabulary = recipes.open_vocabulary(str(worded / files["vocabulary"]))
+    moved = type(vocabulary).from_words(vocabulary.words_ @ rotation.T.astype(np.float32))
+    moved.save(tmp_path / "moved.lwv")
+    for name in ("turned.lwp", "moved.lwv"):
+        shutil.copy(tmp_path / name, worded / "words" / name)
+    among = {"projection": "words/turned.lwp", "vocabulary": "words/moved.lwv"}
+    assert (nearest_words(worded, among, files) == np.arange(len(same))).mean() > 0.95
+
+
+# -- a network of the user's ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_users_network_is_a_space(
+    own: Collection, built: Path, tmp_path: Path, kind: str
+) -> None:
+    path = small_model(tmp_path / "net.onnx")
+    recipe = {
+        "feature": "onnx",
+        "path": str(path),
+        "size": 16,
+        "mean": [0.1, 0.2, 0.3],
+        "std": 0.5,
+        "layer": "vector",
+        "kind": kind,
+        "licence": "MIT",
+    }
+    own.add_space("mine", recipe, workers=0)
+    # The copy in the collection is what counts from now on.
+    path.unlink()
+    space = own.spaces["mine"]
+    assert (space.width, space.kind) == (3, kind)
+    pixels = decode(built / "pictures" / "coins-0.jpg").pixels
+    model = recipes.onnx_model(space.recipe, str(own.root / space.files["model"]))
+    values = model.activations(pixels)
+    row = own._live.view("mine").row_of(own.id_of(built / "pictures" / "coins-0.jpg"))
+    if kind == "dense":
+        assert np.allclose(row, values / np.linalg.norm(values), atol=1e-5)
+    else:
+        words, weights = deep.strongest(values, 128)
+        assert row.indices.tolist() == words.tolist()
+        assert np.allclose(row.data, weights, atol=1e-6)
+    assert len(own.search(pixels, k=3, by="mine")) == 3
+    card = models.card_of(own.root, space)
+    assert card is not None
+    assert card["licence"] == "MIT"
+    assert card["sha256"] == space.recipe["sha256"]
+    assert card["preprocessing"]["mean"] == [0.1, 0.2, 0.3]
+    assert json.loads((own.root / space.files["card"]).read_text()) == card
+    assert own.verify() == []
+
+    own.backup(tmp_path / "copy")
+    with Collection.restore(tmp_path / "copy", tmp_path / "again.lw") as again:
+        assert len(again.search(pixels, k=3, by="mine")) == 3
+    model_file = own.root / space.files["model"]
+    model_file.write_bytes(model_file.read_bytes()[:-3])
+    assert any("is damaged" in text for text in own.verify())
+    write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][9:])
+    with pytest.raises(DamagedCollection, match="drop space 'mine'"):
+        own.add(tmp_path / "more", workers=0)
+    own.drop_space("mine")
+    assert not model_file.exists()
+    assert own.verify() == []
+
+
+def test_a_picture_a_network_fails_on_is_listed(
+    own: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(small_model(tmp_path / "net.onnx"))
+    own.add_space("mine", {"feature": "onnx", "path": path, "size": 16}, workers=0)
+
+    def fails(*_: object) -> None:
+        raise UnusableModel("gives NaN")
+
+    write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][8:])
+    with monkeypatch.context() as patch:
+        patch.setattr(recipes, "onnx_model", fails)
+        result = own.add(tmp_path / "more", workers=0)
+    assert (result.added, len(result.skipped)) == (0, 1)
+    assert "cannot be described here (gives NaN)" in result.skipped[0][1]
+    assert own.add(tmp_path / "more", workers=0).added == 1
+
+
+def test_networks_that_cannot_be_a_space(own: Collection, tmp_path: Path) -> None:
+    path = str(small_model(tmp_path / "net.onnx"))
+    (tmp_path / "bad.onnx").write_bytes(b"junk")
+    for wrong, error, says in (
+        ({"path": None}, InvalidInput, "path of an .onnx file"),
+        ({"path": str(tmp_path / "none.onnx")}, UnusableModel, "cannot be read"),
+        ({"path": str(tmp_path / "bad.onnx")}, UnusableModel, "cannot be opened"),
+        ({"path": path, "mean": [1, 2]}, InvalidInput, "mean"),
+        ({"path": path, "std": 0}, InvalidInput, "std"),
+        ({"path": path, "size": 16, "layer": "x"}, InvalidInput, "no layer 'x'"),
+        ({"path": path, "pool": "max"}, InvalidInput, "pool"),
+        ({"path": path, "kind": "wide"}, InvalidInput, "kind"),
+        ({"path": path, "size": 64}, UnusableModel, "does not run"),
+    ):
+        with pytest.raises(error, match=says):
+            own.add_space("mine", {"feature": "onnx", **wrong}, workers=0)
+    assert "mine" not in own.spaces
+    own.add_space("ok", {"feature": "holistic"}, workers=0)
+    assert own.verify() == []
+
+
+def test_cards_of_built_in_spaces(own: Collection) -> None:
+    card = models.card_of(own.root, own.spaces["deep"])
+    assert card is not None
+    assert card["model"] == "efficientnet-lite0"
+    assert models.card_of(own.root, own.spaces["words"]) is None
+
+
+def test_recipes_are_checked() -> None:
+    for recipe, says in (
+        ({"feature": "deep", "keep": 0}, "keep is 0"),
+        ({"feature": "deep", "model": "resnet"}, "model is 'resnet'"),
+        ({"feature": "deep-words", "size": 100}, "multiple of 32"),
+        ({"feature": "deep-words", "n_words": 1}, "n_words is 1"),
+        ({"feature": "deep-dense", "keep": 3}, "'keep' is no parameter"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            recipes.checked(recipe)
+
+
+def test_workers_use_the_network_too(tmp_path: Path) -> None:
+    write_pictures(tmp_path / "pictures", views=2)
+    with Collection.create(tmp_path / "photos.lw", deep=True) as col:
+        assert col.add(tmp_path / "pictures", workers=2).added == 16
+        here = col._live.view("deep").row_of(1)
+        path = col.image(1).path
+        again = deep.DeepSparse().extract(decode(path))
+        assert here.indices.tolist() == again[0].tolist()
+        assert np.array_equal(here.data, again[1])

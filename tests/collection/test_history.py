@@ -1,0 +1,244 @@
+"""What stands: undo, roll-back, copies and contradictions, against a plain recursion."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from likewise.collection.catalog import Catalog
+from likewise.collection.catalog_feedback import Entry
+from likewise.collection.errors import CollectionError
+from likewise.collection.history import Contradiction, History, item_of, standing
+from likewise.collection.learning import stops, thinned
+from tests.collection.loop_reference import Log
+
+
+def line(number: int, kind: str, **body) -> Entry:
+    return Entry(number, "default", kind, "", 1, body)
+
+
+def judged(number: int, query: int = 1, liked=(), disliked=()) -> Entry:
+    return line(number, "judge", query=query, liked=list(liked), disliked=list(disliked))
+
+
+def numbers(log: list[Entry]) -> list[int]:
+    return [item.number for item in standing([], log)]
+
+
+def test_undo_and_roll_back_are_lines_like_others() -> None:
+    log = [judged(1), judged(2), judged(3)]
+    assert numbers(log) == [1, 2, 3]
+    log.append(line(4, "undo", judgement=2))
+    assert numbers(log) == [1, 3]
+    log.append(line(5, "rollback", position=2))
+    assert numbers(log) == [1, 2]
+    log.append(judged(6))
+    assert numbers(log) == [1, 2, 6]
+    # Redo: back to before the roll-back.
+    log.append(line(7, "rollback", position=4))
+    assert numbers(log) == [1, 3]
+    log.append(line(8, "rollback", position=6))
+    assert numbers(log) == [1, 2, 6]
+    log.append(line(9, "rollback", position=0))
+    assert numbers(log) == []
+    log.append(line(10, "rollback", position=9))
+    assert numbers(log) == []
+
+
+def test_nested_roll_backs_cost_no_more_than_their_number() -> None:
+    """Each to the line before it: by recursion this would take two to the power of 3,000 steps."""
+    log = [judged(1), *(line(n, "rollback", position=n - 1) for n in range(2, 3000))]
+    assert numbers(log) == [1]
+
+
+@st.composite
+def logs(draw) -> list[Entry]:
+    log: list[Entry] = []
+    for number in range(1, draw(st.integers(0, 25)) + 1):
+        kind = draw(st.sampled_from(["judge", "judge", "judge", "undo", "rollback"]))
+        if kind == "judge":
+            said = draw(st.dictionaries(st.integers(10, 13), st.booleans(), min_size=1))
+            log.append(
+                judged(
+                    number,
+                    draw(st.integers(1, 2)),
+                    [p for p, good in said.items() if good],
+                    [p for p, good in said.items() if not good],
+                )
+            )
+        elif kind == "undo":
+            log.append(line(number, "undo", judgement=draw(st.integers(1, max(number - 1, 1)))))
+        else:
+            log.append(line(number, "rollback", position=draw(st.integers(0, number - 1))))
+    return log
+
+
+def reference(log: list[Entry]) -> Log:
+    made = Log.__new__(Log)
+    made.profiles = {"default": (None, 0)}
+    made.lines = {"default": [(x.number, x.kind, x.session, dict(x.body)) for x in log]}
+    return made
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory):
+    made = Catalog.create(tmp_path_factory.mktemp("history") / "catalog.sqlite", {})
+    yield made
+    made.close()
+
+
+def write(catalog: Catalog, log: list[Entry], *, afresh: bool = True) -> None:
+    with catalog.write() as c:
+        if afresh:
+            c.execute("DELETE FROM log")
+        c.executemany(
+            "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)",
+            [(x.number, x.profile, x.kind, x.made, x.session, json.dumps(x.body)) for x in log],
+        )
+
+
+@given(log=logs(), cut=st.integers(0, 25))
+@settings(max_examples=150, deadline=None)
+def test_a_history_is_what_survives(catalog: Catalog, log: list[Entry], cut: int) -> None:
+    """Read in one go, or in two parts as another process writes them: the same."""
+    plain = reference(log)
+    write(catalog, log[:cut])
+    grown = History(catalog, "default")
+    grown.update()
+    write(catalog, log[cut:], afresh=False)
+    grown.update()
+    whole = History(catalog, "default")
+    whole.update()
+    expected = [(x.number, list(x.liked), list(x.disliked)) for x in plain.judgements("default")]
+    for history in (grown, whole):
+        found = [(i.number, list(i.liked), list(i.disliked)) for i in history.items]
+        assert found == expected
+        assert history.digests == whole.digests
+        assert len(history.digests) == len(history.items) + 1
+        assert sorted(history.contradictions, key=repr) == sorted(whole.contradictions, key=repr)
+        for query in (1, 2):
+            verdicts = history.verdicts(query)
+            wanted = plain.verdicts("default").get(query, (set(), set()))
+            assert (verdicts.liked, verdicts.disliked) == wanted
+            assert not verdicts.liked & verdicts.disliked
+        last = [x.number for x in plain.judgements("default")][-1:]
+        assert history.last_judgement() == (last[0] if last else None)
+        assert all(history.stands(n) for n in plain.surviving("default"))
+        assert not history.stands(99)
+        assert history.positions() == [0, *(x.number for x in log)]
+
+
+def test_contradictions_are_reported_and_the_later_word_counts(catalog: Catalog) -> None:
+    write(
+        catalog,
+        [
+            judged(1, 1, [10, 11]),
+            judged(2, 1, [10], [12]),
+            judged(3, 2, [], [10]),  # about another query: no contradiction
+            judged(4, 1, [12], [10]),
+        ],
+    )
+    history = History(catalog, "default")
+    history.update()
+    assert [(i.liked, i.disliked) for i in history.items] == [
+        ((11,), ()), ((), ()), ((), (10,)), ((12,), (10,)),
+    ]  # fmt: skip
+    assert sorted(history.contradictions, key=repr) == [
+        Contradiction(4, 1, 10), Contradiction(4, 2, 10), Contradiction(4, 2, 12),
+    ]  # fmt: skip
+    assert history.verdicts(1).liked == {11, 12}
+    assert history.verdicts(1).disliked == {10}
+    assert history.verdicts(2).disliked == {10}
+    # Taken back, what it contradicted stands again.
+    write(catalog, [line(5, "undo", judgement=4)], afresh=False)
+    history.update()
+    assert history.contradictions == []
+    assert history.verdicts(1).liked == {10, 11}
+    assert history.verdicts(1).disliked == {12}
+
+
+def test_the_same_said_again_is_no_contradiction(catalog: Catalog) -> None:
+    write(catalog, [judged(1, 1, [10], [11]), judged(2, 1, [10], [11])])
+    history = History(catalog, "default")
+    history.update()
+    assert history.contradictions == []
+    assert [(i.liked, i.disliked) for i in history.items] == [((10,), (11,))] * 2
+
+
+def test_digests_name_what_was_folded(catalog: Catalog) -> None:
+    """Equal beginnings have equal digests, and nothing else has."""
+    write(catalog, [judged(1, 1, [10]), judged(2, 1, [11]), judged(3, 1, [12])])
+    history = History(catalog, "default")
+    history.update()
+    before = list(history.digests)
+    write(catalog, [line(4, "undo", judgement=3)], afresh=False)
+    history.update()
+    assert history.digests == before[:3]
+    write(catalog, [line(5, "rollback", position=3)], afresh=False)
+    history.update()
+    assert history.digests == before
+    # A contradiction of the first item changes every digest behind it.
+    write(catalog, [judged(6, 1, [], [10])], afresh=False)
+    history.update()
+    assert history.digests[0] == before[0]
+    assert not set(history.digests[1:]) & set(before)
+
+
+def test_a_later_verdict_cannot_change_what_was_handed_out(catalog: Catalog) -> None:
+    write(catalog, [judged(1, 1, [10])])
+    history = History(catalog, "default")
+    history.update()
+    found = history.verdicts(1)
+    write(catalog, [judged(2, 1, [11], [10])], afresh=False)
+    history.update()
+    assert (found.liked, found.disliked) == ({10}, set())
+
+
+def test_a_history_can_end_early(catalog: Catalog) -> None:
+    write(catalog, [judged(1, 1, [10]), judged(2, 1, [11]), line(3, "undo", judgement=1)])
+    history = History(catalog, "default", 2)
+    history.update()
+    assert [i.number for i in history.items] == [1, 2]
+    assert history.position == 2
+
+
+def test_an_unknown_profile(catalog: Catalog) -> None:
+    with pytest.raises(CollectionError, match="no profile 'nobody'; there are default"):
+        History(catalog, "nobody")
+
+
+def test_an_item_is_sorted_whatever_the_line_says() -> None:
+    made = item_of(line(1, "judge", query=3, liked=[9, 4], disliked=[8, 1], negatives=[7, 2]))
+    assert (made.liked, made.disliked, made.negatives) == ((4, 9), (1, 8), (2, 7))
+    assert made.subjects() == {1, 2, 3, 4, 7, 8, 9}
+
+
+# -- checkpoints ------------------------------------------------------------------------------
+
+
+def test_thinned_checkpoints_leave_no_undo_far_from_one() -> None:
+    """Few are kept, and whatever is undone replays at most a few times its age."""
+    kept: list[int] = []
+    for n in range(200, 40_001, 200):
+        worth = thinned(n - at for at in kept)
+        kept = [at for at in kept if n - at in worth] + [n]
+        assert len(kept) <= 2 + n.bit_length()
+        for age in (1, 100, 1_000, 5_000, 15_000, 30_000):
+            if age < n:
+                start = max((at for at in kept if at <= n - age), default=0)
+                assert n - start <= 4 * age + 400
+
+
+def test_a_long_fold_stops_for_checkpoints_near_its_end(tmp_path: Path) -> None:
+    assert stops(0, 0) == []
+    assert stops(5, 6) == [6]
+    found = stops(0, 10_000)
+    assert found[-1] == 10_000
+    assert found == sorted(set(found))
+    for age in (1, 150, 900, 4_000):
+        start = max((at for at in found if at <= 10_000 - age), default=0)
+        assert 10_000 - start <= 4 * age + 400

@@ -1,0 +1,208 @@
+"""Whatever happens, what is learned is the fold over the lines of the log that survive.
+
+Hypothesis tries sequences of everything a person or a crash can do; after each step weights and
+verdicts of every profile are compared with :mod:`tests.collection.loop_reference`, to the bit.
+``make trust`` tries many more (``LIKEWISE_TRUST_ROUNDS``).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+)
+
+from likewise.collection import judging, learning
+from likewise.collection.collection import Collection
+from tests.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
+from tests.collection.loop_reference import Log
+
+EXAMPLES = max(int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "50")) // 2, 10)
+# Pictures that get a vector of their own only later.
+LATE = (N - 1, N)
+
+some = st.sets(st.integers(1, N), max_size=3)
+which = st.integers(0, 40)
+
+
+class Loop(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.home = Path(mkdtemp(prefix="likewise-machine-"))
+        self.root = copied(self.home)
+        self.every, learning.CHECKPOINT_EVERY = learning.CHECKPOINT_EVERY, 2
+        self.gap = judging.SESSION_GAP
+        self.here = set(range(1, N + 1))
+        self.profiles = ["default"]
+        self.dropped: list[Collection] = []
+        self.col = Collection.open(self.root)
+        self.col.add_space("late", {"feature": "own", "kind": "sparse"})
+        self.col.add_vectors("late", range(1, N - 1), rows(N - 2, seed=1))
+        self.other = Collection.open(self.root)
+        self.codes: dict[tuple[str, int], dict[int, bytes]] = {}
+        self.retrained = False
+
+    # -- what people do -----------------------------------------------------------------------
+
+    @rule(
+        query=st.integers(1, N + 3),
+        liked=some,
+        disliked=some,
+        shown=st.none() | st.permutations(range(1, N + 1)),
+        profile=which,
+        pause=st.booleans(),
+    )
+    def judge(self, query, liked, disliked, shown, profile, pause) -> None:
+        liked = (liked & self.here) - {query}
+        disliked = (disliked & self.here) - liked - {query}
+        if not liked | disliked or (query <= N and query not in self.here):
+            return
+        judging.SESSION_GAP = timedelta(0) if pause else self.gap
+        number = self.col.judge(
+            query if query <= N else outside(query - N - 1),
+            sorted(liked),
+            sorted(disliked),
+            shown=None if shown is None else [i for i in shown if i in self.here],
+            profile=self._profile(profile),
+        )
+        judging.SESSION_GAP = self.gap
+        line = self.col.log(self._profile(profile))[-1]
+        assert (line.number, line.stands) == (number, True)
+        assert set(line.liked) == liked
+        assert set(line.disliked) == disliked
+
+    @rule(three=st.permutations(range(1, N + 1)), profile=which)
+    def compare(self, three, profile) -> None:
+        anchor, nearer, farther = [i for i in three if i in self.here][:3]
+        self.col.compare(anchor, nearer, farther, profile=self._profile(profile))
+
+    @rule(profile=which, pick=which, last=st.booleans())
+    def undo(self, profile, pick, last) -> None:
+        name = self._profile(profile)
+        standing = [x for x in Log(self.root).judgements(name) if not last or x.kind == "judge"]
+        if not standing:
+            return
+        if last:
+            assert self.col.undo(profile=name) == standing[-1].number
+        else:
+            number = standing[pick % len(standing)].number
+            assert self.col.undo(number, profile=name) == number
+
+    @rule(profile=which, pick=which)
+    def roll_back(self, profile, pick) -> None:
+        name = self._profile(profile)
+        positions = [0, *(line.number for line in self.col.log(name))]
+        self.col.roll_back(positions[pick % len(positions)], profile=name)
+
+    @precondition(lambda self: len(self.profiles) < 4)
+    @rule(source=which)
+    def copy(self, source) -> None:
+        name = f"p{len(self.profiles)}"
+        self.col.copy_profile(self._profile(source), name)
+        self.profiles.append(name)
+
+    # -- what happens to a collection ------------------------------------------------------------
+
+    @precondition(lambda self: len(self.here) > N - 4)
+    @rule(pick=which)
+    def remove(self, pick) -> None:
+        image = sorted(self.here)[pick % len(self.here)]
+        self.col.remove(image)
+        self.here.discard(image)
+
+    @rule()
+    def late_vectors(self) -> None:
+        ids = [i for i in LATE if i in self.here]
+        if ids:
+            self.col.add_vectors("late", ids, rows(len(ids), seed=2))
+
+    @rule()
+    def refresh(self) -> None:
+        self.col.refresh()
+
+    @precondition(lambda self: not self.retrained)
+    @rule(seed=st.integers(1, 3))
+    def retrain(self, seed) -> None:
+        self.col.retrain(workers=0, seed=seed)
+        self.retrained = True
+
+    @rule()
+    def reopen(self) -> None:
+        self.col.close()
+        self.col = Collection.open(self.root)
+
+    @rule()
+    def kill(self) -> None:
+        """The process dies: nothing is closed, all memory is lost."""
+        self.dropped.append(self.col)
+        self.col = Collection.open(self.root)
+
+    @rule()
+    def forget(self) -> None:
+        forgotten(self.col)
+
+    @rule()
+    def another_process(self) -> None:
+        self.col, self.other = self.other, self.col
+
+    # -- what must be true ----------------------------------------------------------------------
+
+    def _profile(self, pick: int) -> str:
+        return self.profiles[pick % len(self.profiles)]
+
+    @invariant()
+    def equals_the_fold(self) -> None:
+        self._check(self.col)
+
+    def _check(self, col: Collection) -> None:
+        log = Log(self.root)
+        for profile in self.profiles:
+            history = col._learning.history(profile)
+            assert [item.number for item in history.items] == log.surviving(profile)
+            expected = log.verdicts(profile)
+            for query in log.subjects.values():
+                found = history.verdicts(query)
+                assert (found.liked, found.disliked) == expected.get(query, (set(), set()))
+            for name in (*SPACES, "late"):
+                space = col.spaces[name]
+                found = col._learning.weights(profile, space)
+                wanted = log.weights(profile, name, space.generation, space.width)
+                assert np.array_equal(np.ones(space.width) if found is None else found, wanted)
+        for key, codes in self.codes.items():
+            # A generation that is gone took its codes with it; within one they never change.
+            assert key not in log.codes or codes.items() <= log.codes[key].items()
+        self.codes = dict(log.codes)
+
+    def teardown(self) -> None:
+        try:
+            self._check(self.other)
+            forgotten(self.other)
+            self._check(self.other)
+            assert self.other.verify() == []
+        finally:
+            learning.CHECKPOINT_EVERY = self.every
+            judging.SESSION_GAP = self.gap
+            for col in (self.col, self.other, *self.dropped):
+                col.close()
+            shutil.rmtree(self.home)
+
+
+Loop.TestCase.settings = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=25,
+    deadline=None,
+    derandomize="LIKEWISE_TRUST_ROUNDS" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+)
+TestLoop = Loop.TestCase

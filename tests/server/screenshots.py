@@ -1,0 +1,182 @@
+"""Screenshots of every view, light, dark and on a phone: ``make screenshots``.
+
+The collection is made here from planted views of well-known photographs, with days made up, and
+kept in the cache; what it has learned comes from the judgements of a made-up person.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+import shutil
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likewise.collection.collection import Collection
+from likewise.evaluation.planted import planted_views
+from tests.server import browser as driving
+from tests.server.browser import Served, settle, visit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+OUT = Path(__file__).parents[2] / "docs" / "pictures"
+MOST_BYTES = 200_000
+TASTE = {
+    "astronaut": "faces", "camera": "faces", "chelsea": "faces",
+    "brick": "textures", "grass": "textures", "gravel": "textures", "ihc": "textures",
+    "china": "outdoors", "rocket": "outdoors", "motorcycle_left": "outdoors",
+    "coffee": "round", "coins": "round", "moon": "round", "flower": "round", "retina": "round",
+    "hubble_deep_field": "sky",
+}  # fmt: skip
+"""What the made-up person means by alike: not the same scene, but the same sort of thing."""
+KINDS = ("original", "crop", "perspective", "scale", "light")
+PROFILE = "my-taste"
+LESSONS = 26
+QUERY, LIKED = "coffee-01-crop", "coffee-12-light"
+DESK: dict[str, Any] = {"viewport": {"width": 1180, "height": 740}}
+TALL = {"learned": 1290, "collection": 900}
+"""Heights of pages to read: what is below the first screen belongs to them."""
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 360, "height": 720},
+    "device_scale_factor": 1.5,
+    "has_touch": True,
+    "is_mobile": True,
+}
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {**DESK, "color_scheme": "light"},
+    "dark": {**DESK, "color_scheme": "dark"},
+    "phone": {**PHONE, "color_scheme": "light"},
+}
+
+
+def main() -> None:
+    if driving.chromium() is None:
+        sys.exit(driving.NO_BROWSER)
+    OUT.mkdir(parents=True, exist_ok=True)
+    with driving.served(collection()) as server, driving.browser() as chrome:
+        for look, how in LOOKS.items():
+            shoot(chrome, server, look, how)
+
+
+def shoot(chrome: Browser, server: Served, look: str, how: dict[str, Any]) -> None:
+    """Every view in one look."""
+    page, wrong = visit(chrome, server, **how)
+    query = server.picture(f"{QUERY}.jpg")["id"]
+    asked = f"/?q={query}"
+
+    page.goto("/")
+    settle(page)
+    keep(page, f"start-{look}")
+
+    page.goto(asked)
+    settle(page)
+    if look != "phone":
+        page.locator(".tile").nth(5).hover()
+    page.wait_for_timeout(300)
+    keep(page, f"search-{look}")
+
+    hit = server.picture("coffee-10-perspective.jpg")["id"]
+    page.goto(f"{asked}&by=words&why={hit}")
+    page.locator(".matches").wait_for()
+    page.wait_for_timeout(1500)
+    keep(page, f"why-{look}")
+
+    tall(page, look, "learned")
+    page.goto(f"/?view=learned&profile={PROFILE}")
+    page.get_by_role("heading", name="Words that gained").wait_for()
+    page.wait_for_timeout(2500)
+    keep(page, f"learned-{look}")
+
+    tall(page, look, "collection")
+    page.goto("/?view=collection")
+    page.get_by_text("broken.jpg").wait_for()
+    # The pictures of the page go round the world; where they were made is nobody's business.
+    page.evaluate(
+        """(base) => { for (const path of document.querySelectorAll('code')) {
+             path.textContent = path.textContent.replace(base, '/home/me'); } }""",
+        str(collection().parent),
+    )
+    keep(page, f"collection-{look}")
+    page.context.close()
+    if wrong:
+        sys.exit(f"something went wrong in the page: {wrong}")
+
+
+def tall(page: Page, look: str, view: str) -> None:
+    """The height that shows a view whole, except on a phone."""
+    if look != "phone":
+        page.set_viewport_size({"width": DESK["viewport"]["width"], "height": TALL[view]})
+
+
+def keep(page: Page, name: str) -> None:
+    """Write what is in sight, in few enough colours to be a small file."""
+    from PIL import Image
+
+    seen = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    shown, size = seen, MOST_BYTES + 1
+    while size > MOST_BYTES:
+        few = shown.quantize(256, Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)
+        content = io.BytesIO()
+        few.save(content, "PNG", optimize=True)
+        size = content.tell()
+        width = int(shown.width * min(0.96, (MOST_BYTES / size) ** 0.5))
+        shown = seen.resize((width, round(seen.height * width / seen.width)), Image.LANCZOS)
+    (OUT / f"{name}.png").write_bytes(content.getvalue())
+    sys.stdout.write(f"{name}.png  {few.width} x {few.height}  {size // 1000} kB\n")
+
+
+def collection() -> Path:
+    """The collection, from the cache or made now."""
+    from likewise.bench.harness import cache_dir
+
+    base = cache_dir() / "screenshots"
+    root = base / "photos.lw"
+    if (base / "ready").exists():
+        return root
+    shutil.rmtree(base, ignore_errors=True)
+    write_photographs(base / "Pictures")
+    with Collection.create(root) as col:
+        col.add(base / "Pictures")
+        teach(col)
+    (base / "ready").touch()
+    return root
+
+
+def write_photographs(folder: Path) -> None:
+    """Views as JPEGs with days in their EXIF, in folders by year; one file that is broken."""
+    from PIL import Image
+
+    chance = random.Random(8)
+    for view in planted_views(16):
+        if view.name.split("-")[0] not in TASTE or view.kind not in KINDS:
+            continue
+        day = datetime(2019, 3, 1) + timedelta(minutes=chance.randrange(60 * 24 * 365 * 5))
+        exif = Image.Exif()
+        exif[0x0132] = day.strftime("%Y:%m:%d %H:%M:%S")
+        place = folder / str(day.year) / f"{view.name}.jpg"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(view.pixels).save(place, "JPEG", quality=92, exif=exif)
+    (folder / "2021" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 cut off while copying")
+
+
+def teach(col: Collection) -> None:
+    """Judgements: two of the same sort but another scene are wanted, two of other sorts are not."""
+    col.create_profile(PROFILE, "words")
+    names = {row.id: Path(row.path).stem for row in col.listed(limit=10_000)[1]}
+    scene = {picture: name.split("-")[0] for picture, name in names.items()}
+    sort = {picture: TASTE[name] for picture, name in scene.items()}
+    chosen = next(picture for picture, name in names.items() if name == QUERY)
+    for query in random.Random(4).sample(sorted(names), LESSONS):
+        hits = [hit.id for hit in col.search(query, k=len(names), by=PROFILE)]
+        wanted = [i for i in hits if sort[i] == sort[query] and scene[i] != scene[query]]
+        strange = [i for i in hits if sort[i] != sort[query]]
+        if wanted:
+            col.judge(query, liked=wanted[:2], disliked=strange[:2], profile=PROFILE)
+    col.judge(chosen, liked=[next(i for i, name in names.items() if name == LIKED)])
+
+
+if __name__ == "__main__":
+    main()

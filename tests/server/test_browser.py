@@ -1,0 +1,436 @@
+"""The page in a real browser: index, search, judge, undo, roll back; by keyboard, on a phone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from likewise.collection.collection import Collection
+from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.server import browser as driving
+from tests.server.browser import Served, drop, order, settle, visit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
+pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+
+PHONE = {"viewport": {"width": 360, "height": 720}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    with driving.browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page") / "pictures"
+    write_pictures(folder, views=4)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(pictures: Path) -> Iterator[Served]:
+    root = pictures.parent / "photos.lw"
+    with Collection.create(root, deep=False) as col:
+        col.add(pictures, workers=0)
+    with driving.served(root) as started:
+        yield started
+
+
+@pytest.fixture
+def profile(server: Served, request: pytest.FixtureRequest) -> str:
+    """A profile of its own for each test: they share a server, not what it learns."""
+    name = re.sub(r"\W", "-", request.node.name)[:40]
+    server.ask("/api/profiles", {"name": name, "base": "words"})
+    return name
+
+
+@pytest.fixture
+def page(chrome: Browser, server: Served) -> Iterator[Page]:
+    page, wrong = visit(chrome, server)
+    yield page
+    page.context.close()
+    assert wrong == []
+
+
+def ask_about(page: Page, server: Served, name: str, **more: Any) -> None:
+    """Open the page on a question."""
+    extra = "".join(f"&{key}={value}" for key, value in more.items())
+    page.goto(f"/?q={server.picture(name)['id']}{extra}")
+    page.wait_for_selector(".grid.asked")
+    settle(page)
+
+
+def said(page: Page, text: str) -> None:
+    """Wait for a message."""
+    page.get_by_role("status").filter(has_text=text).first.wait_for()
+
+
+def test_a_folder_is_indexed_from_the_page(chrome: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    for name, pixels in list(small_scenes().items())[:3]:
+        write(folder / f"{name}.jpg", pixels)
+    (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 this is cut off")
+    Collection.create(tmp_path / "photos.lw", deep=False).close()
+    with driving.served(tmp_path / "photos.lw") as server:
+        page, wrong = visit(chrome, server)
+        page.context.clear_cookies()
+        page.goto(server.entrance)
+        assert page.url == f"{server.url}/", "the ticket left the address"
+        page.get_by_role("heading", name="No pictures yet.").wait_for()
+        page.get_by_role("button", name="Add a folder").click()
+        page.get_by_label("A folder on this machine").fill(str(folder))
+        page.get_by_role("button", name="Add", exact=True).click()
+        said(page, "3 pictures added, 1 file skipped")
+        reasons = page.get_by_role("listitem").filter(has_text="broken.jpg")
+        assert len(reasons.inner_text()) > len(str(folder / "broken.jpg")) + 10, "with a reason"
+        page.get_by_role("button", name="Verify every byte").click()
+        page.get_by_text("Every byte is as it was written.").wait_for()
+        page.get_by_role("link", name="Search", exact=True).click()
+        page.get_by_role("heading", name="3 pictures").wait_for()
+        settle(page)
+        assert sorted(order(page)) == sorted(p.name for p in folder.glob("[!b]*.jpg"))
+        page.context.close()
+        assert wrong == []
+
+
+def test_a_dropped_picture_finds_its_like(page: Page, pictures: Path, tmp_path: Path) -> None:
+    page.goto("/")
+    settle(page)
+    pixels = small_scenes()["chelsea"]
+    outside = write(tmp_path / "holiday.jpg", pixels[4:-8, 6:-3])
+    drop(page, outside)
+    page.wait_for_url("**/?up=*")
+    settle(page)
+    assert {name.split("-")[0] for name in order(page, 3)} == {"chelsea"}
+    assert page.get_by_role("img", name="The picture you showed").is_visible()
+    kept = order(page)
+    page.reload()
+    settle(page)
+    assert order(page) == kept, "the question is in the address"
+    page.go_back()
+    page.get_by_role("heading", name=re.compile(r"^\d+ pictures$")).wait_for()
+    settle(page)
+    assert order(page) != kept
+
+
+def test_a_dropped_text_is_refused_with_a_reason(
+    chrome: Browser, server: Served, tmp_path: Path
+) -> None:
+    page, wrong = visit(chrome, server)
+    page.goto("/")
+    settle(page)
+    (tmp_path / "notes.jpg").write_text("no picture at all")
+    drop(page, tmp_path / "notes.jpg")
+    page.locator(".toast.bad").wait_for()
+    assert page.locator(".toast.bad").inner_text().strip() != ""
+    assert "up=" not in page.url
+    page.context.close()
+    assert len(wrong) == 1, "the browser notes the refusal, and nothing else went wrong"
+    assert "415" in wrong[0]
+
+
+def test_judging_moves_pictures_and_undo_brings_them_back(
+    page: Page, server: Served, profile: str
+) -> None:
+    page.add_init_script(
+        "window.moved = 0; const plain = Element.prototype.animate;"
+        "Element.prototype.animate = function (...all) {"
+        " window.moved += 1; return plain.apply(this, all); }"
+    )
+    ask_about(page, server, "china-0.jpg", by=profile)
+    before = order(page, 31)
+    chosen = next(name for name in before[12:] if not name.startswith("china"))
+    tile = page.locator(".tile", has=page.locator(f'.pic[aria-label^="{chosen},"]'))
+    tile.hover()
+    tile.get_by_role("button", name=f"More like this: {chosen}").click()
+    said(page, f"More like {chosen}. 1 judgement so far.")
+    settle(page)
+    after = order(page, 31)
+    assert after.index(chosen) < before.index(chosen)
+    assert page.evaluate("moved") > 0, "and one sees them move"
+    assert page.locator(f'.tile.liked .pic[aria-label^="{chosen},"]').count() == 1
+    assert page.get_by_label("What was said about this picture").inner_text().startswith("1 more")
+
+    refused = after[1]
+    tile = page.locator(".tile", has=page.locator(f'.pic[aria-label^="{refused},"]'))
+    tile.hover()
+    tile.get_by_role("button", name=f"Not this: {refused}").click()
+    said(page, f"Not {refused}. 2 judgements so far.")
+    settle(page)
+    assert order(page, 31).index(refused) > 1
+
+    page.keyboard.press("u")
+    said(page, "Took back")
+    settle(page)
+    assert order(page, 31) == after
+    page.get_by_role("button", name="Undo").first.click()
+    page.wait_for_function("n => document.querySelectorAll('.liked').length === n", arg=0)
+    settle(page)
+    assert order(page, 31) == before
+
+
+def test_rolling_back_returns_to_an_earlier_order(page: Page, server: Served, profile: str) -> None:
+    query = server.picture("coffee-0.jpg")["id"]
+    liked = [server.picture(f"{name}-1.jpg")["id"] for name in ("rocket", "coins")]
+    ask_about(page, server, "coffee-0.jpg", by=profile)
+    plain = order(page, 31)
+    numbers = [
+        server.ask("/api/judge", {"query": {"picture": query}, "liked": [one], "profile": profile})[
+            "judgement"
+        ]
+        for one in liked
+    ]
+    page.goto(f"/?view=learned&profile={profile}")
+    page.get_by_role("heading", name="Versions").wait_for()
+    assert page.get_by_role("img", name=re.compile("After 2 judgements")).is_visible()
+    page.get_by_role("button", name=f"Go back to version {numbers[0]}").click()
+    dialog = page.get_by_role("dialog", name=f"Go back to version {numbers[0]}?")
+    dialog.get_by_role("button", name="Go back", exact=True).click()
+    said(page, f"Back at version {numbers[0]}.")
+    page.get_by_text(f"Went back to version {numbers[0]}").wait_for()
+    ask_about(page, server, "coffee-0.jpg", by=profile)
+    assert page.locator(".tile.liked").count() == 1
+
+    page.goto(f"/?view=learned&profile={profile}")
+    page.get_by_role("button", name="Go back to version 0").click()
+    page.get_by_role("dialog").get_by_role("button", name="Go back", exact=True).click()
+    said(page, "Back at the beginning.")
+    ask_about(page, server, "coffee-0.jpg", by=profile)
+    assert order(page, 31) == plain
+
+
+def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> None:
+    """Not one click: search, judge, undo, why, look, a part, filters, back, help."""
+    page.goto(f"/?by={profile}")
+    settle(page)
+    press = page.keyboard.press
+
+    def focused() -> str:
+        return page.evaluate("document.activeElement.getAttribute('aria-label') ?? ''")
+
+    def at_home() -> None:
+        page.wait_for_function("() => !document.querySelector('dialog[open]')")
+
+    press("/")
+    assert page.evaluate("document.activeElement.id") == "ask"
+    for _ in range(20):
+        press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('pic')"):
+            break
+    first = order(page, 3)
+    assert focused().startswith(first[0])
+    press("ArrowRight")
+    press("ArrowRight")
+    assert focused().startswith(first[2])
+    press("End")
+    press("Home")
+    assert focused().startswith(first[0])
+    press("ArrowDown")
+    below = focused()
+    press("Enter")
+    page.wait_for_url("**/?q=*")
+    page.wait_for_selector(".grid.asked .tile")
+    page.wait_for_function("() => document.activeElement.classList.contains('pic')")
+    settle(page)
+    assert (
+        page.get_by_label("The asked picture", exact=True)
+        .get_by_text(below.split(",")[0])
+        .is_visible()
+    )
+    before = order(page, 31)
+    assert focused().startswith(before[0]), "on from the best answer"
+
+    press("Control+End")
+    press("+")
+    said(page, "1 judgement so far")
+    settle(page)
+    assert order(page, 31) != before
+    press("u")
+    said(page, "Took back")
+    settle(page)
+    assert order(page, 31) == before
+
+    press("w")
+    page.get_by_role("dialog", name="Why it matched").wait_for()
+    press("Escape")
+    at_home()
+    press("o")
+    page.wait_for_url("**&look=*")
+    page.get_by_role("button", name="Find its like").wait_for()
+    press("Escape")
+    at_home()
+    press("?")
+    assert page.get_by_role("dialog", name="Keys").get_by_text("more like this").is_visible()
+    press("Escape")
+    at_home()
+
+    press("r")
+    press("Shift+ArrowRight")
+    press("ArrowDown")
+    press("Enter")
+    page.wait_for_url("**region=*")
+    press("f")
+    page.wait_for_function("() => document.activeElement.id === 'folder'")
+    press("Tab")
+    page.keyboard.type("nothing has this tag")
+    page.get_by_role("heading", name="Nothing passes these filters.").wait_for()
+    press("Escape")
+    press("2")
+    page.get_by_role("heading", name="What I learned", exact=True).wait_for()
+    press("3")
+    page.get_by_role("heading", name="photos.lw").wait_for()
+    page.go_back()
+    page.get_by_role("heading", name="What I learned", exact=True).wait_for()
+    press("t")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+def test_the_address_holds_everything(page: Page, server: Served) -> None:
+    ask_about(page, server, "rocket-0.jpg", by="holistic")
+    whole = order(page)
+    box = page.locator(".region").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.8 * box["height"], steps=4)
+    page.mouse.up()
+    page.wait_for_url("**region=*")
+    settle(page)
+    part = order(page)
+    page.locator("#cut").focus()
+    for _ in range(8):
+        page.keyboard.press("PageUp")
+    page.wait_for_url("**above=*")
+    page.get_by_role("heading", name=re.compile("above the cut-off")).wait_for()
+    settle(page)
+    cut = order(page)
+    assert 0 < len(cut) < 31
+    assert cut == part[: len(cut)]
+    page.get_by_label("Order").select_option("date")
+    page.wait_for_url("**sort=date*")
+    settle(page)
+    page.reload()
+    settle(page)
+    assert sorted(order(page)) == sorted(cut)
+    page.go_back()
+    page.go_back()
+    page.wait_for_function("() => !location.search.includes('region')")
+    page.wait_for_function("() => document.querySelectorAll('.tile').length > 20")
+    settle(page)
+    assert order(page) == whole
+
+
+def test_pictures_stay_still_for_who_asks_for_it(
+    chrome: Browser, server: Served, profile: str
+) -> None:
+    page, wrong = visit(chrome, server, reduced_motion="reduce", color_scheme="dark")
+    page.add_init_script(
+        "window.moved = 0; Element.prototype.animate = () => { window.moved += 1; }"
+    )
+    ask_about(page, server, "flower-0.jpg", by=profile)
+    page.locator(".pic").nth(9).focus()
+    page.keyboard.press("-")
+    said(page, "1 judgement so far")
+    assert page.evaluate("moved") == 0
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert sum(map(int, re.findall(r"\d+", dark)[:3])) < 120, "dark as the system"
+    page.context.close()
+    assert wrong == []
+
+
+def test_a_phone_is_wide_enough(chrome: Browser, server: Served, profile: str) -> None:
+    page, wrong = visit(chrome, server, **PHONE)
+    query = server.picture("coins-0.jpg")["id"]
+    for place in ("/", f"/?q={query}&by={profile}", "/?view=learned", "/?view=collection"):
+        page.goto(place)
+        page.get_by_role("heading", level=1).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
+    page.goto(f"/?q={query}&by={profile}")
+    settle(page)
+    page.locator(".tile .plus").nth(3).tap()
+    said(page, "1 judgement so far")
+    settle(page)
+    assert page.locator(".tile.liked").count() == 1
+    page.get_by_role("button", name="Ranking and cut-off").tap()
+    assert page.get_by_label("Rank by").is_visible()
+    page.get_by_role("link", name="Collection", exact=True).tap()
+    page.get_by_role("heading", name="photos.lw").wait_for()
+    page.context.close()
+    assert wrong == []
+
+
+def test_ten_thousand_results_are_a_window(page: Page, server: Served) -> None:
+    """The page alone, with answers made up here: only what is in sight is in the document."""
+    one = server.picture("astronaut-0.jpg")
+
+    def answer(route: Any) -> None:
+        asked = route.request.post_data_json
+        places = range(asked["offset"], asked["offset"] + asked["limit"])
+        items = [
+            {**one, "id": f"x{n}", "name": f"{n}.jpg", "score": 1 - n / 1e4, "verdict": None,
+             "width": 200 + 50 * (n % 5)}
+            for n in places
+        ]  # fmt: skip
+        route.fulfill(
+            json={
+                "total": 10_000, "items": items, "by": "words", "profile": None, "ms": 1.0,
+                "learned": {"liked": 0, "disliked": 0}, "scores": {"highest": 1.0, "lowest": 0.0},
+            }
+        )  # fmt: skip
+
+    page.route("**/api/search", answer)
+    ask_about(page, server, "astronaut-0.jpg")
+    assert page.locator(".tile").count() < 150
+    page.locator(".pic").first.focus()
+    page.keyboard.press("Control+End")
+    page.wait_for_function(
+        "() => document.activeElement.getAttribute('aria-label')?.startsWith('9999.jpg')"
+    )
+    assert page.locator(".tile").count() < 150
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight / 2)")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.pic')].some((one) =>"
+        " Math.abs(parseInt(one.getAttribute('aria-label')) - 5000) < 300)"
+    )
+
+
+def test_everything_has_a_name_and_a_role(page: Page, server: Served, profile: str) -> None:
+    ask_about(page, server, "motorcycle_left-0.jpg", by=profile)
+    page.locator(".pic").first.focus()
+    snapshot = page.locator("body").aria_snapshot()
+    for part in (
+        "- banner", '- navigation "Views"', "- main", '- complementary "The asked picture"',
+        '- grid "Pictures like the asked one"', "- row", "- gridcell", '- combobox "Rank by"',
+        '- slider "Cut-off"', '- combobox "Order"', "- status",
+    ):  # fmt: skip
+        assert part in snapshot, part
+    grid = page.get_by_role("grid")
+    assert int(grid.get_attribute("aria-rowcount") or 0) >= grid.get_by_role("row").count() > 0
+    assert page.locator(".pic[tabindex='0']").count() == 1, "one stop for the tab key"
+    for place in (page.url, "/", f"/?view=learned&profile={profile}", "/?view=collection"):
+        page.goto(place)
+        page.get_by_role("heading", level=1).wait_for()
+        assert nameless(page) == [], place
+        assert page.evaluate("document.title") != ""
+
+
+def nameless(page: Page) -> list[str]:
+    """Things one can act on, or pictures, that a screen reader has no word for."""
+    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")
+    wanted = {"button", "link", "textbox", "combobox", "slider", "Date", "image", "grid", "dialog"}
+    return [
+        node["role"]["value"]
+        for node in tree["nodes"]
+        if not node["ignored"]
+        and node["role"]["value"] in wanted
+        and not node.get("name", {}).get("value")
+    ]
