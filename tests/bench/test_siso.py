@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from likewise.bench.siso_data import Tagged, enlarged
-from likewise.bench.siso_growth import at_size, changed, crossing
-from likewise.bench.siso_peers import PEERS, available, judged, run_peer
+from likewise.bench.siso_growth import at_size, changed, crossing, percent
+from likewise.bench.siso_peers import PEERS, available, judged, run_peer, versions
 from likewise.bench.siso_speed import ours, reached, sub_solvers, table
 from likewise.solvers.lasso_scan import Dictionary
 from tests.solvers.problems import by_sklearn, columns, gap, problem
@@ -83,10 +83,33 @@ def test_verdicts() -> None:
     assert "bar 6x missed" in reached([{**row, "times ours": 5.0}], "pictures")
     assert "bar 6x reached" in reached([{**row, "times ours": 7.0}], "pictures")
     assert "bar 6x goal reached" in reached([{**row, "times ours": 21.0}], "pictures")
-    slow = {"pictures": 10, "search": "exact", "ms a query": 5.0}
-    quick = {"pictures": 10, "search": "lsh", "ms a query": 4.0}
-    assert "lsh: from 10 pictures on" in crossing([slow, quick])
-    assert "hnsw: nowhere" in crossing([slow, quick])
+
+
+def test_where_an_index_is_cheaper() -> None:
+    exact = {"pictures": 10_000, "search": "exact", "ms a query": 90.25}
+    loss = {"recall, alpha .1": 0.03, "recall, alpha .004": 0.01, "objective excess %": 21.0,
+            "top 5 changed %": 26.9}  # fmt: skip
+    fast = {"pictures": 10_000, "search": "lsh, not certified", "ms a query": 45.0, **loss}
+    certified = {**fast, "search": "lsh", "ms a query": 200.0}
+    said = crossing([exact, certified, fast])
+    assert "lsh: nowhere; lsh, not certified: 2 times cheaper at 10,000 pictures" in said
+    assert "(45 against 90.2 ms) with recall 0.03 at alpha .1 and 0.01 at .004" in said
+    assert "an objective 21 % too high and 26.9 % of the top 5 labels changed" in said
+    assert "hnsw" not in said
+    tied = crossing([exact, {**fast, "ms a query": 90.18}])
+    assert "a tie at 10,000 pictures (90.2 against 90.2 ms)" in tied
+    assert "cheaper at" not in tied
+    assert "a tie" in crossing([exact, {**fast, "ms a query": 94.0}])
+    assert "nowhere" in crossing([exact, {**fast, "ms a query": 96.0}])
+
+
+def test_no_minus_zero() -> None:
+    assert str(percent(-1e-9, 3)) == "0.0"
+    assert percent(-0.5, 1) == -50
+
+
+def test_versions_of_peers_that_are_there() -> None:
+    assert set(versions()) == {p.package for p in PEERS if available(p)} - {"sklearn"}
 
 
 def test_generated_rows_are_unit_and_repeatable(data: Tagged) -> None:

@@ -6,15 +6,18 @@ recursion over the lines of the log, weights are dense arrays, every triplet is 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections import defaultdict
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise.collection import history
 from likewise.similarity.judging import (
     DELTA,
     ETA,
@@ -49,11 +52,12 @@ class Log:
                     "SELECT name, parent, parent_position FROM profiles"
                 )
             }
-            self.lines: dict[str, list[tuple[int, str, int, dict[str, Any]]]] = defaultdict(list)
-            for number, profile, kind, session, body in c.execute(
-                "SELECT number, profile, kind, session, body FROM log ORDER BY number"
+            self.lines: dict[str, list[tuple[int, str, float, dict[str, Any]]]] = defaultdict(list)
+            for number, profile, kind, made, body in c.execute(
+                "SELECT number, profile, kind, made, body FROM log ORDER BY number"
             ):
-                self.lines[profile].append((number, kind, session, json.loads(body)))
+                moment = datetime.fromisoformat(made).timestamp()
+                self.lines[profile].append((number, kind, moment, json.loads(body)))
             self.codes: dict[tuple[str, int], dict[int, bytes]] = defaultdict(dict)
             for subject, space, generation, vector in c.execute("SELECT * FROM codes"):
                 self.codes[space, generation][subject] = vector
@@ -78,8 +82,11 @@ class Log:
         """What stands, each less the verdicts that a later one contradicts."""
         every = {x[0]: x for lines in self.lines.values() for x in lines}
         alive = [every[n] for n in self.surviving(profile)]
-        found = []
-        for at, (number, kind, session, body) in enumerate(alive):
+        found: list[Said] = []
+        session, last = 0, -1e99
+        for at, (number, kind, moment, body) in enumerate(alive):
+            session = number if moment - last >= history.SESSION_GAP else session
+            last = moment
             later = [
                 x[3]
                 for x in alive[at + 1 :]
@@ -94,12 +101,21 @@ class Log:
                     body["query"],
                     sorted(p for p in body["liked"] if p not in hated),
                     sorted(p for p in body["disliked"] if p not in loved),
-                    sorted(body.get("negatives", ())),
+                    sorted(set(body.get("negatives", ())) - self._loved(alive, body["query"])),
                     body.get("weight", 1.0),
                     kind,
                 )
             )
         return found
+
+    @staticmethod
+    def _loved(alive: list[tuple[int, str, float, dict[str, Any]]], query: int) -> set[int]:
+        """Pictures liked for a query in the end: these were never passed over."""
+        loved: set[int] = set()
+        for _, kind, _, body in alive:
+            if kind == "judge" and body["query"] == query:
+                loved = (loved | set(body["liked"])) - set(body["disliked"])
+        return loved
 
     def verdicts(self, profile: str) -> dict[int, tuple[set[int], set[int]]]:
         """Query to (liked, disliked), for queries something stands about."""
@@ -117,7 +133,7 @@ class Log:
             subject: dense_row(blob, width)
             for subject, blob in self.codes[space, generation].items()
         }
-        return fold(self.judgements(profile), rows, width)
+        return fold(self.judgements(profile), rows, width, self.codes[space, generation])
 
 
 def dense_row(blob: bytes, width: int) -> np.ndarray:
@@ -127,15 +143,19 @@ def dense_row(blob: bytes, width: int) -> np.ndarray:
     return row
 
 
-def triplets(said: Said, rows: dict[int, np.ndarray]) -> list[tuple[np.ndarray, ...]]:
+def triplets(
+    said: Said, rows: dict[int, np.ndarray], codes: dict[int, bytes]
+) -> list[tuple[np.ndarray, ...]]:
     """(anchor, nearer, farther) of the triplets a judgement teaches, in their order."""
     if said.query not in rows:
         return []
-    liked = [rows[s] for s in said.liked if s in rows]
+    liked_ones = sorted((s for s in said.liked if s in rows), key=lambda s: codes[s])
+    liked = [rows[s] for s in liked_ones]
     if said.liked and not liked:
         return []
     named = said.disliked if said.disliked or not liked else said.negatives
-    negatives = [rows[s] for s in named if s in rows]
+    others = sorted((s for s in named if s in rows), key=lambda s: codes[s])
+    negatives = [rows[s] for s in others]
     anchor = query = rows[said.query]
     if not liked:
         # Its own positive has a gap of nearly 1; a shorter anchor brings it below the margin.
@@ -143,16 +163,20 @@ def triplets(said: Said, rows: dict[int, np.ndarray]) -> list[tuple[np.ndarray, 
     every = [(anchor, a, b) for a in liked or [query] for b in negatives]
     if not every:
         return []
-    rng = np.random.default_rng(said.number)
+    content = b"".join(codes[s] for s in (said.query, *liked_ones, *others))
+    seed = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+    rng = np.random.default_rng(seed)
     return [every[i] for i in rng.choice(len(every), min(len(every), LIMIT), replace=False)]
 
 
-def fold(judgements: list[Said], rows: dict[int, np.ndarray], width: int) -> np.ndarray:
+def fold(
+    judgements: list[Said], rows: dict[int, np.ndarray], width: int, codes: dict[int, bytes]
+) -> np.ndarray:
     """Adaptive forward-backward from ones, dense, with the two caps written out."""
     offset, squares = np.zeros(width), np.zeros(width)
     session, at_start = 0, np.ones(width)
     for said in judgements:
-        taught = triplets(said, rows)
+        taught = triplets(said, rows, codes)
         if not taught:
             continue
         if said.session != session:

@@ -75,7 +75,7 @@ def test_agrees_with_a_dense_fold_to_the_bit(made: list[Item], seed: int) -> Non
     # Subjects 13 and 14 have no code here: pictures whose vector is not known in this space.
     have = codes(seed=seed)
     state = folded(made, have)
-    assert np.array_equal(state.weights, fold([said(i) for i in made], dense(have), WIDTH))
+    assert np.array_equal(state.weights, fold([said(i) for i in made], dense(have), WIDTH, have))
     assert state.n_items == len(made)
     assert (state.weights >= 0).all()
 
@@ -122,12 +122,13 @@ def test_no_word_moves_further_than_allowed_in_a_judgement_or_a_session() -> Non
 
 
 def test_what_counts_as_a_negative() -> None:
-    rows = dense(codes())
+    have = codes()
+    rows = dense(have)
     # The disliked; where there are none those passed over or drawn; neither: nothing.
-    assert len(triplets(said(item(1, 1, 1, [2, 3], [4])), rows)) == 2
-    assert len(triplets(said(item(1, 1, 1, [2, 3], [], [4, 5, 6])), rows)) == 6
-    assert len(triplets(said(item(1, 1, 1, [2, 3], [4], [5, 6])), rows)) == 2
-    ((anchor, nearer, farther),) = triplets(said(item(1, 1, 1, [], [4])), rows)
+    assert len(triplets(said(item(1, 1, 1, [2, 3], [4])), rows, have)) == 2
+    assert len(triplets(said(item(1, 1, 1, [2, 3], [], [4, 5, 6])), rows, have)) == 6
+    assert len(triplets(said(item(1, 1, 1, [2, 3], [4], [5, 6])), rows, have)) == 2
+    ((anchor, nearer, farther),) = triplets(said(item(1, 1, 1, [], [4])), rows, have)
     np.testing.assert_allclose(anchor, MARGIN * rows[1], rtol=1e-6)
     assert np.array_equal(nearer, rows[1])
     assert np.array_equal(farther, rows[4])

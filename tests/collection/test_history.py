@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,14 @@ from likewise.collection.learning import stops, thinned
 from tests.collection.loop_reference import Log
 
 
+def moment(number: int) -> str:
+    """A line every twelve minutes, and a longer pause before every tenth: several sessions."""
+    late = timedelta(minutes=12 * number + 60 * (number // 10))
+    return (datetime(2026, 1, 1, tzinfo=UTC) + late).isoformat()
+
+
 def line(number: int, kind: str, **body) -> Entry:
-    return Entry(number, "default", kind, "", 1, body)
+    return Entry(number, "default", kind, moment(number), 1, body)
 
 
 def judged(number: int, query: int = 1, liked=(), disliked=()) -> Entry:
@@ -80,7 +87,12 @@ def logs(draw) -> list[Entry]:
 def reference(log: list[Entry]) -> Log:
     made = Log.__new__(Log)
     made.profiles = {"default": (None, 0)}
-    made.lines = {"default": [(x.number, x.kind, x.session, dict(x.body)) for x in log]}
+    made.lines = {
+        "default": [
+            (x.number, x.kind, datetime.fromisoformat(x.made).timestamp(), dict(x.body))
+            for x in log
+        ]
+    }
     return made
 
 

@@ -42,7 +42,8 @@ class Loop(RuleBasedStateMachine):
         self.home = Path(mkdtemp(prefix="likewise-machine-"))
         self.root = copied(self.home)
         self.every, learning.CHECKPOINT_EVERY = learning.CHECKPOINT_EVERY, 2
-        self.gap = judging.SESSION_GAP
+        self.clock, self.ahead = judging.now, timedelta(0)
+        judging.now = lambda: self.clock() + self.ahead
         self.here = set(range(1, N + 1))
         self.profiles = ["default"]
         self.dropped: list[Collection] = []
@@ -68,7 +69,8 @@ class Loop(RuleBasedStateMachine):
         disliked = (disliked & self.here) - liked - {query}
         if not liked | disliked or (query <= N and query not in self.here):
             return
-        judging.SESSION_GAP = timedelta(0) if pause else self.gap
+        if pause:
+            self.ahead += timedelta(hours=1)
         number = self.col.judge(
             query if query <= N else outside(query - N - 1),
             sorted(liked),
@@ -76,7 +78,6 @@ class Loop(RuleBasedStateMachine):
             shown=None if shown is None else [i for i in shown if i in self.here],
             profile=self._profile(profile),
         )
-        judging.SESSION_GAP = self.gap
         line = self.col.log(self._profile(profile))[-1]
         assert (line.number, line.stands) == (number, True)
         assert set(line.liked) == liked
@@ -192,7 +193,7 @@ class Loop(RuleBasedStateMachine):
             assert self.other.verify() == []
         finally:
             learning.CHECKPOINT_EVERY = self.every
-            judging.SESSION_GAP = self.gap
+            judging.now = self.clock
             for col in (self.col, self.other, *self.dropped):
                 col.close()
             shutil.rmtree(self.home)

@@ -98,8 +98,11 @@ def test_dense_has_the_same_bits_in_any_order():
     disliked = rng.random((5, 9), np.float32)
     got = expand(query, liked, disliked)
     assert got.tobytes() == expand(query, liked[::-1], disliked[[3, 1, 0, 4, 2]]).tobytes()
-    want = query + RULE.beta * liked.mean(0) - RULE.taken_out(5) * disliked.mean(0)
+    # Not of unit length: a place.  It lies between query and liked ones, away from the others.
+    place = (query + RULE.beta * liked.mean(0)) / (1 + RULE.beta)
+    want = place + RULE.taken_out(5) / (1 + RULE.beta) * (place - disliked.mean(0))
     np.testing.assert_allclose(got, want, rtol=1e-5)
+    np.testing.assert_allclose(expand(query + 100, liked + 100, disliked + 100), got + 100, 1e-5)
     unit = expand(query / np.linalg.norm(query), liked, disliked)
     assert np.linalg.norm(unit) == pytest.approx(1, abs=1e-6)
 

@@ -8,8 +8,10 @@ training; pictures come and go at any time.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,20 +19,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
-from likewise.annotation.pictures import Pictures, as_ids, as_rows, dense
+from likewise.annotation.checks import check_parameters
+from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_ids, dense, next_id
+from likewise.annotation.suggestions import Suggestions
 from likewise.annotation.tags import from_matrix, from_names, is_names, listed
 from likewise.errors import InvalidInput
-from likewise.neighbours.hnsw import HNSW
-from likewise.neighbours.lsh import LSH
 from likewise.solvers.lasso import Codes, lasso
 from likewise.solvers.lasso_certificate import certify
 
 Floats = NDArray[np.float64]
-
-SEARCHES = ("exact", "lsh", "hnsw")
-SCORES = ("signed", "positive")
 
 
 class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
@@ -38,20 +38,30 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
 
     ``search`` says how columns for the reconstruction are found: "exact" scans all pictures,
     "lsh" and "hnsw" ask an index first.  With ``certify`` a closing scan makes each of them the
-    exact lasso, to a relative duality gap of ``tol``; without, "lsh" and "hnsw" stop when the index
-    finds nothing more (faster, approximate), while "exact" certifies in any case.
+    exact lasso, to a relative duality gap of ``tol``; a query for which that scan finds pictures
+    the index had missed stays on scans from then on.  Without, "lsh" and "hnsw" stop when the index
+    finds nothing more (approximate; ``docs/results/siso.md`` says what it saves and costs), while
+    "exact" certifies in any case.
 
     ``alpha``: gamma is alpha times the largest correlation of the query with any picture.
     ``expand``: about how many pictures join a query's working set in a round.  ``nonnegative``
     allows no negative coefficients; ``scores`` "positive" ignores them when tags are scored.
-    ``random_state`` seeds the hashes of "lsh".  Rows are scaled to unit length inside.
-    float32 rows are held as such (half the memory, and faster), other numbers as float64; a
-    ``numpy.memmap`` of either stays on disk and must not change meanwhile.
+    ``random_state`` seeds the hashes of "lsh", whose number suits the pictures there at ``fit``:
+    fit again after large growth.  Rows are scaled to unit length inside.
+
+    float32 rows are held as such (half the memory, and faster), other numbers as float64.  A
+    C-contiguous ``numpy.memmap`` of either stays on disk and must not change meanwhile; that is
+    of use with "exact" search only, as "lsh" and "hnsw" build their index from a float32 copy of
+    all rows in memory.
 
     After ``fit``: ``ids_`` (columns of ``transform``), ``tags_`` (columns of ``predict_scores``),
     ``n_features_in_``.  After ``transform`` or a prediction: ``gap_``, (P - D) / P over all
     pictures for each query (without ``certify`` it is measured when asked for), and ``codes_``,
-    what the solver said.
+    what the solver said; adding or removing pictures takes both away.
+
+    There is no ``fit_transform``: the pictures would be reconstructed from themselves, each with
+    one coefficient.  ``transform`` gives a sparse matrix whose width changes as pictures come and
+    go, so the annotator has the tags of a transformer but is meant for the end of a pipeline.
 
     >>> X = [[1.0, 0.0, 0.1], [0.9, 0.3, 0.0], [0.0, 1.0, 0.2]]
     >>> model = SparseAnnotator().fit(X, [["sea"], ["sea", "boat"], ["forest"]])
@@ -85,7 +95,7 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
         """Forget, then hold these pictures; Y is a 0/1 matrix or a list of names for each."""
-        self._check()
+        check_parameters(self)
         found = as_rows(X)
         if not len(found):
             raise InvalidInput("X has no rows; at least one tagged picture expected")
@@ -97,21 +107,27 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
             labels, names = from_matrix(Y, len(found)), []
         if not labels.nnz:
             raise InvalidInput("there are no tags in Y; at least one picture must have one")
-        own = np.arange(len(found)) if ids is None else as_ids(ids, len(found))
+        own = automatic_ids(0, len(found)) if ids is None else as_ids(ids, len(found))
         pictures = Pictures(found, isinstance(X, np.memmap), own, labels)
         self._by_name, self._names, self._own_ids = by_name, names, ids is not None
-        self._seen = len(found)
+        self._next_id = next_id(own, 0)
         self._pictures = pictures
         self.n_features_in_ = int(found.shape[1])
-        self._build()
+        self._index = None
+        if self.search != "exact":
+            self._index = Suggestions(self.search, pictures, int(self.expand), self.random_state)
         self._forget_codes()
         return self
 
     def partial_fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
-        """Hold more pictures, perhaps with new tags; nothing is computed again."""
+        """Hold more pictures, perhaps with new tags; nothing is computed again.
+
+        Without ``ids`` they are numbered on from the largest number ever used, removed ones
+        included.
+        """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, ids)
-        self._check()
+        check_parameters(self)
         found = as_rows(X, self.n_features_in_)
         if not len(found):
             return self
@@ -120,17 +136,18 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         before = self._pictures.dictionary.n
         self._pictures.add(found, isinstance(X, np.memmap), own, labels)
         self._names = names
-        self._seen += len(found)
+        self._next_id = next_id(own, self._next_id)
         if self._index is not None:
-            self._index.add(self._pictures.unit_rows(before))
+            self._index.added(before)
         self._forget_codes()
         return self
 
     def remove(self, ids: Any) -> Self:
         """Let go of the pictures with these ids (one, or several); tags stay known."""
         check_is_fitted(self)
-        if self._pictures.remove(self._pictures.rows_of(ids)) and self._index is not None:
-            self._build()
+        moved = self._pictures.remove(self._pictures.rows_of(ids))
+        if self._index is not None:
+            self._index.removed(moved)
         self._forget_codes()
         return self
 
@@ -152,11 +169,9 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         return labels, []
 
     def _more_ids(self, ids: Any, n: int) -> NDArray[Any]:
-        if ids is None:
-            if self._own_ids:
-                raise InvalidInput("fit was given ids; give them for the new pictures, too")
-            return np.arange(self._seen, self._seen + n)
-        own = as_ids(ids, n)
+        if ids is None and self._own_ids:
+            raise InvalidInput("fit was given ids; give them for the new pictures, too")
+        own = automatic_ids(self._next_id, n) if ids is None else as_ids(ids, n)
         known = set(self.ids_.tolist())
         twice = next((i for i in own.tolist() if i in known), None)
         if twice is not None:
@@ -182,9 +197,12 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
 
         A query of zeros has no code and no scores; a warning says which.
         """
-        alive = self._pictures.alive if self.__sklearn_is_fitted__() else None
-        x = self._code(X)
-        if alive is None or alive.all():
+        return self._of_living(self._code(X))
+
+    def _of_living(self, x: Any) -> Any:
+        """Codes over the pictures held: rows of removed ones, still in their place, left out."""
+        alive = self._pictures.alive
+        if alive.all():
             return x
         column = np.cumsum(alive) - 1
         shape = (x.shape[0], int(alive.sum()))
@@ -199,6 +217,9 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any, k: int = 5) -> Any:
         """The k tags with the highest scores, best first, equal scores by number of the tag.
+
+        The k best whatever their sign: a tag with a score of zero or less is among them where
+        fewer than k tags are above; ``predict_scores`` tells.
 
         Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
         -1 where there are fewer than k tags.  A query without a code gets no tags.
@@ -249,15 +270,30 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def codes_(self) -> Codes:
-        """The solver's account of the last call: gamma, rounds, scans, pivots of each query."""
+        """The solver's account of the last call: gamma, rounds, scans, pivots of each query.
+
+        Columns of its ``x`` follow ``ids_``, as those of ``transform`` do.
+        """
         if self._last is None:
             raise AttributeError("codes_ is there after transform or a prediction")
-        return self._last[1]
+        codes = self._last[1]
+        return codes if self._pictures.alive.all() else replace(codes, x=self._of_living(codes.x))
 
     # -- inside -----------------------------------------------------------------------------
 
     _last: tuple[Floats, Codes] | None = None
     _gap: Floats | None = None
+    _index: Suggestions | None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.target_tags.two_d_labels = True
+        tags.input_tags.sparse = True
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
@@ -269,37 +305,23 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
     def _forget_codes(self) -> None:
         self._last = self._gap = None
 
-    def _check(self) -> None:
-        for name, known in (("search", SEARCHES), ("scores", SCORES)):
-            value = getattr(self, name)
-            if value not in known:
-                raise InvalidInput(f"{name} is {value!r}; one of {', '.join(known)} expected")
-        for name in ("alpha", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float, np.number)) or not 0 < value < 1:
-                raise InvalidInput(f"{name} is {value!r}; a number between 0 and 1 expected")
-        whole = (int, np.integer)
-        if isinstance(self.expand, bool) or not isinstance(self.expand, whole) or self.expand < 1:
-            raise InvalidInput(f"expand is {self.expand!r}; a whole number from 1 expected")
-        if not isinstance(self.n_jobs, whole) or (self.n_jobs < 1 and self.n_jobs != -1):
-            raise InvalidInput(f"n_jobs is {self.n_jobs!r}; a positive number, or -1 for all cores")
-
     def _code(self, X: Any) -> Any:
         check_is_fitted(self)
-        self._check()
+        check_parameters(self)
         if not len(self._pictures):
             raise InvalidInput("no pictures are left; add some with partial_fit")
         Y = as_rows(X, self.n_features_in_).astype(np.float64)
-        length = np.linalg.norm(Y, axis=1, keepdims=True)
-        empty = np.flatnonzero(length[:, 0] == 0)
+        # By the largest entry first: the squares of a length could leave the range of float64.
+        largest = np.abs(Y).max(axis=1, keepdims=True)
+        empty = np.flatnonzero(largest[:, 0] == 0)
         if len(empty):
-            warnings.warn(
+            _warn(
                 f"query {int(empty[0])} is all zeros ({len(empty)} such queries): no code, "
                 "scores of zero",
                 UserWarning,
-                stacklevel=3,
             )
-        Y /= np.where(length > 0, length, 1.0)
+        Y /= np.where(largest > 0, largest, 1.0)
+        Y /= np.maximum(np.linalg.norm(Y, axis=1, keepdims=True), 1.0)
         codes = lasso(
             self._pictures.dictionary, Y, alpha=float(self.alpha), tol=float(self.tol),
             expand=int(self.expand), nonnegative=bool(self.nonnegative), certify=bool(self.certify),
@@ -309,39 +331,24 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         self._last, self._gap = (Y, codes), None
         if not codes.converged.all():
             worst = float(np.nanmax(codes.gap[~codes.converged], initial=0.0))
-            warnings.warn(
+            _warn(
                 f"{int((~codes.converged).sum())} queries did not reach tol={self.tol:g} "
                 f"(largest gap {worst:.2g}); see gap_",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return codes.x
-
-    def _build(self) -> None:
-        """The index of the approximate searches, over unit rows."""
-        self._index: LSH | HNSW | None = None
-        if self.search == "exact":
-            return
-        units = self._pictures.unit_rows()
-        if self.search == "hnsw":
-            self._index = HNSW("ip", ef_search=128).build(units)
-            return
-        # As many hashes as leave some thousand candidates: nearly orthogonal rows share a hash of
-        # width 1 with probability .27 = exp(-1.31), over all tables and probes about 100 / n keys.
-        hashes = int(np.clip(np.round(np.log(len(units) / 50) / 1.31), 2, 12))
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
-            seed = int(np.random.default_rng(seed).integers(2**31))
-        self._index = LSH(
-            "ip", hash_width=1.0, n_hashes=hashes, n_tables=20, n_probes=8,
-            max_candidates=max(5000, 20 * self.expand), random_state=int(seed),
-        ).build(units)  # fmt: skip
 
     def _searcher(self) -> Callable[[Floats, int], NDArray[np.int64]] | None:
         if self.search == "exact":
             return None
-        expected = LSH if self.search == "lsh" else HNSW
-        if not isinstance(self._index, expected):
+        if self._index is None or self._index.search != self.search:
             raise InvalidInput(f"search was changed to {self.search!r} after fit; fit again")
-        index = self._index
-        return lambda R, k: index.search(R, k)[0]
+        return self._index.find
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    """A warning that names the first line outside this file, whichever method was called there."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -15,14 +15,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
+from likewise.solvers.lasso_input import LONGEST, SHORTEST
 from likewise.solvers.lasso_scan import Dictionary
 
 Rows = NDArray[np.floating[Any]]
 
 # Smaller blocks are joined with the next: a tile of the scan should be full.
 _SMALL = 8192
-# Scans are float32; beyond these lengths products could leave its range.
-_SHORTEST, _LONGEST = 1e-15, 1e15
+_LAST_ID = 2**63 - 1
 
 
 def dense(X: Any) -> Any:
@@ -60,20 +60,39 @@ def as_ids(ids: Any, n: int) -> NDArray[Any]:
     """n different ids: int64 if all are whole numbers, else objects."""
     if isinstance(ids, str) or not isinstance(ids, Iterable):
         raise InvalidInput(f"ids is {ids!r}; one id a picture expected")
-    given = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    given = [i.item() if isinstance(i, np.generic) else i for i in ids]
     if len(given) != n:
         raise InvalidInput(f"{len(given)} ids for {n} pictures; one each expected")
-    strange = next((i for i in given if not isinstance(i, Hashable)), None)
-    if strange is not None:
-        raise InvalidInput(f"{strange!r} cannot be an id; numbers or names expected")
+    # NaN is not equal to itself: it could never be found again.
+    for i in given:
+        if not isinstance(i, Hashable) or i != i:
+            raise InvalidInput(f"{i!r} cannot be an id; numbers or names expected")
     if len(set(given)) != n:
         seen: set[Any] = set()
         twice = next(i for i in given if i in seen or seen.add(i))  # type: ignore[func-returns-value]
         raise InvalidInput(f"id {twice!r} is there twice; each picture needs its own")
-    whole = all(isinstance(i, int) and not isinstance(i, bool) for i in given)
+    whole = all(
+        isinstance(i, int) and not isinstance(i, bool) and abs(i) <= _LAST_ID for i in given
+    )
     made = np.empty(n, np.int64 if whole else object)
-    made[:] = given
+    for place, i in enumerate(given):
+        made[place] = i
     return made
+
+
+def next_id(ids: NDArray[Any], before: int) -> int:
+    """One past the largest number among ``ids``, at least ``before``; 301.0 is the number 301."""
+    if ids.dtype == np.int64:
+        return max(before, int(ids.max(initial=-1)) + 1)
+    numbers = [i for i in ids.tolist() if isinstance(i, (int, float)) and abs(i) <= _LAST_ID]
+    return max([before, *(int(np.floor(i)) + 1 for i in numbers)])
+
+
+def automatic_ids(first: int, n: int) -> NDArray[np.int64]:
+    """n ids from ``first`` on."""
+    if first + n > _LAST_ID:
+        raise InvalidInput(f"no whole numbers are left after the id {first - 1}; give ids")
+    return np.arange(first, first + n)
 
 
 class Pictures:
@@ -143,14 +162,11 @@ class Pictures:
         self.labels = self.labels[~gone]
         return True
 
-    def unit_rows(self, start: int = 0) -> NDArray[np.float32]:
-        """Rows from ``start`` on as unit vectors (removed ones zero), a float32 copy."""
-        made = np.empty((self.dictionary.n - start, self.dictionary.width), np.float32)
-        for first, tile in self.dictionary.tiles():
-            skip = max(0, start - first)
-            if skip < len(tile):
-                scale = self.dictionary.scale[first + skip : first + len(tile), None]
-                made[first + skip - start : first + len(tile) - start] = tile[skip:] * scale
+    def unit_rows(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """These rows as unit vectors, a float32 copy."""
+        made = np.empty((len(rows), self.dictionary.width), np.float32)
+        for start in range(0, len(rows), _SMALL):
+            made[start : start + _SMALL] = self.dictionary.rows(rows[start : start + _SMALL])
         return made
 
 
@@ -162,10 +178,10 @@ def _dictionary(blocks: list[Rows]) -> Dictionary:
             f"row {int(empty[0])} of X is all zeros ({len(empty)} such rows); a picture without "
             "features can reconstruct nothing: drop it"
         )
-    odd = np.flatnonzero((made.scale > 1 / _SHORTEST) | (made.scale < 1 / _LONGEST))
+    odd = np.flatnonzero((made.scale > 1 / SHORTEST) | (made.scale < 1 / LONGEST))
     if len(odd):
         raise InvalidInput(
             f"row {int(odd[0])} of X has length {1 / made.scale[odd[0]]:.1g}; scale X to lengths "
-            f"between {_SHORTEST:g} and {_LONGEST:g}"
+            f"between {SHORTEST:g} and {LONGEST:g}"
         )
     return made

@@ -12,10 +12,18 @@ from likewise.errors import InvalidInput
 
 
 def listed(Y: Any) -> Any:
-    """Y, a list if it can be read only once or is an array of lists."""
-    if isinstance(Y, np.ndarray) and Y.dtype == object:
-        return Y.tolist()
-    return list(Y) if isinstance(Y, Iterator) else Y
+    """Y such that it can be read several times: a matrix as it is, anything else as a list.
+
+    What can be read only once, Y itself or the tags of a picture, is read here and nowhere else.
+    """
+    if sp.issparse(Y) or isinstance(Y, str) or not isinstance(Y, Iterable):
+        return Y
+    if hasattr(Y, "__array__"):
+        Y = np.asarray(Y)
+        if Y.dtype != object:
+            return Y
+        Y = Y.tolist()
+    return [list(one) if isinstance(one, Iterator) else one for one in Y]
 
 
 def is_names(Y: Any) -> bool:
@@ -74,7 +82,9 @@ def from_names(Y: Sequence[Any], n: int, known: Sequence[str]) -> tuple[Any, lis
         for name in one:
             if not isinstance(name, str) or not name.strip():
                 raise InvalidInput(f"picture {row} has the tag {name!r}; a name (text) expected")
-        columns += sorted({place.setdefault(name, len(place)) for name in one})
+        # str.__str__: a plain str of a numpy string, or of any other kind of str.
+        plain = [str.__str__(name) for name in one]
+        columns += sorted({place.setdefault(name, len(place)) for name in plain})
         ends.append(len(columns))
     shape = (n, len(place))
     ones = np.ones(len(columns))

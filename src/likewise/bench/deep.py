@@ -88,6 +88,7 @@ def main() -> None:
         "Fusion is not a default: no weight of words or holistic helps on every set (words at "
         "0.25 to 0.5 help on oxford1k and hurt on caltech101). deep with deep-words 1:1 is better "
         "on the three real sets, where a collection has deep-words.",
+        "What judgements add on each of these spaces: [deep-loop.md](deep-loop.md).",
     ]
     report.write()
     # The loop of bench-loop on each space: docs/results/deep-loop.md.

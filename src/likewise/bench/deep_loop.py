@@ -18,7 +18,7 @@ from likewise.bench.loop_runs import loop_rows
 
 Ints = NDArray[np.int64]
 SETS = ("corel1k", "oxford1k", "caltech101")
-SPACES = ("deep", "deep-dense", "deep-words", "holistic")
+SPACES = ("deep", "deep-dense", "deep-words", "words", "holistic")
 _SHOWN = ("method", "1 click", "3 clicks", "10 clicks", "round 1", "round 3", "frozen mAP, 3")
 _LEFT_OUT = ("OASIS", "SOLIS")
 _FEW = 14

@@ -19,6 +19,8 @@ from likewise.solvers.lasso import lasso
 
 Row = dict[str, object]
 NEXT = 100
+# Times closer than this share are not told apart.
+TIE = 0.05
 
 
 def objectives(model: SparseAnnotator, Q: Any) -> Any:
@@ -91,14 +93,19 @@ def at_size(data: Tagged, n_queries: int, alpha: float, searches: tuple[str, ...
                     "scans": float(codes.scans.mean()),
                     "rounds": float(codes.rounds.mean()),
                     "relative gap": float(f"{model.gap_.max():.1e}"),
-                    "objective excess %": round(100 * float((P / exact[0] - 1).mean()), 3),
-                    "top 5 changed %": round(100 * changed(scores, exact[1], 5), 1),
-                    "top 1 changed %": round(100 * changed(scores, exact[1], 1), 1),
+                    "objective excess %": percent(float((P / exact[0] - 1).mean()), 3),
+                    "top 5 changed %": percent(changed(scores, exact[1], 5), 1),
+                    "top 1 changed %": percent(changed(scores, exact[1], 1), 1),
                     **recalls,
                 }
             )
             print(made[-1], flush=True)
     return made
+
+
+def percent(share: float, digits: int) -> float:
+    """A share in percent, rounded, and 0 rather than -0."""
+    return round(100 * share, digits) + 0.0
 
 
 def changed(scores: Any, reference: Any, k: int) -> float:
@@ -121,23 +128,45 @@ def growth(
 
 
 def crossing(rows: list[Row]) -> str:
-    """Where an index begins to pay, from the rows of ``growth``."""
+    """Where an index costs less than the exact scan, by how much and at what loss.
+
+    Times that differ by less than ``TIE`` are called a tie.
+    """
     said = []
     for search in ("lsh", "lsh, not certified", "hnsw", "hnsw, not certified"):
-        at = [
-            int(str(r["pictures"]))
-            for r in rows
-            if r["search"] == search
-            and float(str(r["ms a query"])) < _exact_ms(rows, int(str(r["pictures"])))
-        ]
-        said.append(f"{search}: " + (f"from {min(at):,} pictures on" if at else "nowhere"))
-    return "Faster than the exact scan (query time, one thread): " + "; ".join(said) + "."
+        here = [r for r in rows if r["search"] == search]
+        if here:
+            found = [text for r in here if (text := _against_exact(r, _exact_ms(rows, r)))]
+            said.append(f"{search}: " + (", ".join(found) if found else "nowhere"))
+    return "Cheaper than the exact scan (query time, one thread): " + "; ".join(said) + "."
 
 
-def _exact_ms(rows: list[Row], n: int) -> float:
-    return next(
-        float(str(r["ms a query"])) for r in rows if (r["pictures"], r["search"]) == (n, "exact")
+def _against_exact(row: Row, exact: float) -> str:
+    """What to say about one row of ``growth``; nothing where the exact scan is cheaper."""
+    ms, at = _number(row, "ms a query"), f"at {row['pictures']:,} pictures"
+    if ms > (1 + TIE) * exact:
+        return ""
+    if ms >= (1 - TIE) * exact:
+        text = f"a tie {at} ({ms:.3g} against {exact:.3g} ms)"
+    else:
+        text = f"{exact / ms:.2g} times cheaper {at} ({ms:.3g} against {exact:.3g} ms)"
+    if "not" not in str(row["search"]):
+        return text
+    return text + (
+        f" with recall {_number(row, 'recall, alpha .1'):.2f} at alpha .1 and "
+        f"{_number(row, 'recall, alpha .004'):.2f} at .004, an objective "
+        f"{_number(row, 'objective excess %'):.3g} % too high and "
+        f"{_number(row, 'top 5 changed %'):.3g} % of the top 5 labels changed"
     )
+
+
+def _number(row: Row, key: str) -> float:
+    return float(str(row[key]))
+
+
+def _exact_ms(rows: list[Row], row: Row) -> float:
+    same = (r for r in rows if (r["pictures"], r["search"]) == (row["pictures"], "exact"))
+    return _number(next(same), "ms a query")
 
 
 def draw(rows: list[Row]) -> None:

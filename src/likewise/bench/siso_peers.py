@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from likewise.bench import harness  # noqa: F401
 
+import contextlib
 import importlib
+import importlib.metadata
 import time
 import warnings
 from collections.abc import Callable
@@ -89,6 +91,8 @@ PEERS = (
     Peer("scikit-learn LassoLars", "sklearn", _sklearn_lars, 0.0, 0.02),
     Peer("SPAMS lasso (LARS)", "spams", _spams, 0.0, 0.02),
 )
+# What the packages are called where they are installed from.
+PACKAGES = {"celer": ("celer",), "skglm": ("skglm",), "spams": ("spams-bin", "spams")}
 
 
 def available(peer: Peer) -> bool:
@@ -98,6 +102,16 @@ def available(peer: Peer) -> bool:
     except ImportError:
         return False
     return True
+
+
+def versions() -> dict[str, object]:
+    """Versions of the other solvers that are installed (scikit-learn's stands with the machine)."""
+    found: dict[str, object] = {}
+    for name, distributions in PACKAGES.items():
+        for distribution in distributions:
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                found.setdefault(name, importlib.metadata.version(distribution))
+    return found
 
 
 def judged(D: Dictionary, Q: Any, x: Any, gamma: Any) -> Row:

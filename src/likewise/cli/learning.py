@@ -12,7 +12,15 @@ from likewise.cli.finding import _region as region_of
 from likewise.cli.options import DEFAULT, Json, Usage, Where, opened, picture, stoppable
 from likewise.cli.progress import shown
 from likewise.cli.rendering import counted, day, echo_json, echo_table, size
-from likewise.cli.saying import counts, happened, learned_record, line_record, summary, when
+from likewise.cli.saying import (
+    counts,
+    happened,
+    learned_record,
+    line_record,
+    offer_sparse,
+    summary,
+    when,
+)
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -75,6 +83,7 @@ def judge(
         line = next(line for line in reversed(col.log(name)) if line.number == number)
         hits = col.search(asked, k, by=name, region=part)
         rows = {hit.id: col.image(hit.id) for hit in hits}
+        figures = col.figures(name)
     if json_:
         echo_json({**line_record(line), "hits": [_hit(hit) for hit in hits]})
         return
@@ -92,6 +101,7 @@ def judge(
         ],
         right="rr",
     )  # fmt: skip
+    offer_sparse(figures.triplets, figures.sparsity)
 
 
 def undo(

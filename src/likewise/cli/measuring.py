@@ -294,6 +294,7 @@ def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
     typer.echo(f"  look at {page}")
     if result.lesson is not None:
         typer.echo(f"  and at {out / 'learned.html'}: what the judgements taught")
+    typer.echo(f"  .venv/bin/likewise open {place}        # the page: search, judge, undo")
     typer.echo(
         f"  .venv/bin/likewise search -C {place} {_short(Path(example))} "
         f"--explain --sheet {out / 'search.html'}"

@@ -136,11 +136,16 @@ def _made(path: Path, wanted: list[Path]) -> Collection:
         return Collection.open(place)
     col = Collection.create(place)
     typer.echo(f"Made a new collection: {path}", err=True)
+    offer_deep(col)
+    return col
+
+
+def offer_deep(col: Collection) -> None:
+    """Say what the extra is for, where a new collection is made without it."""
     if "deep" not in col.spaces:
         from likewise.features.deep_errors import OFFER
 
         typer.echo(OFFER, err=True)
-    return col
 
 
 def _tell(col: Collection, result: AddResult, json_: bool) -> None:
@@ -154,6 +159,7 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
             "removed": result.removed,
             "skipped": [{"path": path, "reason": reason} for path, reason in result.skipped],
             "seconds": round(result.seconds, 3),
+            "unmade": result.unmade,
         }
         echo_json(said)
         return

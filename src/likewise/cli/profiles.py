@@ -9,6 +9,7 @@ import typer
 
 from likewise.cli.options import DEFAULT, Json, Where, opened
 from likewise.cli.rendering import counted, echo_json, echo_table
+from likewise.cli.saying import offer_sparse
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -67,6 +68,7 @@ def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = F
             f"  {_share(said['changed'])} of the words of space {said['space']} changed, "
             f"{_share(said['sparsity'])} weigh nothing"
         )
+    offer_sparse(said["triplets"], said["sparsity"])
     typer.echo(
         f"  {counted(len(said['versions']), 'version')} to go back to "
         "('likewise log' lists them, 0 is the beginning)"
@@ -195,6 +197,7 @@ def _record(name: str, one: Any, in_use: str) -> dict[str, Any]:
         "name": name, "in_use": name == in_use, "spaces": list(one.spaces),
         "judgements": figures.judgements, "agreement": figures.agreement,
         "agreement_plain": figures.agreement_plain, "changed": figures.changed,
+        "triplets": figures.triplets,
         "sparsity": figures.sparsity, "space": figures.space,
     }  # fmt: skip
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from likewise.cli.rendering import counted
 
 if TYPE_CHECKING:
@@ -101,3 +103,14 @@ def learned_record(found: Learned) -> dict[str, Any]:
         "curve": [vars(point) for point in found.curve],
         "log": [line_record(line) for line in found.log],
     }  # fmt: skip
+
+
+def offer_sparse(triplets: int, sparsity: float) -> None:
+    """Once there is enough to learn from, say that a profile can be thinned."""
+    from likewise.collection.lessons import ENOUGH
+
+    if triplets >= ENOUGH and sparsity == 0:
+        typer.echo(
+            f"There are {triplets:,} triplets: 'likewise learn --sparse' can make a compact "
+            "profile of them."
+        )

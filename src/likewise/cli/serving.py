@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Where, stoppable
+from likewise.cli.pictures import offer_deep
 from likewise.cli.progress import shown
 from likewise.cli.rendering import echo_json
 from likewise.errors import LikewiseError
@@ -54,7 +55,10 @@ def open_(
     else:
         root = collection or folder.with_name(f"{folder.name}.lw")
         root = Path(os.path.abspath(root.expanduser()))
-        made = Collection.open(root) if (root / FILE).is_file() else Collection.create(root)
+        known = (root / FILE).is_file()
+        made = Collection.open(root) if known else Collection.create(root)
+        if not known:
+            offer_deep(made)
         with stoppable("the same command goes on from here"), made as col, shown() as report:
             result = col.add(folder, report=report)
         typer.echo(

@@ -28,7 +28,7 @@ from likewise.collection.extraction import (
 )
 from likewise.collection.graphs import grow_graphs
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.recipes import learns, load_networks, made_here, n_words
+from likewise.collection.recipes import cells_of, learns, load_networks, made_here, n_words
 from likewise.collection.walking import Candidate, candidates
 
 FIRST_WORDS_AT = 300
@@ -322,8 +322,11 @@ def outgrown(space: SpaceRow, n_pictures: int) -> bool:
         return True
     recipe = space.recipe
     if recipe["feature"] == "deep-words":
-        # Their number follows the root of the collection: twice the words at four times.
-        return n_words(recipe, n_pictures, 100 * n_pictures) >= 2 * space.width
+        # Their number follows the root of the collection: twice the words at four times.  Never
+        # of the pictures it was learned from, be it that some of them could not be read.
+        cells = cells_of(recipe) * min(n_pictures, gen.SAMPLE_PICTURES)
+        more = n_words(recipe, n_pictures, cells) >= 2 * space.width
+        return more and n_pictures >= 2 * max(space.n_pictures, 1)
     # Fewer words than the recipe's first number: learned from too few descriptors.
     few = space.width < recipe["n_words"] and n_pictures >= 2 * max(space.n_pictures, 1)
     large = n_pictures >= recipe["large_from"] and space.width < recipe["n_words_large"]
@@ -333,29 +336,54 @@ def outgrown(space: SpaceRow, n_pictures: int) -> bool:
 def fill_gaps(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -> None:
     """Vectors that a space lacks: its back-fill was interrupted, or they could not be made.
 
-    The catalog remembers which spaces those are, so that an add does not look for gaps.
+    The catalog remembers which spaces those are, so that an add does not look for gaps; and which
+    pictures, where their files could not be reached: only those are tried again.
     """
     for space in catalog.spaces().values():
-        if not catalog.setting(filling(space.name)):
+        waiting = catalog.setting(filling(space.name))
+        if not waiting or not (space.generation and made_here(space.recipe)):
             continue
-        if not (space.generation and made_here(space.recipe)):
-            continue
-        missing = catalog.images_without(space.name, space.generation)
-        have = {
-            image
-            for row in catalog.segments(space.name, space.generation)
-            for image in gen.reader(space)(root, row.name).ids.tolist()
-        }
-        paths = [(row.id, row.path) for row in catalog.images(missing - have).values() if row.path]
-        if paths:
-            count = n_workers(workers, len(paths))
-            gen.count_all(catalog, gen.step_of(root, space), paths, count, report)
-        with catalog.write() as c:
-            change.drop_setting(c, filling(space.name))
+        if isinstance(waiting, list):
+            missing = set(waiting)
+        else:
+            missing = catalog.images_without(space.name, space.generation)
+            for row in catalog.segments(space.name, space.generation):
+                missing.difference_update(gen.reader(space)(root, row.name).ids.tolist())
+        paths = [(row.id, row.path) for row in catalog.images(missing).values() if row.path]
+        reached = [(image, path) for image, path in paths if os.access(path, os.R_OK)]
+        if reached:
+            with catalog.write() as c:
+                # Whoever comes after an interruption must look for itself what there is.
+                change.put_setting(c, filling(space.name), True)
+            count = n_workers(workers, len(reached))
+            gen.count_all(catalog, gen.step_of(root, space), reached, count, report)
+        left = set(dict(paths)) - set(dict(reached))
+        settle(catalog, space.name, among=set(dict(paths)), left=left)
+
+
+def settle(
+    catalog: Catalog, name: str, *, among: set[int] | None = None, left: Iterable[int] = ()
+) -> None:
+    """After a back-fill: forget it, but for pictures whose files cannot be reached.
+
+    ``among`` are the pictures that were tried (None: all), ``left`` those that were not.  A file
+    that can be read and gives no vector is not tried again: it would cost every later add.
+    """
+    space = catalog.spaces()[name]
+    unreached = set(left)
+    if space.generation and space.recipe["feature"] != "own":
+        lacking = catalog.images_without(name, space.generation)
+        rows = catalog.images(lacking if among is None else lacking & among).values()
+        unreached |= {row.id for row in rows if row.path and not os.access(row.path, os.R_OK)}
+    with catalog.write() as c:
+        if unreached:
+            change.put_setting(c, filling(name), sorted(unreached))
+        else:
+            change.drop_setting(c, filling(name))
 
 
 WAITING = "for a machine where its vectors can be made"
-"""The value of that setting when nothing went wrong."""
+"""The value of that setting when nothing went wrong; a list: pictures that could not be reached."""
 
 
 def filling(space: str) -> str:

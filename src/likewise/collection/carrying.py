@@ -72,6 +72,11 @@ class Next:
         words = np.flatnonzero(total)
         return self.ranked(pack_sparse(words, total[words]))
 
+    @property
+    def same_words(self) -> bool:
+        """Whether only the idf changes."""
+        return self.files["vocabulary"] == self.old.files.get("vocabulary")
+
     def nearest_new(self) -> Any:
         """For each old word the new one it becomes; itself where the words stayed."""
         if self._words is None:
@@ -94,16 +99,20 @@ class Next:
         return Given(given.start, words, now[words]).pack()
 
 
-def carry(c: Any, catalog: Catalog, coming: Next) -> None:
-    """Inside a transaction: codes and given weights of the next generation, those it lacks."""
+def coded(catalog: Catalog, coming: Next) -> dict[int, bytes]:
+    """Codes of the next generation for subjects that lack one; pictures may be described for it."""
     old, number = coming.old, coming.number
     lacking = feedback.subjects_without_code(catalog, old.name, old.generation, number)
     here = feedback.subjects_in_collection(catalog, [subject for subject, _ in lacking])
+    found: dict[int, bytes] = {}
     for subject, code in lacking:
         image = here.get(subject)
         raw = None if image is None else catalog.vector(old.name, number, image)
         # An empty row may be that of a file that cannot be read just now: its old code is better.
         made = coming.ranked(raw) if raw else None
+        # The same words: the old code is exact, a small JPEG is not.
+        if made is None and code is not None and coming.same_words:
+            made = coming.translated(code)
         if made is None and (jpeg := feedback.jpeg_of(catalog, subject)) is not None:
             made = coming.from_jpeg(jpeg)
         if made is None and code is not None:
@@ -111,7 +120,15 @@ def carry(c: Any, catalog: Catalog, coming: Next) -> None:
         if made is None and raw is not None:
             made = coming.ranked(raw)
         if made is not None:
-            feedback.put_code(c, subject, old.name, number, made)
+            found[subject] = made
+    return found
+
+
+def carry(c: Any, catalog: Catalog, coming: Next, codes: Mapping[int, bytes]) -> None:
+    """Inside a transaction: codes and given weights of the next generation, those it lacks."""
+    old, number = coming.old, coming.number
+    for subject, code in codes.items():
+        feedback.put_code(c, subject, old.name, number, code)
     have = {entry for entry, _ in feedback.given_entries(catalog, old.name, number)}
     for entry, blob in feedback.given_entries(catalog, old.name, old.generation):
         if entry not in have:

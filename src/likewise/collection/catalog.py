@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection.catalog_schema import MIGRATIONS
-from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.errors import CollectionBusy, CollectionError, DamagedCollection
 
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0
@@ -175,7 +175,14 @@ class Catalog:
         if durable:
             connection.execute("PRAGMA synchronous = FULL")
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                raise CollectionBusy(
+                    f"{self.path.parent} was being written for {BUSY_SECONDS:.0f} s; try again"
+                ) from error
             try:
                 yield connection
                 connection.execute("UPDATE revision SET number = number + 1")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise.coding.vocabulary import Vocabulary
 from likewise.collection import generations as gen
 from likewise.collection import segments as seg
 from likewise.collection.adding import WAITING, filling
@@ -16,8 +17,8 @@ from likewise.collection.graphs import open_graph
 from likewise.collection.jobs import running
 from likewise.collection.models import check_model
 from likewise.collection.recipes import learns
-from likewise.collection.wording import open_projection, open_vocabulary
 from likewise.errors import LikewiseError
+from likewise.features.deep_projection import Projection
 
 THUMBNAILS = "thumbnails"
 """A folder of small copies a server keeps; no part of the collection, and many files."""
@@ -66,11 +67,12 @@ def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
         needed = {"vocabulary", "bag"} | ({"projection"} if "components" in space.recipe else set())
         if learns(space.recipe) and not needed <= set(space.files):
             wrong.append("its vocabulary or its idf is not named")
+        # The files themselves, and not what this process may have kept of them.
         if "projection" in space.files:
-            open_projection(str(root / space.files["projection"]))
+            Projection.open(root / space.files["projection"])
         check_model(root, space)
         if "vocabulary" in space.files:
-            words = open_vocabulary(str(root / space.files["vocabulary"])).n_words
+            words = Vocabulary.open(root / space.files["vocabulary"]).n_words
             if words != space.width:
                 wrong.append(f"{words} words in the vocabulary, {space.width} in the catalog")
         gen.bag_of(root, space)
@@ -115,8 +117,9 @@ def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
     strangers = set(counts) - there - dead
     wrong += [f"a vector for picture {i}, which is not there" for i in sorted(strangers)]
     # Pictures that were added where the space's vectors cannot be made are waiting for them.
-    waiting = catalog.setting(filling(space.name)) == WAITING
-    if space.recipe["feature"] != "own" and not waiting:
-        lacking = there - set(counts)
+    waiting = catalog.setting(filling(space.name))
+    if space.recipe["feature"] != "own" and waiting != WAITING:
+        unreached = waiting if isinstance(waiting, list) else []
+        lacking = there - set(counts) - set(unreached)
         wrong += [f"picture {i} has no vector" for i in sorted(lacking)]
     return wrong

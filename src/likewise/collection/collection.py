@@ -281,8 +281,7 @@ class Collection(Loop):
                     catalog_changes.drop_space(c, name)
                     catalog_changes.drop_setting(c, adding.filling(name))
                 raise
-            with self._catalog.write() as c:
-                catalog_changes.drop_setting(c, adding.filling(name))
+            adding.settle(self._catalog, name)
             if self._catalog.spaces()[name].generation:
                 judging.fill(self.root, self._catalog, self._live, name)
             gen.tidy(self.root, self._catalog)

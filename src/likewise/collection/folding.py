@@ -8,6 +8,7 @@ found it, nor further than ``SESSION_REACH`` from where the session did.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -180,11 +181,17 @@ def plan(item: Item, codes: Mapping[int, bytes]) -> tuple[NDArray[np.int64], lis
     negatives = [s for s in item.disliked if s in codes]
     if not item.disliked and liked:
         negatives = [s for s in item.negatives if s in codes]
+    # Order and seed come from what the pictures are, not from their numbers: those depend on
+    # what else was ever said, and undone.
+    liked.sort(key=codes.__getitem__)
+    negatives.sort(key=codes.__getitem__)
     # Liked pictures that have no code here must not turn the judgement into a mere dislike.
     if not negatives or (item.liked and not liked):
         return nothing, []
-    triplets = judgement_triplets(len(liked), len(negatives), seed=item.number)
-    return triplets, [item.query, *liked, *negatives]
+    order = [item.query, *liked, *negatives]
+    content = hashlib.blake2b(b"".join(codes[s] for s in order), digest_size=8).digest()
+    seed = int.from_bytes(content, "little")
+    return judgement_triplets(len(liked), len(negatives), seed=seed), order
 
 
 def _learner(width: int, start: str) -> SOLIS:

@@ -22,7 +22,7 @@ from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection import catalog_changes as change
 from likewise.collection import segments as seg
-from likewise.collection.carrying import Next, carry, replay
+from likewise.collection.carrying import Next, carry, coded, replay
 from likewise.collection.catalog import TRANSIENT, Catalog, SegmentRow, SpaceRow
 from likewise.collection.catalog_feedback import last_line
 from likewise.collection.extraction import (
@@ -235,8 +235,10 @@ def _finish(
     bag.save(root / files["bag"])
     _sync(root / WORDS_FOLDER)
     coming = Next(root, space, number, width, files, (bag_of(root, space), bag))
+    # Described before the transaction: nobody who judges shall wait for it.
+    codes = coded(catalog, coming)
     with catalog.write() as c:
-        carry(c, catalog, coming)
+        carry(c, catalog, coming, {**codes, **coded(catalog, coming)})
         carried = last_line(catalog)
     replay(catalog, replace(space, generation=number, width=width, files=files), report, carried)
     sealed = []
@@ -246,7 +248,8 @@ def _finish(
             sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
             report(Progress("writing segments", i * seg.FULL + len(chunk), bag.n_pictures_))
     with catalog.write(durable=True) as c:
-        carry(c, catalog, coming)  # what was said while the segments were written
+        # What was said while the segments were written: a handful at most.
+        carry(c, catalog, coming, coded(catalog, coming))
         for name, n_bytes, numbers in sealed:
             change.put_segment(c, name, space.name, number, len(numbers), n_bytes)
             change.drop_vectors(c, numbers)

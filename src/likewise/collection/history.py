@@ -8,6 +8,7 @@ first n items, so that a checkpoint fits exactly those histories that begin with
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,8 @@ from likewise.similarity.judging import JUDGEMENT_REACH, LIMIT, SESSION_REACH, p
 
 JUDGE, COMPARE, WEIGHTS = "judge", "compare", "weights"
 UNDO, ROLLBACK = "undo", "rollback"
+SESSION_GAP = 30 * 60.0
+"""A pause of so many seconds between two judgements that stand ends a session."""
 # Every digest begins with the rule of learning: a checkpoint of another rule never fits.
 _RULE = hashlib.blake2b(
     repr((profile_learner().get_params(), JUDGEMENT_REACH, SESSION_REACH, LIMIT)).encode(),
@@ -39,12 +42,13 @@ class Item:
 
     number: int
     kind: str
-    session: int
+    session: int = 0
     query: int = 0
     liked: tuple[int, ...] = ()
     disliked: tuple[int, ...] = ()
     negatives: tuple[int, ...] = ()
     weight: float = 1.0
+    at: float = 0.0
 
     def subjects(self) -> set[int]:
         """Every picture its learning reads."""
@@ -111,12 +115,14 @@ class History:
         self.contradictions: list[Contradiction] = []
         self._verdicts: dict[int, Verdicts] = {}
         self._said: dict[tuple[int, int], list[int]] = {}
+        self._passed: dict[tuple[int, int], list[int]] = {}
         for item in items:
             self._take(item)
 
     def _take(self, item: Item) -> None:
         """One more item; where it contradicts earlier ones, those change, and all digests on."""
         first_changed = len(self.items)
+        item = self._in_session(item)
         # "Closer than that one" is no verdict on either picture, so it contradicts none.
         judged = (*item.liked, *item.disliked) if item.kind == JUDGE else ()
         verdicts = self._verdicts.setdefault(item.query, Verdicts()) if judged else Verdicts()
@@ -126,16 +132,46 @@ class History:
                 now, other = other, now
             if picture in other:
                 other.discard(picture)
+                if other is verdicts.liked:
+                    first_changed = min(first_changed, self._pass_over(item.query, picture))
                 for at in self._said.pop((item.query, picture)):
                     earlier = self.items[at]
                     self.contradictions.append(Contradiction(item.number, earlier.number, picture))
                     self.items[at] = _without(earlier, picture)
                     first_changed = min(first_changed, at)
+            if now is verdicts.liked and picture not in now:
+                first_changed = min(first_changed, self._take_in(item.query, picture))
             now.add(picture)
             # Which items said it: a contradiction need not look for them.
             self._said.setdefault((item.query, picture), []).append(len(self.items))
-        self.items.append(item)
+        for picture in item.negatives if judged else ():
+            self._passed.setdefault((item.query, picture), []).append(len(self.items))
+        # What is liked, before or later, was never passed over.
+        kept = tuple(p for p in item.negatives if p not in verdicts.liked)
+        self.items.append(replace(item, negatives=kept) if kept != item.negatives else item)
         del self._digests[first_changed + 1 :]
+
+    def _in_session(self, item: Item) -> Item:
+        """Its session, by the items that stand: a pause ends one, whatever was undone in it."""
+        last = self.items[-1] if self.items else None
+        going_on = last is not None and item.at - last.at < SESSION_GAP
+        return replace(item, session=last.session if last and going_on else item.number)
+
+    def _take_in(self, query: int, picture: int) -> int:
+        """A picture is liked now: it leaves the negatives of all items of the query."""
+        places = self._passed.get((query, picture), [])
+        for at in places:
+            left = tuple(p for p in self.items[at].negatives if p != picture)
+            self.items[at] = replace(self.items[at], negatives=left)
+        return min(places, default=len(self.items))
+
+    def _pass_over(self, query: int, picture: int) -> int:
+        """It is liked no more: where it was passed over, that counts again."""
+        places = self._passed.get((query, picture), [])
+        for at in places:
+            again = tuple(sorted({*self.items[at].negatives, picture}))
+            self.items[at] = replace(self.items[at], negatives=again)
+        return min(places, default=len(self.items))
 
     @property
     def digests(self) -> list[bytes]:
@@ -197,17 +233,22 @@ def standing(
 def item_of(entry: Entry) -> Item:
     body: Mapping[str, Any] = entry.body
     if entry.kind == WEIGHTS:
-        return Item(entry.number, WEIGHTS, entry.session)
+        return Item(entry.number, WEIGHTS, at=_seconds(entry.made))
     return Item(
         entry.number,
         entry.kind,
-        entry.session,
+        0,
         body["query"],
         tuple(sorted(body["liked"])),
         tuple(sorted(body["disliked"])),
         tuple(sorted(body.get("negatives", ()))),
         float(body.get("weight", 1.0)),
+        _seconds(entry.made),
     )
+
+
+def _seconds(made: str) -> float:
+    return datetime.datetime.fromisoformat(made).timestamp()
 
 
 def _without(item: Item, picture: int) -> Item:

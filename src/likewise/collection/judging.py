@@ -20,7 +20,7 @@ from likewise.collection.catalog import Catalog
 from likewise.collection.catalog_changes import put_setting
 from likewise.collection.errors import CollectionBusy, CollectionError
 from likewise.collection.graphs import prepared
-from likewise.collection.history import COMPARE, JUDGE, History
+from likewise.collection.history import COMPARE, JUDGE, SESSION_GAP
 from likewise.collection.learning import filled
 from likewise.collection.live import Live
 from likewise.collection.recipes import made_here
@@ -30,8 +30,6 @@ from likewise.errors import InvalidInput, LikewiseError
 from likewise.images import decode, small_jpeg
 from likewise.similarity.judging import N_RANDOM, RANDOM_WEIGHT
 
-SESSION_GAP = datetime.timedelta(minutes=30)
-"""A pause this long ends a session of judging."""
 MAX_SHOWN = 50
 """Negatives taken from what was shown, at most; 200 triplets a judgement need no more."""
 JPEG_SIDE = 512
@@ -54,9 +52,12 @@ def resolve(
     liked: Sequence[int],
     disliked: Sequence[int],
     shown: Sequence[int] | None,
-    before: Set[int] = frozenset(),
 ) -> Said:
-    """Check a judgement and choose its negatives, none of which was liked ``before``."""
+    """Check a judgement and choose its negatives.
+
+    Pictures liked before may be among them: what stands is decided by the fold, not here, so that
+    undoing the like lets them count.
+    """
     if question.key is None:
         raise InvalidInput("a vector cannot be judged; the query must be a picture")
     if not liked and not disliked:
@@ -71,7 +72,7 @@ def resolve(
     if disliked:
         return Said(tuple(liked), tuple(disliked), (), 1.0)
     # That a region is like the picture it was taken from goes without saying: nobody clicks there.
-    near = {*before, *(i for i in (own, question.part_of) if i is not None)}
+    near = {i for i in (own, question.part_of) if i is not None}
     passed_over = [i for i in _passed_over(liked, shown or ()) if i not in near]
     if passed_over:
         rng = np.random.default_rng(list(question.key))
@@ -82,15 +83,6 @@ def resolve(
     seed = [*question.key, *liked]
     drawn = _random_pictures(catalog, seed, {*liked, *near})
     return Said(tuple(liked), (), drawn, RANDOM_WEIGHT)
-
-
-def liked_before(catalog: Catalog, history: History, key: bytes | None) -> set[int]:
-    """Pictures that stand as liked for a question: not to choose them again is no dislike."""
-    subject = None if key is None else feedback.subject_of(catalog, key)
-    if subject is None:
-        return set()
-    liked = history.verdicts(subject).liked
-    return set(feedback.subjects_in_collection(catalog, liked).values())
 
 
 def _passed_over(liked: Sequence[int], shown: Sequence[int]) -> list[int]:
@@ -111,9 +103,16 @@ def _random_pictures(catalog: Catalog, seed: Iterable[int], avoid: set[int]) -> 
 
 
 def codes_of(
-    root: Path, catalog: Catalog, live: Live, asked: Mapping[int | None, Question]
+    root: Path,
+    catalog: Catalog,
+    live: Live,
+    asked: Mapping[int | None, Question],
+    taught_only: Set[int | None] = frozenset(),
 ) -> tuple[dict[str, int], dict[int | None, dict[str, bytes]]]:
-    """(space to generation, picture to its vectors as ranked)."""
+    """(space to generation, picture to its vectors as ranked).
+
+    Pictures that only teach (negatives nobody named) need no code where nothing is folded.
+    """
     generations: dict[str, int] = {}
     found: dict[int | None, dict[str, bytes]] = {image: {} for image in asked}
     for name, space in catalog.spaces().items():
@@ -122,6 +121,8 @@ def codes_of(
         view = live.view(name)
         generations[name] = view.space.generation
         for image, question in asked.items():
+            if space.kind == "dense" and image in taught_only:
+                continue
             # A picture from outside has no code in spaces that cannot describe it here.
             if question.image is None and not made_here(space.recipe):
                 continue
@@ -151,7 +152,8 @@ def commit(
         }
         return append(c, catalog, profile, JUDGE, body)
 
-    return _with_subjects(root, catalog, live, asked, write)
+    taught_only = set(said.negatives) - {*said.liked, *said.disliked}
+    return _with_subjects(root, catalog, live, asked, write, taught_only)
 
 
 def commit_comparisons(
@@ -184,7 +186,7 @@ def commit_comparisons(
 
 def append(c: Any, catalog: Catalog, profile: str, kind: str, body: Mapping[str, Any]) -> int:
     """Inside a transaction: one more line, in the session that is going on or in a new one."""
-    moment = datetime.datetime.now(datetime.UTC)
+    moment = now()
     session = _session(catalog, profile, moment)
     return feedback.append(c, profile, kind, stamp(moment), session, body)
 
@@ -195,6 +197,7 @@ def _with_subjects(
     live: Live,
     asked: Mapping[int | None, Question],
     write: Callable[[Any, Mapping[int | None, int]], T],
+    taught_only: Set[int | None] = frozenset(),
 ) -> T:
     """One durable transaction: the pictures with their codes, then what ``write`` adds."""
     jpeg, keys = None, {}
@@ -205,7 +208,7 @@ def _with_subjects(
         if question.pixels is not None:
             jpeg = small_jpeg(question.pixels, JPEG_SIDE)
     for _ in range(_TRIES):
-        generations, codes = codes_of(root, catalog, live, asked)
+        generations, codes = codes_of(root, catalog, live, asked, taught_only)
         with catalog.write(durable=True) as c:
             now = {name: row.generation for name, row in catalog.spaces().items() if row.generation}
             if now != generations:
@@ -233,12 +236,16 @@ def _session(catalog: Catalog, profile: str, now: datetime.datetime) -> int | No
     if last is None:
         return None
     since = now - datetime.datetime.fromisoformat(last[1])
-    return last[0] if since < SESSION_GAP else None
+    return last[0] if since.total_seconds() < SESSION_GAP else None
+
+
+def now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
 
 
 def stamp(moment: datetime.datetime | None = None) -> str:
     """A moment as the log writes it."""
-    moment = datetime.datetime.now(datetime.UTC) if moment is None else moment
+    moment = now() if moment is None else moment
     return moment.isoformat(timespec="milliseconds")
 
 

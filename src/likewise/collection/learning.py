@@ -19,11 +19,13 @@ from likewise.collection import catalog_feedback as feedback
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.folding import Folded
-from likewise.collection.history import History
+from likewise.collection.history import History, Verdicts
 from likewise.collection.segments import unpack_dense, unpack_sparse
 
 CHECKPOINT_EVERY = 200
 """Judgements between two checkpoints."""
+MANY = 64
+"""Checkpoints of a space beyond which those that fit no profile any more are dropped."""
 _CHUNK = 500
 
 
@@ -161,7 +163,18 @@ class Learning:
             )
             ages = {n - at: key for key, at in ours.items() if at < n}
             dropped = [key for age, key in ages.items() if age not in thinned(ages)]
+            if len(kept) > MANY:
+                dropped += [key for key in kept if key not in place and not self._fits(key)]
             feedback.drop_checkpoints(c, space.name, space.generation, dropped)
+
+    def _fits(self, key: bytes) -> bool:
+        """Whether a checkpoint belongs to some profile as it stands; undone pasts leave others."""
+        return any(key in self.history(name).digests for name in feedback.profiles(self._catalog))
+
+    def verdicts(self, profile: str, subject: int) -> Verdicts:
+        """What stands about a query."""
+        with self.lock:
+            return self.history(profile).verdicts(subject)
 
     # -- what a search asks -------------------------------------------------------------------
 

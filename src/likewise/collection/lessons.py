@@ -110,9 +110,12 @@ def learn_sparse(
 
     The newest fifth of the lessons decides: the most sparse weights learned from the others that
     are right about it as often as the profile is (which gets the same others).  Then all lessons
-    count.
+    count.  Weights the profile was given whole count for what it is compared with; as they are no
+    lessons, a sparse profile does not take them over.
     """
-    items = [item for item in learning.history(profile).items if item.kind != WEIGHTS]
+    with learning.lock:
+        every = list(learning.history(profile).items)
+    items = [item for item in every if item.kind != WEIGHTS]
     whole = _lessons(catalog, space, items)
     n = len(whole.triplets)
     if n < ENOUGH:
@@ -124,8 +127,8 @@ def learn_sparse(
         return SparseOutcome(False, "one judgement alone cannot be held out", n), None
     before = Folded(space.width)
     codes = feedback.codes(catalog, space.name, space.generation, whole.subjects)
-    for item in items[:cut]:
-        before.fold(item, codes, lambda _: None)
+    for item in every[: every.index(items[cut])]:
+        before.fold(item, codes, lambda n: feedback.given(catalog, n, space.name, space.generation))
     margins = _margins(whole, before.weights, asked)
     agreement_before = float(np.mean(margins > 0))
     for done, times in enumerate(_PENALTIES):

@@ -168,9 +168,7 @@ class Loop:
         good, bad = self._ids(liked, "liked"), self._ids(disliked, "disliked")
         offered = None if shown is None else self._ids(shown, "shown")
         name = profiles.named(self._catalog, profile)
-        history = self._learning.history(name)
-        before = judging.liked_before(self._catalog, history, question.key)
-        said = judging.resolve(self._catalog, question, good, bad, offered, before)
+        said = judging.resolve(self._catalog, question, good, bad, offered)
         number = judging.commit(self.root, self._catalog, self._live, question, said, name)
         self._fold(name)
         return number
@@ -200,7 +198,8 @@ class Loop:
     def contradicts(self, judgement: int, *, profile: str = "default") -> list[int]:
         """Earlier judgements of which a judgement says the opposite, in part at least."""
         name = profiles.named(self._catalog, profile)
-        found = self._learning.history(name).contradictions
+        with self._learning.lock:
+            found = list(self._learning.history(name).contradictions)
         return list(dict.fromkeys(c.earlier for c in found if c.judgement == judgement))
 
     def figures(self, profile: str = "default") -> Figures:
@@ -217,7 +216,7 @@ class Loop:
         if subject is None:
             return [], []
         name = profiles.named(self._catalog, profile)
-        said = self._learning.history(name).verdicts(subject)
+        said = self._learning.verdicts(name, subject)
         liked, disliked = (
             sorted(feedback.subjects_in_collection(self._catalog, some).values())
             for some in (said.liked, said.disliked)
@@ -318,7 +317,7 @@ class Loop:
         """A compact profile from all lessons of another: most words weigh nothing.
 
         Made only where there are enough triplets and where it is right no less often about
-        lessons held out.
+        lessons held out.  What was said about single queries comes along.
         """
         source = profiles.named(self._catalog, profile)
         profiles.check_name(self._catalog, name)
@@ -332,9 +331,10 @@ class Loop:
             self._catalog, self._learning, source, space, cost, report
         )
         if given is not None:
+            about = {"from": source, "sparse": True, "agreement": outcome.agreement}
             profiles.put_weights(
                 self._catalog, name, profiles.base_of(self._catalog, source),
-                {space.name: (space.generation, given)}, {"from": source, "sparse": True},
+                {space.name: (space.generation, given)}, about, parent=source,
             )  # fmt: skip
         return outcome
 

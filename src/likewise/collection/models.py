@@ -16,8 +16,8 @@ from typing import Any
 from likewise.collection.catalog import SpaceRow
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.recipes import onnx_model
-from likewise.features.deep_card import Card, builtin_card, model_card
-from likewise.features.deep_onnx import hash_of, opened, read_model
+from likewise.features.deep_card import Card, builtin_card, model_card, wrong_with
+from likewise.features.deep_onnx import hash_of, open_content, read_model
 
 FOLDER = "models"
 
@@ -27,14 +27,18 @@ def adopt(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The recipe as it is stored and the files of its generation; the model has run once.
 
-    The recipe gets the hash and the width in the place of the path.
+    The recipe gets the hash and the width in the place of the path, and whether the layer is an
+    inner one.  What runs is what was hashed: the bytes are read once.
     """
     source = os.path.abspath(Path(recipe["path"]).expanduser())
     content = read_model(source)
     sha256 = hash_of(content)
-    model = onnx_model(recipe, source)
+    model = onnx_model({**recipe, "sha256": sha256}, source)
+    outputs = open_content(content, Path(source).name, None, sha256).outputs
+    layer, inner = model.layer or outputs[0], model.layer not in (None, *outputs)
+    if model.layer is not None:
+        open_content(content, Path(source).name, model.layer, sha256)
     width = model.width()
-    layer = model.layer or opened(source, None).outputs[0]
     files = {
         "model": f"{FOLDER}/{sha256[:20]}.onnx",
         "card": f"{FOLDER}/{name}-{sha256[:20]}.json",
@@ -44,7 +48,8 @@ def adopt(
     _write(root / files["model"], content)
     _write(root / files["card"], (json.dumps(card, indent=2) + "\n").encode())
     stored = {key: value for key, value in recipe.items() if key != "path"}
-    return {**stored, "model": Path(source).name, "sha256": sha256, "width": width}, files
+    known = {"model": Path(source).name, "sha256": sha256, "width": width, "inner": inner}
+    return {**stored, **known}, files
 
 
 def card_of(root: Path, space: SpaceRow) -> Card | None:
@@ -53,8 +58,10 @@ def card_of(root: Path, space: SpaceRow) -> Card | None:
     if feature == "onnx":
         try:
             found: Card = json.loads((root / space.files["card"]).read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, RecursionError) as error:
             raise DamagedCollection(f"the card of space {space.name!r}: {error}") from error
+        if (wrong := wrong_with(found, space.recipe["sha256"])) is not None:
+            raise DamagedCollection(f"the card of space {space.name!r} is damaged: {wrong}")
         return found
     if feature in ("deep", "deep-dense"):
         return builtin_card()
@@ -63,8 +70,10 @@ def card_of(root: Path, space: SpaceRow) -> Card | None:
 
 def check_model(root: Path, space: SpaceRow) -> None:
     """Refuse a model of the collection that is not the file it was."""
-    if "model" not in space.files:
+    if space.recipe["feature"] != "onnx":
         return
+    if "model" not in space.files:
+        raise DamagedCollection(f"the model of space {space.name!r} is not named; drop the space")
     card_of(root, space)
     if hash_of(read_model(root / space.files["model"])) != space.recipe["sha256"]:
         raise DamagedCollection(

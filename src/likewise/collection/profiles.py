@@ -142,7 +142,10 @@ def undo(catalog: Catalog, learning: Learning, profile: str, judgement: int | No
         history = learning.history(profile)
         number = history.last_judgement() if judgement is None else whole(judgement, "judgement", 0)
         if number is None:
-            raise CollectionError(f"profile {profile!r} has no judgement to take back")
+            raise CollectionError(
+                f"profile {profile!r} has no judgement to take back; comparisons are taken back by "
+                "their number, or all at once by a roll-back"
+            )
         if not history.stands(number):
             raise CollectionError(
                 f"judgement {number} does not stand in profile {profile!r}; see the log"
@@ -196,8 +199,9 @@ def log(catalog: Catalog, history: History, newest: int | None = None) -> list[L
 def figures(learning: Learning, similarity: Similarity, spaces: Mapping[str, SpaceRow]) -> Figures:
     """What a profile amounts to, in the sparse space its ranking leans on."""
     assert similarity.profile is not None
-    history = learning.history(similarity.profile)
-    judgements = sum(item.kind in (JUDGE, COMPARE) for item in history.items)
+    with learning.lock:
+        history = learning.history(similarity.profile)
+        judgements = sum(item.kind in (JUDGE, COMPARE) for item in history.items)
     space = sparse_space(similarity, spaces)
     if space is None or not history.items:
         return Figures(judgements, space=space.name if space else None)
@@ -211,6 +215,7 @@ def figures(learning: Learning, similarity: Similarity, spaces: Mapping[str, Spa
         float(np.mean(state.weights != start)),
         float(np.mean(state.weights == 0)),
         space.name,
+        asked,
     )
 
 
@@ -312,14 +317,19 @@ def put_weights(
     base: str,
     given: Mapping[str, tuple[int, Given]],
     about: Mapping[str, Any],
+    parent: str | None = None,
 ) -> int:
-    """A new profile that begins with weights made elsewhere: one line of its log says so."""
+    """A new profile that begins with weights made elsewhere: one line of its log says so.
+
+    With a ``parent`` it also has what was said there: verdicts on queries, and the figures.
+    """
     with catalog.write(durable=True) as c:
         now = {space: row.generation for space, row in catalog.spaces().items()}
         if any(now.get(space) != generation for space, (generation, _) in given.items()):
             raise CollectionError("new words came in between; try again")
         check_name(catalog, name)
-        feedback.put_profile(c, name, base, stamp(), None, 0)
+        position = 0 if parent is None else feedback.last_entry(catalog, parent)
+        feedback.put_profile(c, name, base, stamp(), parent, position)
         number = feedback.append(c, name, WEIGHTS, stamp(), None, dict(about))
         for space, (generation, weights) in given.items():
             feedback.put_given(c, number, space, generation, weights.pack())

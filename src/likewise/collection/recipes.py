@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.errors import DamagedCollection
 from likewise.collection.segments import pack_dense, pack_sparse
 from likewise.collection.wording import Words, open_projection, open_vocabulary
 from likewise.errors import InvalidInput
@@ -30,9 +31,11 @@ from likewise.features.deep import (
     activations,
     strongest,
 )
+from likewise.features.deep_errors import ChangedModel
+from likewise.features.deep_graph import CELL
 from likewise.features.deep_network import MODEL, installed, network
 from likewise.features.deep_onnx import OnnxModel
-from likewise.features.deep_runtime import Preparation, three
+from likewise.features.deep_runtime import Preparation, number, three
 from likewise.features.holistic import N_HOLISTIC, Holistic
 from likewise.features.local import SIFT, LocalFeatures
 from likewise.images import Picture
@@ -150,7 +153,10 @@ def made_here(recipe: Mapping[str, Any]) -> bool:
     """Whether vectors of new pictures can be made on this machine."""
     feature = recipe["feature"]
     if feature == "onnx":
-        return importlib.util.find_spec("onnxruntime") is not None
+        # A layer inside the graph is made an output of it, which takes onnx.
+        inner = recipe.get("inner", recipe.get("layer") is not None)
+        needed = ("onnxruntime", "onnx") if inner else ("onnxruntime",)
+        return all(importlib.util.find_spec(name) for name in needed)
     return feature != "own" and (feature not in ("deep", "deep-dense", "deep-words") or installed())
 
 
@@ -201,6 +207,7 @@ def _check_onnx(whole: Mapping[str, Any]) -> None:
 _CHECKS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "own": _check_own,
     "onnx": _check_onnx,
+    "deep": lambda whole: DeepSparse(whole["keep"]),
     "deep-words": lambda whole: DeepCells(whole["size"]),
 }
 
@@ -208,8 +215,8 @@ _CHECKS: dict[str, Callable[[Mapping[str, Any]], object]] = {
 def onnx_model(recipe: Mapping[str, Any], path: str) -> OnnxModel:
     """The user's network of a recipe, to be read from ``path``."""
     mean, std = three(recipe["mean"], "mean"), three(recipe["std"], "std")
-    prepared = Preparation(recipe["size"], float(recipe["scale"]), mean, std)
-    return OnnxModel(path, prepared, recipe["layer"], recipe["pool"])
+    prepared = Preparation(recipe["size"], number(recipe["scale"], "scale"), mean, std)
+    return OnnxModel(path, prepared, recipe["layer"], recipe["pool"], recipe.get("sha256"))
 
 
 def local_features(
@@ -243,7 +250,12 @@ def vector_of(
             return pack_sparse(*DeepSparse(recipe["keep"]).extract(picture, shared["pooled"]))
         return pack_dense(DeepDense().extract(picture, shared["pooled"]))
     if feature == "onnx" and step.model is not None:
-        values = onnx_model(recipe, step.model).activations(picture)
+        try:
+            values = onnx_model(recipe, step.model).activations(picture)
+        except ChangedModel as error:
+            raise DamagedCollection(
+                f"{error}; restore it from a backup, or drop space {step.space!r}"
+            ) from error
         if recipe["kind"] == "sparse":
             return pack_sparse(*strongest(values, recipe["keep"]))
         return pack_dense(values)
@@ -270,16 +282,22 @@ def n_words(recipe: Mapping[str, Any], n_pictures: int, n_descriptors: int) -> i
 
     Fewer than the recipe says while there are under eight descriptors a word: words nobody
     shares find nothing.  Cells of a network see things rather than corners; of these there are
-    fewer, and they repeat: five times the root of the cells was near the best on 200 to 1,300
-    pictures (docs/results/deep.md).
+    fewer, and they repeat: five times the root of the cells is a middle way.  On two of the four
+    sets of docs/results/deep.md fewer words were better, by up to .035 mAP; on the other two a few
+    more were, by up to .012.
     """
     if recipe["feature"] == "deep-words":
-        cells = n_pictures * (recipe["size"] // 32) ** 2
+        cells = n_pictures * cells_of(recipe)
         wanted: int = recipe["n_words"] or min(round(5 * cells**0.5), 16_000)
     else:
         large = n_pictures >= recipe["large_from"]
         wanted = recipe["n_words_large"] if large else recipe["n_words"]
     return max(1, min(int(wanted), n_descriptors // 8))
+
+
+def cells_of(recipe: Mapping[str, Any]) -> int:
+    """Cells of one picture in a ``deep-words`` space."""
+    return int((recipe["size"] // CELL) ** 2)
 
 
 def width_of(recipe: Mapping[str, Any]) -> int:

@@ -55,7 +55,8 @@ class Figures:
 
     ``agreement`` is the share of triplets that were right *before* they were learned (each
     judgement is a test, then a lesson), ``agreement_plain`` that of all words counting alike; None
-    before the first.  ``changed`` and ``sparsity`` are shares of the words of ``space``.
+    before the first.  ``triplets`` is how many were asked.  ``changed`` and ``sparsity`` are shares
+    of the words of ``space``.
     """
 
     judgements: int
@@ -64,6 +65,7 @@ class Figures:
     changed: float = 0.0
     sparsity: float = 0.0
     space: str | None = None
+    triplets: int = 0
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,16 @@ def ranked_row(root: Path, view: View, question: Question) -> Any:
     if question.image is not None:
         row = view.row_of(question.image)
         if row is None:
-            raise UnknownPicture(f"picture {question.image} has no vector in space {space.name!r}")
+            if space.recipe["feature"] == "own":
+                todo = f"give it one: likewise space fill {space.name}"
+            elif space.recipe["feature"] in ("words", "holistic"):
+                todo = "run likewise add again"
+            else:
+                todo = "run likewise add again with the extra deep installed"
+            raise UnknownPicture(
+                f"picture {question.image} has no vector in space {space.name!r}; {todo}, or "
+                "search --by both"
+            )
         return row
     if question.vector is not None:
         return _given_vector(space, question.vector)

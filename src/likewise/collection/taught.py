@@ -37,7 +37,7 @@ class Taught:
         subject = None if key is None else feedback.subject_of(catalog, key)
         self._verdicts = Verdicts()
         if subject is not None and "query" in parts:
-            self._verdicts = learning.history(profile).verdicts(subject)
+            self._verdicts = learning.verdicts(profile, subject)
         # "Not this" is meant: however alike, it comes after everything else for this query.
         self.last: Set[int] = set(
             feedback.subjects_in_collection(catalog, self._verdicts.disliked).values()

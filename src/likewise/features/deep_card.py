@@ -55,3 +55,16 @@ def builtin_card(*, cells: int | None = None) -> Card:
 def model_card(model: OnnxModel, name: str, sha256: str, layer: str, licence: str) -> Card:
     """The card of a user's own model."""
     return card(name, sha256, model.preparation, layer, licence, pool=model.pool)
+
+
+def wrong_with(found: object, sha256: str) -> str | None:
+    """What keeps a record that was read from being the card of a model; None: nothing does."""
+    if not isinstance(found, dict):
+        return "it is no record"
+    texts = ("model", "sha256", "layer", "licence")
+    lacking = [key for key in texts if not isinstance(found.get(key), str)]
+    if not isinstance(found.get("preprocessing"), dict):
+        lacking.append("preprocessing")
+    if lacking:
+        return f"it does not say {', '.join(lacking)}"
+    return None if found["sha256"] == sha256 else "it is the card of another model"

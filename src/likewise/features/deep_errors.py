@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from likewise.errors import LikewiseError
 
-INSTALL = 'pip install "likewise[deep]"'
+INSTALL = 'pip install ".[deep]" in the checkout, or "likewise[deep]"'
 OFFER = (
     f"With the extra 'deep' ({INSTALL}; no torch) a small network finds what pictures show, "
     "not only how they look."
@@ -21,3 +21,7 @@ class DamagedWeights(LikewiseError):
 
 class UnusableModel(LikewiseError):
     """A network that cannot be loaded, or whose numbers are not the ones expected of it."""
+
+
+class ChangedModel(UnusableModel):
+    """A network's file that is not the one it was, by its hash."""

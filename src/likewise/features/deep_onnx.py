@@ -2,14 +2,14 @@
 
 The layer is an output of the graph or any tensor inside it.  What it gives for a picture becomes
 one vector: as it is, or pooled over the cells of a map (n, c, h, w) or the tokens of a sequence
-(n, tokens, c).  The file is data: no library of operators is loaded for it.
+(n, tokens, c).  The file is data: no library of operators is loaded for it, and no other file.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -17,13 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.features.deep_errors import INSTALL, DeepMissing, UnusableModel
+from likewise.features.deep_errors import INSTALL, ChangedModel, DeepMissing, UnusableModel
 from likewise.features.deep_runtime import Network, Preparation
+from likewise.features.deep_wire import check_whole
 from likewise.features.pixels import Pixels
 
 Floats = NDArray[np.float32]
 MAX_BYTES = 2_000_000_000
 """ONNX files end here: larger models keep their weights in other files beside them."""
+MAX_WIDTH = 65_536
+"""Numbers in a vector, at most: a map that was flattened makes more, and nothing finds by them."""
+_KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -31,21 +35,24 @@ class OnnxModel:
     """A network of the user's; ``layer=None`` reads its first output.
 
     ``pool`` says what becomes of a sequence of tokens: their "mean", or the "first" of them (the
-    class token of a vision transformer).
+    class token of a vision transformer).  With ``sha256`` any other file is refused.
     """
 
     path: str
     preparation: Preparation = field(default_factory=Preparation)
     layer: str | None = None
     pool: Literal["mean", "first"] = "mean"
+    sha256: str | None = None
 
     def __post_init__(self) -> None:
+        if self.layer is not None and not isinstance(self.layer, str):
+            raise InvalidInput(f"layer is {self.layer!r}; the name of a layer expected")
         if self.pool not in ("mean", "first"):
             raise InvalidInput(f'pool is {self.pool!r}; "mean" or "first" expected')
 
     def activations(self, picture: Pixels) -> Floats:
         """What the layer gives for a picture, as one vector."""
-        network = opened(self.path, self.layer)
+        network = opened(self.path, self.layer, self.sha256)
         output = self.layer or network.outputs[0]
         made = network.run(self.preparation(picture)[None], output)
         if made.ndim == 4:
@@ -64,7 +71,13 @@ class OnnxModel:
 
     def width(self) -> int:
         """Numbers in a vector, found out by a trial on a grey picture."""
-        return len(self.activations(np.full((64, 64, 3), 127, np.uint8)))
+        width = len(self.activations(np.full((64, 64, 3), 127, np.uint8)))
+        if width > MAX_WIDTH:
+            raise UnusableModel(
+                f"layer {self.layer or 'the first output'!r} of {Path(self.path).name} gives "
+                f"{width:,} numbers a picture; at most {MAX_WIDTH:,} are taken: name another layer"
+            )
+        return width
 
 
 def read_model(path: str | Path) -> bytes:
@@ -73,8 +86,9 @@ def read_model(path: str | Path) -> bytes:
         if Path(path).stat().st_size > MAX_BYTES:
             raise UnusableModel(f"{path} has more than {MAX_BYTES:,} bytes")
         return Path(path).read_bytes()
-    except OSError as error:
-        raise UnusableModel(f"{path} cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnusableModel(f"{path} cannot be read: {reason}") from error
 
 
 def hash_of(model: bytes) -> str:
@@ -82,14 +96,46 @@ def hash_of(model: bytes) -> str:
     return hashlib.sha256(model).hexdigest()
 
 
-@lru_cache(maxsize=2)
-def opened(path: str, layer: str | None) -> Network:
-    """A model by its file, kept open; a layer inside the graph is made an output of it."""
-    model, name = read_model(path), Path(path).name
-    network = Network(model, name)
-    if layer is None or layer in network.outputs:
-        return network
-    return Network(_with_output(model, name, layer), name)
+_open: dict[tuple[object, str | None], Network] = {}
+_opening = threading.RLock()
+
+
+def opened(path: str, layer: str | None, sha256: str | None = None) -> Network:
+    """A model by its file, kept open; a layer inside the graph is made an output of it.
+
+    Kept by content: by ``sha256``, which the file must have when it is read, else by what the
+    file system says of the file now, so that a file that was written again is read again.
+    """
+    with _opening:
+        kept = _open.get((sha256 or _version(path), layer))
+        if kept is not None:
+            return kept
+        content = read_model(path)
+        if sha256 is not None and hash_of(content) != sha256:
+            raise ChangedModel(f"{path} is damaged or another file (its sha256 is not {sha256})")
+        return open_content(content, Path(path).name, layer, sha256 or _version(path))
+
+
+def open_content(content: bytes, name: str, layer: str | None, key: object) -> Network:
+    """A model by its bytes, kept open under ``key``: its hash."""
+    check_whole(content, name)
+    network = Network(content, name)
+    if layer is not None and layer not in network.outputs:
+        network = Network(_with_output(content, name, layer), name)
+    with _opening:
+        while len(_open) >= _KEPT:
+            del _open[next(iter(_open))]
+        _open[key, layer] = network
+    return network
+
+
+def _version(path: str) -> object:
+    """What tells a file from one that was written in its place."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return path  # reading it will say what is wrong
+    return path, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _with_output(model: bytes, name: str, layer: str) -> bytes:

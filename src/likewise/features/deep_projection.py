@@ -1,9 +1,8 @@
 """Cells of a network's map, 1280 numbers each, brought down to 128 by principal components.
 
-Words learned from 1280 numbers would be ten times the bytes and the work for the same words: on
-photographs the first 128 components carry half of the variance and nearly all that classes differ
-in.  No whitening: on a few hundred pictures it makes noise as loud as the rest.  Rows come out at
-unit length, so that distances between words are angles.
+Words of 1280 numbers would be ten times the bytes and the work.  No whitening: it would make the
+directions of least variance, of which a few hundred pictures say little, as loud as the rest.
+Rows come out at unit length, so that distances between words are angles.
 """
 
 from __future__ import annotations

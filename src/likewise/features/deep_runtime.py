@@ -40,9 +40,10 @@ class Preparation:
             raise InvalidInput(f"size is {size!r}; a whole number from 16 to {MAX_SIZE} expected")
         for name in ("mean", "std"):
             values = getattr(self, name)
-            if len(values) != 3 or not all(map(math.isfinite, values)):
+            three_of = isinstance(values, Sequence) and len(values) == 3
+            if not (three_of and all(map(_finite, values))):
                 raise InvalidInput(f"{name} is {values!r}; three numbers (R, G, B) expected")
-        if not (math.isfinite(self.scale) and self.scale > 0 and min(self.std) > 0):
+        if not (_finite(self.scale) and self.scale > 0 and min(self.std) > 0):
             raise InvalidInput(
                 f"scale is {self.scale!r} and std {self.std!r}; positive numbers expected"
             )
@@ -114,11 +115,27 @@ def _session(model: bytes, name: str, n_threads: int) -> Any:
 
 def three(value: Any, name: str) -> tuple[float, float, float]:
     """A number for each of three channels; one number stands for all."""
-    numbers = [value] * 3 if isinstance(value, int | float) else value
-    if not isinstance(numbers, Sequence) or len(numbers) != 3:
+    numbers = [value] * 3 if _finite(value) else value
+    if isinstance(numbers, str) or not isinstance(numbers, Sequence) or len(numbers) != 3:
         raise InvalidInput(f"{name} is {value!r}; one number or three (R, G, B) expected")
-    try:
-        red, green, blue = (float(number) for number in numbers)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} is {value!r}; numbers expected") from error
+    if not all(map(_finite, numbers)):
+        raise InvalidInput(f"{name} is {value!r}; numbers expected")
+    red, green, blue = map(float, numbers)
     return red, green, blue
+
+
+def number(value: Any, name: str) -> float:
+    """A finite number, or a clear refusal."""
+    if not _finite(value):
+        raise InvalidInput(f"{name} is {value!r}; a number expected")
+    return float(value)
+
+
+def _finite(value: Any) -> bool:
+    """Whether a value is a number that a float can hold; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

@@ -28,6 +28,7 @@ from likewise.features.deep_errors import DamagedWeights
 MAX_BYTES = 1 << 30
 _MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
+_SIDES = 8
 _ELEMENTS = {"torch FloatStorage": "<f4", "torch LongStorage": "<i8"}
 _DICT = "collections OrderedDict"
 _TENSOR = "torch._utils _rebuild_tensor_v2"
@@ -94,7 +95,8 @@ def tensors_in(content: bytes) -> Tensors:
 def _storages(content: bytes, at: int, views: dict[str, _View], keys: Any) -> Tensors:
     """The raw storages that follow the pickles, by key: a length, then the elements."""
     named = {view.storage.key: view.storage for view in views.values()}
-    if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(named):
+    texts = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
+    if not texts or sorted(keys) != sorted(named):
         raise DamagedWeights("the storages are not those of the tensors")
     found: Tensors = {}
     for key in keys:
@@ -117,8 +119,12 @@ def _array(name: str, view: _View, storages: Tensors) -> NDArray[Any]:
     offset, shape, strides = view.offset, view.shape, view.strides
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     empty = 0 in shape
+    # Strides of sides of 0 or 1 are never taken, but may be too large for a machine's numbers.
+    largest = max((0, *shape, *strides))
     if min((offset, *shape, *strides)) < 0 or (not empty and last >= len(storage)):
         raise DamagedWeights(f"tensor {name} lies outside its storage")
+    if largest > max(len(storage), 1) or len(shape) > _SIDES:
+        raise DamagedWeights(f"tensor {name} has sides or strides that no storage of it needs")
     # A stride of 0 repeats an element; without a limit a small file could fill the memory.
     if np.prod(shape, dtype=np.float64) > max(len(storage), 1):
         raise DamagedWeights(f"tensor {name} is larger than its storage")
@@ -246,6 +252,6 @@ def _value(file: io.BytesIO) -> Any:
             if code.name not in _INSTRUCTIONS:
                 raise DamagedWeights(f"it uses {code.name}, which no tensor needs")
             _INSTRUCTIONS[code.name](machine, argument)
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
         raise DamagedWeights(f"cut short or damaged ({error})") from error
     raise DamagedWeights("cut short")

@@ -75,8 +75,8 @@ def expand(
     pictures each word occurs in, of ``n_pictures``: the rate a word is expected at where nothing is
     known; without it the rate among the pictures given is taken.
 
-    Dense ``query`` (1-D): plain expansion, since a dense vector has no words to count; unit length
-    where the query has it, else as it comes.
+    Dense ``query`` (1-D): plain expansion, since a dense vector has no words to count; of unit
+    length where the query is, else a place between query and liked pictures, away from the others.
 
     Without any picture, or where everything cancels, the query itself comes back.
 
@@ -230,10 +230,16 @@ def _expand_dense(query: Any, liked: Any, disliked: Any, rule: QueryRule) -> Any
     )
     if not len(good) + len(bad):
         return query
-    value = asked.astype(np.float64) + rule.beta * _mean(good)
+    own = asked.astype(np.float64)
+    value = own + rule.beta * _mean(good)
+    if abs(float(np.linalg.norm(own)) - 1.0) > _UNIT:
+        # A place rather than a direction: it moves among the pictures, and never in scale.
+        weight = 1.0 + (rule.beta if len(good) else 0.0)
+        place = value / weight
+        if len(bad):
+            place = place + rule.taken_out(len(bad)) / weight * (place - _mean(bad))
+        return place.astype(np.float32)
     value -= rule.taken_out(len(bad)) * _mean(bad)
-    if abs(float(np.linalg.norm(asked.astype(np.float64))) - 1.0) > _UNIT:
-        return value.astype(np.float32)
     unit = _unit(value)
     return query if unit is None else unit
 

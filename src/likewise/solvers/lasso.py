@@ -14,7 +14,6 @@ are computed again in float64, and all others are then known to stay below gamma
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -23,12 +22,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
 
-from likewise.errors import InvalidInput
+from likewise.solvers.lasso_input import (
+    Sizes,
+    as_gammas,
+    as_matrix,
+    as_start,
+    check_data,
+    check_settings,
+)
 from likewise.solvers.lasso_queue import Settings, Solved, run
 from likewise.solvers.lasso_scan import Dictionary, Floats
-from likewise.solvers.lasso_state import SOLVERS
+from likewise.solvers.lasso_threads import one_blas_thread
 
 # What working sets of one batch may take together, in bytes.
 _MEMORY = 700 << 20
@@ -75,51 +80,65 @@ def lasso(
     columns at most join a working set in a round.  ``solver`` is the one for working sets:
     "homotopy", "feature-sign" or "cd".  ``start`` (CSR) are codes to begin with.  ``search(R, k)``
     suggests columns for residuals (rows of R, unit length; -1 for none) in place of a scan; with
-    ``certify`` scans still have the last word.  ``max_rounds`` (default: 500, or 20 times the
-    width if that is more) ends what does not converge.
+    ``certify`` scans still have the last word: where such a scan finds violators the search had
+    missed, that query stays on scans to its end, as its residual has become nearly orthogonal to
+    all columns, which no index is good at.  ``max_rounds`` (default: 500, or 20 times the width if
+    that is more) ends what does not converge.
+
+    Queries may have any size: they are scaled by powers of two inside.  Only where the code itself
+    would leave the range of float64 (entries of y about 1e308, or below 1e-300) is it given with
+    ``converged`` False and a gap of NaN.  Rows of A must have lengths from 1e-15 to 1e15, or zero.
 
     >>> A = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
     >>> codes = lasso(A, np.array([[0.0, 1.0]]), alpha=0.5)
     >>> codes.x.toarray().round(3).tolist(), codes.gap.round(6).tolist()
     ([[0.0, 0.4]], [0.0])
     """
-    dictionary = A if isinstance(A, Dictionary) else Dictionary([_matrix(A, "A")])
-    Y = _matrix(Y, "Y").astype(np.float64)
-    _check(dictionary, Y, alpha, tol, expand, solver)
-    given = None if gamma is None else _gammas(gamma, len(Y))
+    check_settings(
+        {"alpha": alpha, "tol": tol},
+        {
+            "expand": expand,
+            "n_jobs": n_jobs,
+            "batch": 1 if batch is None else batch,
+            "max_rounds": 1 if max_rounds is None else max_rounds,
+        },
+        {"nonnegative": nonnegative, "certify": certify},
+        solver,
+    )
+    dictionary = A if isinstance(A, Dictionary) else Dictionary([as_matrix(A, "A")])
+    Y = as_matrix(Y, "Y").astype(np.float64)
+    check_data(dictionary, Y)
     rounds = max(500, 20 * dictionary.width) if max_rounds is None else max_rounds
     settings = Settings(
-        alpha=alpha, tol=tol, expand=min(expand, dictionary.n), nonnegative=nonnegative,
-        solver=solver, certify=certify, max_rounds=rounds,
-        batch=_batch(dictionary, expand) if batch is None else batch,
+        alpha=float(alpha), tol=float(tol), expand=min(int(expand), dictionary.n),
+        nonnegative=bool(nonnegative), solver=solver, certify=bool(certify), max_rounds=int(rounds),
+        batch=_batch(dictionary, int(expand)) if batch is None else int(batch),
     )  # fmt: skip
-    start = None if start is None else sp.csr_array(start)
-    if start is not None and start.shape != (len(Y), dictionary.n):
-        raise InvalidInput(f"start has shape {start.shape}; {(len(Y), dictionary.n)} expected")
-    parts = np.array_split(np.arange(len(Y)), max(1, min(n_jobs, len(Y))))
+    sizes = Sizes(Y)
+    given = None if gamma is None else as_gammas(gamma, len(Y))
+    scaled = None if given is None else sizes.gammas(given)
+    if start is not None:
+        start = sizes.start(as_start(start, (len(Y), dictionary.n)))
+    Y = sizes.queries(Y)
+    parts = np.array_split(np.arange(len(Y)), max(1, min(int(n_jobs), len(Y))))
     # Fewer slots than queries a thread would only be memory.
     most = max(1, min(settings.batch, max(len(part) for part in parts)))
     settings = replace(settings, batch=most)
 
     def work(part: NDArray[np.int64]) -> list[Solved]:
         own = None if start is None else start[part]
-        gammas = None if given is None else given[part]
+        gammas = None if scaled is None else scaled[part]
         return run(dictionary, Y[part], gammas, own, search, settings)
 
     # Threads are ours; the BLAS must not start its own in each of them.
-    with _libraries().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         if len(parts) == 1:
             solved = work(parts[0])
         else:
             with ThreadPoolExecutor(len(parts)) as pool:
                 solved = [one for some in pool.map(work, parts) for one in some]
-    return _collected(solved, dictionary.n)
-
-
-@functools.cache
-def _libraries() -> Any:
-    """The BLAS libraries loaded; finding them takes a millisecond, so once."""
-    return ThreadpoolController()
+    back = [sizes.back(query, one, given) for query, one in enumerate(solved)]
+    return _collected(back, dictionary.n)
 
 
 def _collected(solved: Sequence[Solved], n: int) -> Codes:
@@ -144,42 +163,3 @@ def _batch(dictionary: Dictionary, expand: int) -> int:
     w = min(dictionary.n, most + expand)
     each = 8 * (w * dictionary.width + w * w + most * most) + dictionary.n // 8
     return int(np.clip(_MEMORY // max(each, 1), 4, 96))
-
-
-def _matrix(X: Any, name: str) -> NDArray[Any]:
-    found: NDArray[Any] = np.asarray(X)
-    if found.ndim != 2 or found.dtype.kind not in "fiub":
-        raise InvalidInput(
-            f"{name} has {found.ndim} dimensions and type {found.dtype}; "
-            "a matrix of real numbers expected"
-        )
-    if found.dtype not in (np.float32, np.float64):
-        found = found.astype(np.float64)
-    return found
-
-
-def _check(
-    dictionary: Dictionary, Y: NDArray[Any], alpha: float, tol: float, expand: int, solver: str
-) -> None:
-    if dictionary.n == 0:
-        raise InvalidInput("the dictionary has no rows; at least 1 expected")
-    if Y.shape[1] != dictionary.width:
-        raise InvalidInput(f"Y has {Y.shape[1]} columns; {dictionary.width} expected")
-    if not np.isfinite(Y).all():
-        bad = int(np.flatnonzero(~np.isfinite(Y).all(axis=1))[0])
-        raise InvalidInput(f"row {bad} of Y is not finite; replace or drop it")
-    if not 0 < alpha < 1:
-        raise InvalidInput(f"alpha is {alpha!r}; a number between 0 and 1 expected")
-    if not 0 < tol < 1:
-        raise InvalidInput(f"tol is {tol!r}; a number between 0 and 1 expected")
-    if expand < 1:
-        raise InvalidInput(f"expand is {expand!r}; at least 1 expected")
-    if solver not in SOLVERS:
-        raise InvalidInput(f"solver is {solver!r}; one of {', '.join(SOLVERS)} expected")
-
-
-def _gammas(gamma: Any, n: int) -> Floats:
-    found = np.array(np.broadcast_to(np.asarray(gamma, np.float64), (n,)))
-    if not (np.isfinite(found).all() and (found > 0).all()):
-        raise InvalidInput("gamma must be finite and positive")
-    return found

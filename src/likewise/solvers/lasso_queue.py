@@ -118,6 +118,13 @@ class Slot:
         c = self._size(signed)
         beyond = max(float(c.max(initial=0.0)), floor + doubt)
         if self.scans == 1:
+            if beyond > (1 + 1e-9) * float(c.max(initial=0.0)):
+                # A column that was not listed may correlate more: all is float32 noise, or there
+                # are many copies.  gamma would be wrong.
+                ids, _ = self._precisely()
+                rows = self.dictionary.rows(ids)
+                signed = rows @ self.set.r
+                c = self._size(signed)
             self._first(c)
             if self.done or self.set.w:
                 return
@@ -127,9 +134,7 @@ class Slot:
             if gap > self.settings.tol and not self._violates(c):
                 # float32 cannot tell: so many columns are close to gamma that some were not
                 # listed (copies, mostly), or the working set is not solved.
-                ids, beyond = self.dictionary.scan_precisely(
-                    self.set.r, POOL * self.settings.expand, self.settings.nonnegative
-                )
+                ids, beyond = self._precisely()
                 gap = self.set.gap(self.gamma, beyond)
                 ids = ids[~self._inside(ids)]
                 rows = self.dictionary.rows(ids)
@@ -171,6 +176,12 @@ class Slot:
             return
         self._absorb(ids[good], rows[good], signed[good])
 
+    def _precisely(self) -> tuple[Ids, float]:
+        """The columns that correlate most, and how much, in float64."""
+        return self.dictionary.scan_precisely(
+            self.set.r, POOL * self.settings.expand, self.settings.nonnegative
+        )
+
     # -- expansion and shrinkage ------------------------------------------------------------
 
     def _violates(self, c: Floats) -> bool:
@@ -190,7 +201,7 @@ class Slot:
             self._finish(self.set.gap(self.gamma, most) if self.gamma > 0 else 0.0, True)
             return
         self.set.level = most
-        if self.start is not None and self.start.nnz:
+        if self.start is not None and self._better_than_zero(self.start.data):
             ids = np.asarray(self.start.indices, np.int64)
             rows = self.dictionary.rows(ids)
             self.set.admit(ids, rows, rows @ self.set.r, np.zeros(0, np.int64))
@@ -198,6 +209,11 @@ class Slot:
             self.set.start_from(np.asarray(self.start.data, np.float64))
             self.set.level = self.gamma
             self._solve(self.gamma, 1 << 30)
+
+    def _better_than_zero(self, x: Floats) -> bool:
+        """Whether a start can be of use: gamma |x|_1 alone is not more than all of P(0)."""
+        l1 = float(np.abs(x).sum())
+        return 0 < self.gamma * l1 <= 0.5 * float(self.set.y @ self.set.y)
 
     def _absorb(self, ids: Ids, rows: Floats, signed: Floats) -> None:
         """Expand and solve, several times over the same list."""

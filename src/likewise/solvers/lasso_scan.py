@@ -40,7 +40,9 @@ class Dictionary:
         self.n = int(self.starts[-1])
         self.width = int(self.blocks[0].shape[1])
         self.scale = unit_scale(self) if scale is None else np.asarray(scale, np.float64)
-        self._scale32 = self.scale.astype(np.float32)
+        # A scale beyond float32 is refused where scans are asked for (lasso_input).
+        with np.errstate(over="ignore"):
+            self._scale32 = self.scale.astype(np.float32)
 
     def rows(self, ids: Ids) -> Floats:
         """Columns of the lasso, exactly: float64, scaled."""
@@ -204,10 +206,18 @@ def unit_scale(dictionary: Dictionary) -> Floats:
     """1 / length of every row, 0 for a row of zeros; refuses rows that are not finite."""
     scale = np.zeros(dictionary.n)
     for start, tile in dictionary.tiles():
-        length = np.sqrt(np.einsum("ij,ij->i", tile, tile, dtype=np.float64))
-        if not np.isfinite(length).all():
-            bad = start + int(np.flatnonzero(~np.isfinite(length))[0])
-            raise InvalidInput(f"row {bad} of the dictionary is not finite; replace or drop it")
-        with np.errstate(divide="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
+            length = np.sqrt(np.einsum("ij,ij->i", tile, tile, dtype=np.float64))
+        for i in np.flatnonzero(~((length > 1e-140) & (length < 1e140))):
+            length[i] = _length(tile[i], start + int(i))
+        with np.errstate(divide="ignore", over="ignore"):
             scale[start : start + len(tile)] = np.where(length > 0, 1 / length, 0.0)
     return scale
+
+
+def _length(row: NDArray[Any], number: int) -> float:
+    """The length of a row whose squares may leave the range of float64."""
+    largest = float(np.abs(row).max(initial=0.0))
+    if not np.isfinite(largest):
+        raise InvalidInput(f"row {number} of the dictionary is not finite; replace or drop it")
+    return largest * float(np.linalg.norm(row / largest)) if largest else 0.0
