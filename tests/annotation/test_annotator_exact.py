@@ -46,7 +46,7 @@ def test_optimality_conditions_and_lars(
         np.testing.assert_allclose(gamma, alpha * (c if nonnegative else np.abs(c)).max())
         assert violation(A, y, x, gamma, nonnegative) < 1e-4
         # Copies of columns do not change the optimum, so the path is followed without them.
-        # scikit-learn's non-negative LARS ends early here (gap .1); its coordinate descent does not.
+        # scikit-learn's non-negative LARS ends early here (gap .1), its coordinate descent not.
         other = by_sklearn(once, y, gamma, True) if nonnegative else by_lars(once, y, gamma)
         best = objective(once, y, other, gamma)
         np.testing.assert_allclose(objective(A, y, x, gamma), best, rtol=1e-7)

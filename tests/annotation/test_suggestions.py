@@ -19,7 +19,8 @@ NEAR = np.unique(np.argsort(-(columns(Q) @ columns(X).T), axis=1)[:, :25])
 @pytest.mark.parametrize("search", FAST)
 def test_removed_pictures_take_no_places(search: str) -> None:
     model = SparseAnnotator(search, 0.01, 20, certify=False, random_state=0).fit(X, Y)
-    before = model._searcher()(columns(Q), 20)
+    assert model._index is not None
+    before = model._index.find(columns(Q), 20)
     assert np.isin(before, NEAR).mean() > 0.8
     model.remove(NEAR)
     index = model._index

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from likewise.cli import serving
 from likewise.cli.app import app
+from likewise.collection import recipes
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
 from tests.collection.pictures import small_scenes, write
@@ -76,3 +78,28 @@ def test_options_that_make_no_sense(place: Path, arguments: list[str], says: str
     done = CliRunner().invoke(app, ["space", "add", *arguments, "-C", str(place)])
     assert done.exit_code == 2
     assert says in " ".join(done.output.replace("│", " ").split())
+
+
+def test_a_machine_without_the_extra_is_told_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "pictures" / "rocket.jpg", small_scenes()["rocket"])
+    monkeypatch.setattr(recipes, "installed", lambda: False)
+    monkeypatch.setattr(serving, "_serve", lambda *_: None)
+    for told in (True, False):
+        done = CliRunner().invoke(app, ["open", str(tmp_path / "pictures"), "--no-browser"])
+        assert done.exit_code == 0, done.output
+        assert ('pip install ".[deep]"' in done.stderr) is told
+
+
+def test_add_says_in_json_what_could_not_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "pictures" / "rocket.jpg", small_scenes()["rocket"])
+    Collection.create(tmp_path / "photos.lw", deep=True).close()
+    monkeypatch.setattr(recipes, "installed", lambda: False)
+    where = ("-C", tmp_path / "photos.lw", "--workers", 0, "--json")
+    made = json.loads(said("add", tmp_path / "pictures", *where))
+    assert made["unmade"] == ["deep", "deep-dense"]
+    monkeypatch.undo()
+    assert json.loads(said("add", tmp_path / "pictures", *where))["unmade"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,15 @@ import pytest
 from likewise.collection import adding, models, recipes, sampling
 from likewise.collection import generations as gen
 from likewise.collection.collection import Collection
-from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.errors import CollectionError, DamagedCollection, UnknownPicture
 from likewise.collection.wording import nearest_words
 from likewise.errors import InvalidInput
-from likewise.features import deep, deep_network
+from likewise.features import deep, deep_network, deep_onnx
 from likewise.features.deep_errors import DamagedWeights, DeepMissing, UnusableModel
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.features.deep_cases import needs_deep
-from tests.features.test_deep_onnx import small_model
+from tests.features.test_deep_onnx import small_model, weighted_model
 
 pytestmark = needs_deep
 
@@ -131,6 +132,8 @@ def test_a_deep_collection_where_the_extra_is_missing(
     assert own.verify() == []
     late = own.id_of(tmp_path / "more" / "late.jpg")
     assert own._live.view("deep").row_of(late) is None
+    with pytest.raises(UnknownPicture, match=r"add again with the extra deep.*--by both"):
+        own.search(late, by="deep")
     monkeypatch.undo()
     result = own.add(tmp_path / "more", workers=0)
     assert (result.added, result.unmade) == (0, [])
@@ -336,6 +339,7 @@ def test_a_picture_a_network_fails_on_is_listed(
 
 def test_networks_that_cannot_be_a_space(own: Collection, tmp_path: Path) -> None:
     path = str(small_model(tmp_path / "net.onnx"))
+    parted = str(weighted_model(tmp_path / "parted.onnx", outside=True))
     (tmp_path / "bad.onnx").write_bytes(b"junk")
     for wrong, error, says in (
         ({"path": None}, InvalidInput, "path of an .onnx file"),
@@ -347,12 +351,128 @@ def test_networks_that_cannot_be_a_space(own: Collection, tmp_path: Path) -> Non
         ({"path": path, "pool": "max"}, InvalidInput, "pool"),
         ({"path": path, "kind": "wide"}, InvalidInput, "kind"),
         ({"path": path, "size": 64}, UnusableModel, "does not run"),
+        ({"path": path, "scale": "abc"}, InvalidInput, "scale"),
+        ({"path": path, "scale": None}, InvalidInput, "scale"),
+        ({"path": path, "layer": ["vector"]}, InvalidInput, "layer"),
+        ({"path": path, "mean": "123"}, InvalidInput, "mean"),
+        ({"path": path, "mean": True}, InvalidInput, "mean"),
+        ({"path": parted, "size": 16}, UnusableModel, "self-contained"),
     ):
         with pytest.raises(error, match=says):
             own.add_space("mine", {"feature": "onnx", **wrong}, workers=0)
     assert "mine" not in own.spaces
     own.add_space("ok", {"feature": "holistic"}, workers=0)
     assert own.verify() == []
+
+
+def test_what_runs_is_what_was_hashed(own: Collection, built: Path, tmp_path: Path) -> None:
+    """The same path with another network: each space has its own."""
+    path = tmp_path / "net.onnx"
+    recipe = {"feature": "onnx", "path": str(path), "size": 16}
+    pixels = decode(built / "pictures" / "coins-0.jpg").pixels
+    made = []
+    for name, factor in (("one", 2.0), ("two", 6.0)):
+        weighted_model(path, outside=False, factor=factor)
+        own.add_space(name, recipe, workers=0)
+        space = own.spaces[name]
+        model = recipes.onnx_model(space.recipe, str(own.root / space.files["model"]))
+        made.append(model.activations(pixels))
+    assert np.allclose(made[1], 3 * made[0], rtol=1e-4)
+    assert own.spaces["one"].recipe["sha256"] != own.spaces["two"].recipe["sha256"]
+    assert own.verify() == []
+
+
+def test_a_search_refuses_a_model_that_changed(own: Collection, tmp_path: Path) -> None:
+    path = weighted_model(tmp_path / "net.onnx", outside=False)
+    own.add_space("mine", {"feature": "onnx", "path": str(path), "size": 16}, workers=0)
+    weighted_model(own.root / own.spaces["mine"].files["model"], outside=False, factor=3.0)
+    deep_onnx._open.clear()  # as in a new process
+    with pytest.raises(DamagedCollection, match=r"backup, or drop space 'mine'"):
+        own.search(small_scenes()["rocket"], by="mine")
+
+
+def test_verify_looks_at_cards(own: Collection, tmp_path: Path) -> None:
+    path = str(small_model(tmp_path / "net.onnx"))
+    own.add_space("mine", {"feature": "onnx", "path": path, "size": 16}, workers=0)
+    file = own.root / own.spaces["mine"].files["card"]
+    card = json.loads(file.read_text())
+    lacking = {key: value for key, value in card.items() if key != "layer"}
+    for wrong, says in (
+        ("[1, 2]", "no record"),
+        ("{", "card of space 'mine'"),
+        (json.dumps(lacking), "does not say layer"),
+        (json.dumps({**card, "sha256": "0" * 64}), "another model"),
+    ):
+        file.write_text(wrong)
+        assert any(says in text for text in own.verify()), wrong
+
+
+def test_verify_looks_at_the_files(worded: Path, tmp_path: Path) -> None:
+    """Not at what this process keeps of them."""
+    shutil.copytree(worded, tmp_path / "photos.lw")
+    with Collection.open(tmp_path / "photos.lw") as col:
+        col.search(small_scenes()["rocket"], by="deep-words")
+        for key in ("projection", "vocabulary"):
+            file = col.root / col.spaces["deep-words"].files[key]
+            sound = file.read_bytes()
+            file.write_bytes(sound[:-9])
+            assert len(col.verify()) == 1, key
+            file.write_bytes(sound)
+        assert col.verify() == []
+
+
+def test_an_inner_layer_needs_onnx(
+    own: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(small_model(tmp_path / "net.onnx"))
+    for name, layer in (("plain", None), ("output", "vector"), ("inner", "doubled")):
+        recipe = {"feature": "onnx", "path": path, "size": 16, "layer": layer}
+        own.add_space(name, recipe, workers=0)
+    there = recipes.importlib.util.find_spec
+    monkeypatch.setattr(
+        recipes.importlib.util, "find_spec", lambda name: None if name == "onnx" else there(name)
+    )
+    made = {name: recipes.made_here(own.spaces[name].recipe) for name in own.spaces}
+    assert made["plain"]
+    assert made["output"]
+    assert not made["inner"]
+
+
+def test_files_out_of_reach_get_their_vectors_later(built: Path, tmp_path: Path) -> None:
+    """Only they are tried again, and only once they are there."""
+    write_pictures(tmp_path / "pictures", views=1)
+    away = tmp_path / "away"
+    with Collection.create(tmp_path / "photos.lw", deep=False) as col:
+        col.add(tmp_path / "pictures", workers=0)
+        hidden = tmp_path / "pictures" / "coins-0.jpg"
+        image = col.id_of(hidden)
+        hidden.rename(away)
+        col.add_space("deep", {"feature": "deep"}, workers=0)
+        assert col._catalog.setting(adding.filling("deep")) == [image]
+        assert col.verify() == []
+        # Still away: nothing is described, and it is remembered.
+        col.add(tmp_path / "pictures" / "rocket-0.jpg", workers=0)
+        assert col._catalog.setting(adding.filling("deep")) == [image]
+        assert col._live.view("deep").row_of(image) is None
+        away.rename(hidden)
+        col.add(tmp_path / "pictures" / "rocket-0.jpg", workers=0)
+        assert col._catalog.setting(adding.filling("deep")) is None
+        assert col._live.view("deep").row_of(image).nnz == 128
+        assert col.verify() == []
+
+
+@pytest.mark.parametrize("size", [32, 64, 640])
+def test_an_idle_add_learns_no_words_again(worded: Path, size: int) -> None:
+    """Whatever the cells of a picture are: words learned from n pictures are enough for n."""
+    with Collection.open(worded) as col:
+        space = col.spaces["deep-words"]
+    recipe = {**space.recipe, "size": size}
+    for n in (24, 1_000, 50_000):
+        cells = min(n, gen.SAMPLE_PICTURES) * (size // 32) ** 2
+        width = recipes.n_words(recipe, n, cells)
+        made = replace(space, recipe=recipe, width=width, n_pictures=n)
+        assert not adding.outgrown(made, n)
+        assert adding.outgrown(made, 5 * n) is (width < 8_000 and 5 * n < 20_000)
 
 
 def test_cards_of_built_in_spaces(own: Collection) -> None:
@@ -365,6 +485,7 @@ def test_cards_of_built_in_spaces(own: Collection) -> None:
 def test_recipes_are_checked() -> None:
     for recipe, says in (
         ({"feature": "deep", "keep": 0}, "keep is 0"),
+        ({"feature": "deep", "keep": 1281}, "keep is 1281"),
         ({"feature": "deep", "model": "resnet"}, "model is 'resnet'"),
         ({"feature": "deep-words", "size": 100}, "multiple of 32"),
         ({"feature": "deep-words", "n_words": 1}, "n_words is 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
+from likewise.features import deep_onnx
 from likewise.features.deep_card import model_card
-from likewise.features.deep_errors import UnusableModel
+from likewise.features.deep_errors import ChangedModel, UnusableModel
 from likewise.features.deep_onnx import OnnxModel, hash_of, opened, read_model
 from likewise.features.deep_projection import Projection
 from likewise.features.deep_runtime import Preparation, three
+from likewise.features.deep_wire import check_whole
 from likewise.neighbours.container import DamagedFile
 from tests.features.deep_cases import needs_deep
 
@@ -42,6 +45,35 @@ def small_model(
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     save(model, str(path))
+    return path
+
+
+def weighted_model(path: Path, *, outside: bool, inner: bool = False, factor: float = 2.0) -> Path:
+    """vector = mean of factor x over the cells; the factors in the file, or in one beside it."""
+    from onnx import TensorProto, external_data_helper, helper, numpy_helper
+
+    factors = numpy_helper.from_array(np.full((1, 3, 16, 16), factor, np.float32), "factors")
+    if outside:
+        (path.parent / "weights.bin").write_bytes(factors.raw_data)
+        external_data_helper.set_external_data(factors, "weights.bin")
+        factors.ClearField("raw_data")
+        factors.data_location = TensorProto.EXTERNAL
+    kind = TensorProto.FLOAT
+    nodes = [
+        helper.make_node("Mul", ["x", "factors"], ["product"]),
+        helper.make_node("ReduceMean", ["product"], ["vector"], axes=[2, 3], keepdims=0),
+    ]
+    if inner:
+        nodes.insert(0, helper.make_node("Constant", [], ["factors"], value=factors))
+    graph = helper.make_graph(
+        nodes,
+        "weighted",
+        [helper.make_tensor_value_info("x", kind, ["n", 3, 16, 16])],
+        [helper.make_tensor_value_info("vector", kind, None)],
+        [] if inner else [factors],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
     return path
 
 
@@ -91,6 +123,55 @@ def test_what_is_no_usable_model_is_refused(tmp_path: Path) -> None:
         OnnxModel(path, Preparation(32)).width()
 
 
+@pytest.mark.parametrize("inner", [False, True])
+def test_weights_in_other_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inner: bool
+) -> None:
+    whole = weighted_model(tmp_path / "whole.onnx", outside=False, inner=inner)
+    check_whole(whole.read_bytes(), "whole.onnx")
+    path = weighted_model(tmp_path / "parted.onnx", outside=True, inner=inner)
+    # Where onnxruntime would find them.
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnusableModel, match=r"parted.onnx keeps.*self-contained"):
+        OnnxModel(str(path), PREPARED).width()
+
+
+def test_a_file_cut_anywhere_gives_no_other_error(tmp_path: Path) -> None:
+    content = weighted_model(tmp_path / "m.onnx", outside=True).read_bytes()
+    for end in range(0, len(content), 7):
+        with contextlib.suppress(UnusableModel):
+            check_whole(content[:end], "m")
+    with pytest.raises(UnusableModel, match="cannot be opened as ONNX"):
+        check_whole(b"\xff" * 20, "m")
+
+
+def test_a_file_written_again_is_read_again(tmp_path: Path) -> None:
+    path = weighted_model(tmp_path / "m.onnx", outside=False)
+    first = OnnxModel(str(path), PREPARED).activations(pixels())
+    old = hash_of(read_model(path))
+    weighted_model(tmp_path / "other.onnx", outside=False, factor=4.0).replace(path)
+    again = OnnxModel(str(path), PREPARED).activations(pixels())
+    assert np.allclose(again, 2 * first, atol=1e-4)
+    with pytest.raises(ChangedModel, match="damaged or another file"):
+        OnnxModel(str(path), PREPARED, sha256=old).width()
+
+
+def test_a_vector_has_a_largest_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(small_model(tmp_path / "m.onnx"))
+    monkeypatch.setattr(deep_onnx, "MAX_WIDTH", 2)
+    with pytest.raises(UnusableModel, match="3 numbers a picture; at most 2"):
+        OnnxModel(path, PREPARED).width()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"scale": "abc"}, {"scale": None}, {"scale": 0}, {"mean": 3.0}, {"std": "123"}, {"size": 8}],
+)
+def test_preparations_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+        Preparation(**wrong)
+
+
 def test_the_card_names_the_model_by_its_hash(tmp_path: Path) -> None:
     path = small_model(tmp_path / "m.onnx")
     sha256 = hash_of(read_model(path))
@@ -103,7 +184,7 @@ def test_the_card_names_the_model_by_its_hash(tmp_path: Path) -> None:
 def test_three_numbers() -> None:
     assert three(0.5, "mean") == (0.5, 0.5, 0.5)
     assert three([1, 2, 3], "mean") == (1.0, 2.0, 3.0)
-    for wrong in ([1, 2], ["a", "b", "c"], None):
+    for wrong in ([1, 2], ["a", "b", "c"], None, "123", True, [True, 0, 0], 10**400, float("nan")):
         with pytest.raises(InvalidInput, match="mean"):
             three(wrong, "mean")
 

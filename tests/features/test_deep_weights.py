@@ -148,3 +148,23 @@ def test_other_files_are_refused_in_words() -> None:
     ):
         with pytest.raises(DamagedWeights, match=says):
             tensors_in(content)
+
+
+def test_storage_keys_that_are_no_text_are_refused() -> None:
+    values = Storage(np.arange(4, dtype=np.float32), 7)  # type: ignore[arg-type]
+    content = legacy(ordered({"x": tensor(values, 0, (4,), (1,))}), [values])
+    with pytest.raises(DamagedWeights, match="not those of the tensors"):
+        tensors_in(content)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [((1,), (2**62,)), ((1, 4), (2**70, 1)), ((0, 2**70), (1, 1)), ((1,) * 70, (1,) * 70)],
+)
+def test_sides_and_strides_beyond_any_storage_are_refused(
+    shape: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    values = Storage(np.arange(4, dtype=np.float32), "7")
+    content = legacy(ordered({"x": tensor(values, 0, shape, strides)}), [values])
+    with pytest.raises(DamagedWeights, match="tensor x"):
+        tensors_in(content)

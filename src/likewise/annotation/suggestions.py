@@ -42,6 +42,7 @@ class Suggestions:
 
     def _build(self) -> None:
         self.rows = np.flatnonzero(self.pictures.alive)
+        self._count()
         units = self.pictures.unit_rows(self.rows)
         if self.search == "hnsw":
             self.index: LSH | HNSW = HNSW("ip", ef_search=128).build(units)
@@ -54,10 +55,10 @@ class Suggestions:
             max_candidates=self.most_candidates, random_state=self.seed,
         ).build(units)  # fmt: skip
 
-    @property
-    def dead(self) -> int:
-        """How many entries of the index are pictures that were removed."""
-        return int(np.count_nonzero(~self.pictures.alive[self.rows]))
+    def _count(self) -> None:
+        """Which entries of the index are still pictures, and how many are not."""
+        self.alive = self.pictures.alive[self.rows]
+        self.dead = int(np.count_nonzero(~self.alive))
 
     def added(self, start: int) -> None:
         """Pictures came: the rows from ``start`` on."""
@@ -74,19 +75,19 @@ class Suggestions:
             self._tidy()
 
     def _tidy(self) -> None:
+        self._count()
         if len(self.pictures) and self.dead > _MOST_DEAD * len(self.rows):
             self._build()
 
     def find(self, R: NDArray[np.float64], k: int) -> NDArray[np.int64]:
         """Rows for the residuals R, k living ones where the index finds as many; -1 for none."""
-        alive, dead = self.pictures.alive[self.rows], self.dead
         if isinstance(self.index, LSH):
-            self.index.max_candidates = self.most_candidates + dead
-        most, want = min(k + dead, len(self.rows)), k
+            self.index.max_candidates = self.most_candidates + self.dead
+        most, want = min(k + self.dead, len(self.rows)), k
         while True:
             want = min(want, most)
             found = self.index.search(R, want)[0]
-            good = (found >= 0) & alive[found]
+            good = (found >= 0) & self.alive[found]
             # Enough, or all there is: an answer padded with -1 has nothing more to come.
             if want == most or ((good.sum(axis=1) >= k) | (found[:, -1] < 0)).all():
                 return np.where(good, self.rows[found], -1)

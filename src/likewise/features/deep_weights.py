@@ -16,6 +16,7 @@ from __future__ import annotations
 import io
 import pickletools
 import struct
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -245,6 +246,15 @@ def _value(file: io.BytesIO) -> Any:
     """What the next pickle of the file says, by the instructions above and no others."""
     machine = _Machine()
     try:
+        return _run(machine, file)
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
+        raise DamagedWeights(f"cut short or damaged ({error})") from error
+
+
+def _run(machine: _Machine, file: io.BytesIO) -> Any:
+    with warnings.catch_warnings():
+        # Python warns of strange escapes in texts that are refused a moment later.
+        warnings.simplefilter("ignore", DeprecationWarning)
         for code, argument, _ in pickletools.genops(file):
             if code.name == "STOP":
                 (value,) = machine.stack
@@ -252,6 +262,4 @@ def _value(file: io.BytesIO) -> Any:
             if code.name not in _INSTRUCTIONS:
                 raise DamagedWeights(f"it uses {code.name}, which no tensor needs")
             _INSTRUCTIONS[code.name](machine, argument)
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
-        raise DamagedWeights(f"cut short or damaged ({error})") from error
     raise DamagedWeights("cut short")
