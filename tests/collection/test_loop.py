@@ -1141,3 +1141,18 @@ def test_names_that_are_refused(col: Collection) -> None:
     assert col._catalog.revision == revision
     with pytest.raises(CollectionError, match="already"):
         col.add_space("alice", {"feature": "own"})
+
+
+def test_an_explanation_counts_as_the_profile_counts(col: Collection) -> None:
+    """The words that are said to matter add up to the score that ranked."""
+    col.create_profile("taste", "words")
+    other = next(h.id for h in col.search(1, k=N, by="words"))
+    plain = col.explain(1, other, top=10_000)
+    assert col.explain(1, other, top=10_000, profile="taste").score == plain.score
+    worst = [h.id for h in col.search(1, k=N, by="words")][-1]
+    col.judge(1, [other], [worst], profile="taste")
+    learned = col.explain(1, other, top=10_000, profile="taste")
+    scores = {h.id: h.score for h in col.search(1, k=N, by="taste")}
+    assert learned.score == pytest.approx(scores[other], abs=1e-5)
+    assert sum(w.contribution for w in learned.words) == pytest.approx(learned.score, abs=1e-5)
+    assert learned.score != pytest.approx(plain.score, abs=1e-3)

@@ -453,8 +453,10 @@ def test_why_it_matched(reader: Client, home: Path) -> None:
         assert all(x <= part[2] for x, _ in word["query"])
     name = upload(reader, sorted((home / "outside").iterdir())[0])
     assert reader.post_json("/api/explain", {"query": {"upload": name}, "picture": ids[1]})["words"]
-    for by in ("holistic", "both"):
-        reader.refused("/api/explain", {**said, "by": by}, 409, "no_places")
+    # A fusion is explained by its part that has places.
+    assert reader.post_json("/api/explain", {**said, "by": "both"})["words"] == found["words"]
+    reader.refused("/api/explain", {**said, "by": "holistic"}, 409, "no_places")
+    reader.refused("/api/explain", {**said, "by": "nowhere"}, 404, "unknown_name")
 
 
 # -- pictures -------------------------------------------------------------------------------
@@ -646,7 +648,7 @@ def test_the_collection_and_its_problems(reader: Client, home: Path) -> None:
     }  # fmt: skip
     assert (found["similarity"], found["profile"], found["job"]) == ("both", "default", None)
     assert found["deep"] is False
-    assert "likewise[deep]" in found["hint"]
+    assert ".[deep]" in found["hint"]
     problems = reader.get_json("/api/collection/problems")
     assert problems["total"] == 1
     assert problems["items"][0]["path"].endswith("broken.jpg")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import socket
 import threading
 from pathlib import Path
 from typing import Annotated
@@ -66,7 +68,19 @@ def open_(
             f"the collection is {root}",
             err=json_,
         )
-    _serve(root, host, port, name, None, False, browser, json_)
+    _serve(root, host, port or _usual_port(root), name, None, False, browser, json_)
+
+
+def _usual_port(root: Path) -> int:
+    """The same port for a collection every time, so that bookmarks and caches last; 0 if taken."""
+    mark = hashlib.blake2b(str(root).encode(), digest_size=4).digest()
+    number = 20_000 + int.from_bytes(mark, "big") % 20_000
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", number))
+        except OSError:
+            return 0
+    return number
 
 
 def serve(

@@ -35,6 +35,7 @@ from likewise.collection.live import Live
 from likewise.collection.loop import Loop
 from likewise.collection.owning import put_vectors
 from likewise.collection.plain import absolute, plain_metadata, plain_where
+from likewise.collection.profiles import named
 from likewise.collection.recipes import (
     WORDS,
     checked,
@@ -383,12 +384,22 @@ class Collection(Loop):
         top: int = 10,
         by: str = "words",
         region: Region | None = None,
+        profile: str | None = None,
     ) -> explaining.Explanation:
         """Why a picture was found: the shared words that count most, and where they are.
 
+        With a ``profile`` they count as it has learned to count them, for this query.
+
         Recomputed from both pictures on demand; see :class:`~likewise.collection.explaining`.
         """
-        return explaining.explain(self.root, self._catalog, self._live, query, hit, top, by, region)
+        teaching = None
+        if profile is not None:
+            name = named(self._catalog, profile)
+            key = understand(self._catalog, query, region).key
+            teaching = Taught(self._catalog, self._learning, name, key)
+        return explaining.explain(
+            self.root, self._catalog, self._live, query, hit, top, by, region, teaching
+        )
 
     def has_places(self, space: str) -> bool:
         """Whether the words of a space lie somewhere in a picture, so that it can explain."""

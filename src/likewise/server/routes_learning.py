@@ -69,10 +69,14 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
     col = service.collection
     query, region = service.query(asked.query)
     hit = service.row_of(asked.picture)
-    by = asked.by or _with_places(col)
-    if by not in col.spaces or not col.has_places(by):
-        raise NoPlaces(f"similarity {by!r} has no places to show; words have")
-    found = col.explain(query, hit.id, top=asked.top, by=by, region=region)
+    by, profile = _with_places(col), None
+    if asked.by is not None:
+        similarity = col.similarity(asked.by)
+        placed = [space for space in similarity.spaces if col.has_places(space)]
+        if not placed:
+            raise NoPlaces(f"similarity {asked.by!r} has no places to show; words have")
+        by, profile = placed[0], similarity.profile
+    found = col.explain(query, hit.id, top=asked.top, by=by, region=region, profile=profile)
     if asked.query.picture is not None:
         row = service.row_of(asked.query.picture)
         size = (row.width, row.height)
