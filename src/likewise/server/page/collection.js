@@ -9,6 +9,7 @@ import { complain, toast } from "./toast.js";
 import { empty } from "./search.js";
 
 const PROBLEMS = 100;
+const SPEAKING = 5000; // milliseconds between two words on progress to a screen reader
 
 export class CollectionView {
   constructor() {
@@ -24,14 +25,16 @@ export class CollectionView {
     this.bar = h("progress", { "aria-label": "Progress" });
     this.stage = h("b", {});
     this.detail = h("span", { class: "soft" });
-    this.job = h("div", { class: "job", role: "status", hidden: true }, h("p", {}, this.stage, " ", this.detail), this.bar);
+    this.job = h("div", { class: "job", hidden: true }, h("p", {}, this.stage, " ", this.detail), this.bar);
+    this.spoken = h("p", { class: "spoken", role: "status" });
+    this.spokenAt = -SPEAKING;
     this.about = h("div", {});
     this.problems = h("section", { class: "problems", hidden: true });
     this.health = h("div", { role: "status" });
     this.verifyButton = h("button", { type: "button", onclick: () => this.#verify() }, icon("check"), "Verify every byte");
     this.title = h("h1", {}, "Collection");
     this.el = h("div", { class: "view" }, h("header", { class: "view-head" }, this.title),
-      h("section", {}, h("h2", {}, "Add pictures"), this.form, this.job),
+      h("section", {}, h("h2", {}, "Add pictures"), this.form, this.job, this.spoken),
       this.about, this.problems,
       h("section", {}, h("h2", {}, "Health"), h("p", { class: "soft" }, "Compares every file of the collection with its checksum. It takes a while on a large one."), this.verifyButton, this.health));
     this.shown = 0;
@@ -112,9 +115,17 @@ export class CollectionView {
     this.job.classList.remove("ended");
     this.stage.textContent = stage;
     this.detail.textContent = detail;
+    this.#speak(`${stage} ${detail}`, false);
     this.bar.hidden = false;
     this.addButton.disabled = true;
     this.syncButton.disabled = true;
+  }
+
+  /** Numbers run on for the eye; the ear gets one now and then. @param {string} text @param {boolean} last */
+  #speak(text, last) {
+    if (!last && performance.now() - this.spokenAt < SPEAKING) return;
+    this.spokenAt = performance.now();
+    this.spoken.textContent = text;
   }
 
   #idle() {
@@ -157,6 +168,7 @@ export class CollectionView {
     this.job.classList.add("ended");
     this.stage.textContent = stage;
     this.detail.textContent = detail;
+    this.#speak(`${stage} ${detail}`, true);
     this.bar.hidden = true;
     known.forgetAll();
     if (this.el.isConnected) this.show();

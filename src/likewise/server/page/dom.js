@@ -69,7 +69,21 @@ export function fill(element, ...children) {
 
 /** @param {string} name a symbol of icons.svg */
 export function icon(name) {
-  return s("svg", { class: "icon", "aria-hidden": "true" }, s("use", { href: `/page/icons.svg#${name}` }));
+  return s("svg", { class: "icon", "aria-hidden": "true" }, s("use", { href: `#icon-${name}` }));
+}
+
+/** Put the icons into the document, where they stay when the server is gone. */
+export async function bringIcons() {
+  try {
+    const text = await (await fetch("/page/icons.svg")).text();
+    const sprite = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
+    for (const symbol of sprite.querySelectorAll("symbol")) symbol.id = `icon-${symbol.id}`;
+    sprite.setAttribute("hidden", "");
+    sprite.setAttribute("aria-hidden", "true");
+    document.body.append(sprite);
+  } catch {
+    // Every button has a name besides; the stream of events tells that the server is gone.
+  }
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { api } from "./api.js";
 import { counted } from "./format.js";
-import { toast } from "./toast.js";
+import { complain, toast } from "./toast.js";
 
 /** @typedef {import("./types.js").Item} Item */
 /** @typedef {import("./types.js").Verdict} Verdict */
@@ -19,9 +19,18 @@ export class Judge {
    */
   constructor(links) {
     this.links = links;
-    this.busy = false;
+    this.waiting = 0;
+    /** @type {Promise<void>} one after the other, in the order in which they were said */
+    this.line = Promise.resolve();
+    this.owed = false; // whether a new order is still to be shown
+    /** @type {Set<string>} judgements on their way: said twice they count once */
+    this.under = new Set();
     /** @type {Map<string, {number: number, verdict: Verdict}>} said on this page, by query and picture */
     this.said = new Map();
+  }
+
+  get busy() {
+    return this.waiting > 0;
   }
 
   /** @param {Item} item */
@@ -34,51 +43,69 @@ export class Judge {
    * @param {Verdict} verdict
    */
   async judge(item, verdict) {
-    if (this.busy) return;
+    const key = this.#key(item);
+    const way = `${verdict} ${key}`;
+    if (this.under.has(way)) return;
     if (item.verdict === verdict) {
-      const known = this.said.get(this.#key(item));
+      const known = this.said.get(key);
       if (known?.verdict === verdict) await this.undo(known.number);
       else toast(`${item.name} is already marked. u takes back the last judgement.`);
       return;
     }
-    await this.#alone(async () => {
+    // What it is about is settled now: the page may be elsewhere when its turn comes.
+    const query = this.links.query();
+    const profile = this.links.profile();
+    this.under.add(way);
+    await this.#inTurn(async () => {
       // What was merely on show is not sent: each press is an answer of its own, and a good picture
       // above the chosen one that needs no help must not count as passed over.
       const list = verdict === "liked" ? { liked: [item.id] } : { disliked: [item.id] };
-      const made = await api.judge({ query: this.links.query(), ...list, shown: null, profile: this.links.profile() });
-      this.said.set(this.#key(item), { number: made.judgement, verdict });
-      await this.links.again();
+      const made = await api.judge({ query, ...list, shown: null, profile });
+      this.said.set(key, { number: made.judgement, verdict });
+      await this.#again();
       const what = verdict === "liked" ? "More like" : "Not";
       const so = made.learned ? ` ${counted(made.learned.judgements, "judgement")} so far.` : "";
       const against = made.contradicts.length ? " This goes against something said before; the newer one counts." : "";
       if (this.links.ranked()) {
-        toast(`${what} ${item.name}.${so}${against}`, { label: "Undo", act: () => this.undo(made.judgement) });
+        toast(`${what} ${item.name}.${so}${against}`, { label: "Undo", act: () => this.undo(made.judgement, profile) });
       } else {
-        toast(`${what} ${item.name}: learned by ${this.links.profile()}, which is not what ranks here.${against}`, { label: `Rank by ${this.links.profile()}`, act: this.links.rankByProfile });
+        toast(`${what} ${item.name}: learned by ${profile}, which is not what ranks here.${against}`, { label: `Rank by ${profile}`, act: this.links.rankByProfile });
       }
     });
+    this.under.delete(way);
   }
 
-  /** @param {number|null} [number] null: the last one of the profile */
-  async undo(number = null) {
-    await this.#alone(async () => {
-      const { judgement } = await api.undo(number, this.links.profile());
+  /**
+   * @param {number|null} [number] null: the last one of the profile
+   * @param {string} [profile]
+   */
+  async undo(number = null, profile = this.links.profile()) {
+    await this.#inTurn(async () => {
+      const { judgement } = await api.undo(number, profile);
       for (const [key, one] of this.said) if (one.number === judgement) this.said.delete(key);
-      await this.links.again();
+      await this.#again();
       toast(`Took back judgement ${judgement}.`);
     });
   }
 
-  /** @param {() => Promise<void>} action */
-  async #alone(action) {
-    if (this.busy) return;
-    this.busy = true;
-    try {
-      await action();
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), { bad: true });
-    } finally {
-      this.busy = false;
-    }
+  /** Pictures move once, after the last of several quick judgements. */
+  async #again() {
+    this.owed = this.waiting > 1;
+    if (!this.owed) await this.links.again();
+  }
+
+  /**
+   * What is said while another judgement is on its way waits for it; none is dropped.
+   * @param {() => Promise<void>} action
+   */
+  #inTurn(action) {
+    this.waiting += 1;
+    this.line = this.line.then(async () => {
+      await action().catch(complain);
+      // The last one may have failed: those before it still changed the order.
+      if (this.owed && this.waiting === 1) await this.#again().catch(complain);
+      this.waiting -= 1;
+    });
+    return this.line;
   }
 }

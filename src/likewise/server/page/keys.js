@@ -2,9 +2,10 @@
 
 import { dialog } from "./dialog.js";
 import { h, need } from "./dom.js";
-import { current, go, hasQuery, asking } from "./state.js";
+import { asking, current, go, hasQuery, open, viewing } from "./state.js";
 import { nextTheme } from "./themes.js";
 import { toggleDates } from "./toolbar.js";
+import { pick } from "./upload.js";
 
 /** @type {[string, [string, string][]][]} */
 const LIST = [
@@ -46,11 +47,14 @@ export function listen(search) {
 /** @param {string} key */
 function everywhere(key) {
   if (key === "?") showKeys();
-  else if (key === "/") need("#ask").focus();
+  else if (key === "/") {
+    need("#ask").focus();
+    pick();
+  }
   else if (key === "t") nextTheme();
-  else if (key === "1") go({ view: "search" });
-  else if (key === "2") go({ view: "learned" });
-  else if (key === "3") go({ view: "collection" });
+  else if (key === "1") go(viewing("search"));
+  else if (key === "2") go(viewing("learned"));
+  else if (key === "3") go(viewing("collection"));
   else return false;
   return true;
 }
@@ -67,9 +71,9 @@ function inSearch(key, search) {
   else if (key === "u" && asked) search.judge.undo();
   else if (key === "r" && asked) search.rail.region.start();
   else if (!item) return false;
-  else if (key === "o") go({ look: item.id });
+  else if (key === "o") open({ look: item.id });
   else if (!asked) return false;
-  else if (key === "w") go({ why: item.id });
+  else if (key === "w") open({ why: item.id });
   else if (key === "+" || key === "=") search.judge.judge(item, "liked");
   else if (key === "-" || key === "_" || key === "−") search.judge.judge(item, "disliked");
   else return false;

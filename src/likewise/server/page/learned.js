@@ -38,7 +38,7 @@ export class LearnedView {
     if (!this.body.childElementCount) fill(this.body, h("p", { class: "empty", role: "status" }, "Reading what was learned…"));
     try {
       const [all, about] = await Promise.all([known.similarities.get(), known.collection.get()]);
-      const name = state.profile || about.profile;
+      const name = state.profile || known.profileFor(state.by, all, about);
       const names = all.items.filter((one) => one.learned && one.name !== "default").map((one) => one.name);
       if (!names.includes(name)) names.unshift(name);
       fill(this.profiles, ...names.map((one) => h("option", { value: one }, one === about.profile ? `${one} (in use)` : one)));
@@ -91,7 +91,7 @@ export class LearnedView {
         ...found.versions.map((line, i) => this.#line(line, i === 0, found)),
         h("li", { class: "start" }, h("span", { class: "number" }, "0"),
           h("div", { class: "what" }, h("b", {}, "The beginning"), h("span", { class: "soft" }, "nothing learned")),
-          this.#back(0, found, !found.versions.some((line) => line.stands && line.kind !== "rollback" && line.kind !== "undo")))));
+          this.#back(0, found, false))));
   }
 
   /**

@@ -20,29 +20,50 @@ function tell(event, data) {
   for (const listener of listeners[event] ?? []) listener(data);
 }
 
+/**
+ * One stream of events while the page is in sight.  A browser keeps six connections to a server, and
+ * a stream holds one of them: tabs in the background that kept theirs would leave none for the rest.
+ */
 export function connect() {
   let lost = false;
-  /** @type {EventSource} */
-  let stream;
+  let again = 0;
+  /** @type {EventSource|null} */
+  let stream = null;
+  const close = () => {
+    clearTimeout(again);
+    stream?.close();
+    stream = null;
+  };
   const open = () => {
-    stream = new EventSource("/api/events");
+    close();
+    const made = new EventSource("/api/events");
+    stream = made;
     for (const name of ["progress", "done", "failed", "changed"]) {
-      stream.addEventListener(name, (event) => tell(name, JSON.parse(event.data)));
+      made.addEventListener(name, (event) => tell(name, JSON.parse(event.data)));
     }
-    stream.addEventListener("open", () => {
+    made.addEventListener("open", () => {
       if (lost) tell("found", null);
       lost = false;
     });
-    stream.addEventListener("error", () => {
+    made.addEventListener("error", () => {
+      if (made !== stream) return;
       if (!lost) tell("lost", null);
       lost = true;
       // A refusal ends the stream for good; a broken line is mended by the browser.
-      if (stream.readyState === EventSource.CLOSED) setTimeout(open, 5000);
+      if (made.readyState === EventSource.CLOSED) again = setTimeout(open, 5000);
     });
   };
-  open();
-  addEventListener("pagehide", () => stream.close());
+  if (!document.hidden) open();
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      close();
+    } else if (!stream) {
+      open();
+      tell("changed", null); // whatever was told meanwhile was not heard
+    }
+  });
+  addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => {
-    if (event.persisted) open();
+    if (event.persisted && !document.hidden) open();
   });
 }

@@ -4,7 +4,7 @@ import { api, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { count, date } from "./format.js";
-import { asking, go, hasQuery } from "./state.js";
+import { asking, go, hasQuery, shut } from "./state.js";
 
 /**
  * @typedef {object} Around
@@ -35,7 +35,7 @@ export class Look {
         this.open = null;
         if (this.id) {
           this.id = "";
-          go({ look: "" });
+          shut({ look: "" });
         }
       });
       this.open.el.addEventListener("keydown", (event) => {

@@ -1,13 +1,13 @@
 // Where the page begins: one view at a time, chosen by the address.
 
 import { CollectionView } from "./collection.js";
-import { need } from "./dom.js";
+import { bringIcons, need } from "./dom.js";
 import * as keys from "./keys.js";
 import * as known from "./known.js";
 import { LearnedView } from "./learned.js";
 import * as live from "./live.js";
 import { SearchView } from "./search.js";
-import { asking, current, go, onChange } from "./state.js";
+import { asking, current, go, onChange, viewing } from "./state.js";
 import * as themes from "./themes.js";
 import { toast } from "./toast.js";
 import * as upload from "./upload.js";
@@ -43,7 +43,7 @@ addEventListener("click", (event) => {
   const link = event.target instanceof Element ? event.target.closest("a") : null;
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
   const { view, ask, home } = link.dataset;
-  if (view === "search" || view === "learned" || view === "collection") go({ view, look: "", why: "" });
+  if (view === "search" || view === "learned" || view === "collection") go(viewing(view));
   else if (ask) go(asking({ q: ask }));
   else if (home !== undefined) go(asking({ folder: "", tag: "", after: "", before: "" }));
   else return;
@@ -60,11 +60,16 @@ live.on("changed", () => {
   search.changed();
   if (current().view === "collection") collection.show();
 });
-live.on("lost", () => toast("Likewise does not answer any more. Is it still running in its terminal?", { bad: true }));
+const away = need("#away");
+live.on("lost", () => {
+  away.textContent = "Likewise does not answer. Is it still running in its terminal? This page goes on by itself when it is back.";
+});
 live.on("found", () => {
+  away.textContent = "";
   toast("Likewise is back.");
   known.forgetAll();
   search.changed();
 });
+bringIcons();
 show(current(), null, history.state?.scroll ?? 0);
 live.connect();

@@ -8,7 +8,7 @@ import { Judge } from "./judge.js";
 import * as known from "./known.js";
 import { Look } from "./look.js";
 import { Rail } from "./rail.js";
-import { asking, current, go, hasQuery, hrefFor, queryOf } from "./state.js";
+import { asking, current, go, hasQuery, hrefFor, open, queryOf } from "./state.js";
 import { complain } from "./toast.js";
 import { clearFilters, Toolbar } from "./toolbar.js";
 import { pick } from "./upload.js";
@@ -36,8 +36,8 @@ export class SearchView {
     this.grid = new Grid({
       href: (item) => hrefFor(asking({ q: item.id })),
       ask: (item) => this.#ask(item.id),
-      look: (item) => go({ look: item.id }),
-      why: (item) => go({ why: item.id }),
+      look: (item) => open({ look: item.id }),
+      why: (item) => open({ why: item.id }),
       judge: (item, verdict) => this.judge.judge(item, verdict),
     });
     this.grid.onError = complain;
@@ -110,6 +110,7 @@ export class SearchView {
     const kept = this.kept.get(key);
     this.key = key;
     if (kept && scroll !== null) {
+      this.#live(); // what was still on its way belongs to the page that was left
       this.#present(kept, state, { move: false, scroll });
       return;
     }
@@ -141,14 +142,19 @@ export class SearchView {
     this.toolbar.say("…");
   }
 
+  /** End what was asked for before; what is asked from now on ends with the next call. */
+  #live() {
+    this.aborter.abort();
+    this.aborter = new AbortController();
+    return this.aborter.signal;
+  }
+
   /**
    * @param {State} state
    * @param {{move: boolean, scroll: number|null}} how
    */
   async #load(state, how) {
-    this.aborter.abort();
-    this.aborter = new AbortController();
-    const { signal } = this.aborter;
+    const signal = this.#live();
     this.results.setAttribute("aria-busy", "true");
     try {
       const made = await this.#answer(state, signal);
@@ -169,11 +175,11 @@ export class SearchView {
    */
   async #answer(state, signal) {
     const asked = hasQuery(state);
-    /** @param {number} page */
-    const ask = (page) => (asked
-      ? api.search({ query: queryOf(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: where(state), sort: state.sort || "score" }, signal)
-      : api.pictures({ offset: page * PAGE, limit: PAGE, sort: state.sort || "date", order: state.order || "desc", ...where(state) }, signal));
-    const first = /** @type {import("./types.js").SearchAnswer} */ (await ask(0));
+    /** @param {number} page @param {AbortSignal} live */
+    const ask = (page, live) => (asked
+      ? api.search({ query: queryOf(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: where(state), sort: state.sort || "score" }, live)
+      : api.pictures({ offset: page * PAGE, limit: PAGE, sort: state.sort || "date", order: state.order || "desc", ...where(state) }, live));
+    const first = /** @type {import("./types.js").SearchAnswer} */ (await ask(0, signal));
     /** @type {Answer} */
     const made = {
       total: first.total,
@@ -181,7 +187,8 @@ export class SearchView {
       own: state.q,
       pages: new Map([[0, first.items]]),
       fetch: async (page) => {
-        const more = /** @type {import("./types.js").SearchAnswer} */ (await ask(page));
+        // An answer is kept longer than its first request lives: each page has the signal of its time.
+        const more = /** @type {import("./types.js").SearchAnswer} */ (await ask(page, this.aborter.signal));
         made.pages.set(page, more.items);
         if (asked) {
           made.low = least(made.low, more.scores.lowest);
@@ -220,6 +227,8 @@ export class SearchView {
     } else {
       this.toolbar.say(counted(made.total, "picture"));
     }
+    const bare = !made.total && !made.asked && !Object.keys(where(state)).length;
+    this.invitation.hidden = made.asked || bare; // nothing is there to click or to compare with
     if (!made.total) this.#empty(state);
     if (this.byKeyboard && made.total) {
       this.byKeyboard = false;
@@ -235,9 +244,9 @@ export class SearchView {
     } else if (filtered) {
       fill(this.state, empty("Nothing passes these filters.", "A tag, folder or date may be mistyped.", "Clear the filters", clearFilters));
     } else if (hasQuery(state)) {
-      fill(this.state, empty("There is nothing to compare with yet.", "The collection has no other pictures.", "Add a folder", () => go({ view: "collection" })));
+      fill(this.state, empty("There is nothing to compare with yet.", "The collection has no other pictures.", "Add a folder", addFolder));
     } else {
-      fill(this.state, empty("No pictures yet.", "Name a folder, and I look at every picture in it. Nothing leaves this machine.", "Add a folder", () => go({ view: "collection" })));
+      fill(this.state, empty("No pictures yet.", "Name a folder, and I look at every picture in it. Nothing leaves this machine.", "Add a folder", addFolder));
     }
   }
 
@@ -294,14 +303,14 @@ export class SearchView {
     known.forgetAll();
     const state = current();
     if (state.view !== "search" || this.judge.busy) return;
-    if (scrollY >= 200 || document.querySelector("dialog[open]")) {
-      this.news.hidden = false;
-      return;
-    }
     try {
       // Mostly it is this page's own doing, and nothing is new.
       const made = await this.#answer(state, this.aborter.signal);
       if (answerKey(current()) !== this.key || this.judge.busy || alike(made, this.answer)) return;
+      if (scrollY >= 200 || document.querySelector("dialog[open]")) {
+        this.news.hidden = false;
+        return;
+      }
       this.#showKnown(state);
       this.#present(made, state, { move: true, scroll: null });
     } catch {
@@ -325,6 +334,11 @@ function alike(one, other) {
   /** @param {Answer|null} answer */
   const told = (answer) => JSON.stringify([answer?.total, answer?.pages.get(0)?.map((item) => [item.id, item.verdict])]);
   return told(one) === told(other);
+}
+
+function addFolder() {
+  go({ view: "collection" });
+  document.getElementById("add-folder")?.focus();
 }
 
 /** @param {number|null} a @param {number|null} b */

@@ -94,9 +94,14 @@ export const hrefFor = (patch) => address({ ...now, ...patch });
 /**
  * Move to another state.
  * @param {Partial<State>} patch
- * @param {{replace?: boolean}} [how] replace: no step for the back button (sliders, typing)
+ * @param {{replace?: boolean, opens?: boolean}} [how] replace: no step for the back button (sliders,
+ *   typing); opens: closing it leads back
  */
-export function go(patch, { replace = false } = {}) {
+export function go(patch, { replace = false, opens = false } = {}) {
+  if (returning) {
+    returning.push(() => go(patch, { replace, opens }));
+    return;
+  }
   const before = now;
   const next = { ...now, ...patch };
   const place = address(next);
@@ -106,10 +111,40 @@ export function go(patch, { replace = false } = {}) {
     history.replaceState(history.state, "", place);
   } else {
     remember();
-    history.pushState({ scroll: 0 }, "", place);
+    history.pushState({ scroll: 0, opens }, "", place);
   }
   for (const listener of listeners) listener(now, before, null);
 }
+
+/** Show something over the page, as a step that closing it takes back. @param {Partial<State>} patch */
+export const open = (patch) => go(patch, { opens: true });
+
+/** @type {(() => void)[]|null} what was asked for while the browser goes a step back */
+let returning = null;
+
+/**
+ * Close what was opened over the page: the step that opened it is taken back, so that the back
+ * button has no step to show it again, nor one that does nothing.
+ * @param {Partial<State>} patch what closing it means where the page began with it open
+ */
+export function shut(patch) {
+  if (returning) return;
+  if (!history.state?.opens) {
+    go(patch, { replace: true });
+    return;
+  }
+  returning = [];
+  history.back();
+}
+
+/**
+ * Another view.  What was learned is shown of the profile one searches by.
+ * @param {State["view"]} view
+ * @returns {Partial<State>}
+ */
+export const viewing = (view) => ({
+  view, look: "", why: "", profile: view === "learned" && now.view === "search" ? "" : now.profile,
+});
 
 /** What changes when another picture is asked about: its region, cut-off and open pictures go.
  * @param {Partial<State>} query
@@ -145,7 +180,11 @@ addEventListener("popstate", (event) => {
   clearTimeout(writing);
   const before = now;
   now = parse(location.search);
-  for (const listener of listeners) listener(now, before, event.state?.scroll ?? 0);
+  const waiting = returning;
+  returning = null;
+  const scroll = waiting ? scrollY : event.state?.scroll ?? 0;
+  for (const listener of listeners) listener(now, before, scroll);
+  for (const act of waiting ?? []) act();
 });
 
 addEventListener("scroll", () => {

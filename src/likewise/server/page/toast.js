@@ -1,5 +1,6 @@
 // Short messages at the edge of the page; the region is live, so that screen readers say them too.
 
+import { aborted, messageOf } from "./api.js";
 import { h, icon, need } from "./dom.js";
 
 /**
@@ -26,7 +27,11 @@ export function toast(message, { label, act, bad = false } = {}) {
   setTimeout(gone, bad ? 12000 : 5000);
 }
 
-/** @param {unknown} error */
-export function complain(error) {
-  toast(error instanceof Error ? error.message : String(error), { bad: true });
+/**
+ * @param {unknown} error
+ * @param {string} [about] what it happened to
+ */
+export function complain(error, about = "") {
+  if (aborted(error)) return; // the page itself wanted no more of it
+  toast(about ? `${about}: ${messageOf(error)}` : messageOf(error), { bad: true });
 }

@@ -5,10 +5,11 @@ import { need } from "./dom.js";
 import { asking, go } from "./state.js";
 import { complain, toast } from "./toast.js";
 
-/** @param {Blob} file */
+/** @param {File} file */
 export async function askAbout(file) {
+  const name = file.name || "That file";
   if (file.type && !file.type.startsWith("image/")) {
-    toast(`That is no picture (${file.type}). Drop a JPEG, PNG, WebP, AVIF, HEIC or TIFF.`, { bad: true });
+    toast(`${name} is no picture (${file.type}). Drop a JPEG, PNG, WebP, AVIF, HEIC or TIFF.`, { bad: true });
     return;
   }
   const ask = need("#ask");
@@ -17,7 +18,7 @@ export async function askAbout(file) {
     const made = await api.upload(file);
     go(asking({ up: made.upload, size: `${made.width}x${made.height}` }));
   } catch (error) {
-    complain(error);
+    complain(error, name);
   } finally {
     ask.removeAttribute("aria-busy");
   }

@@ -4,8 +4,7 @@ import { api, ApiError, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon, s } from "./dom.js";
 import { counted, percent, score } from "./format.js";
-import * as known from "./known.js";
-import { go, queryOf } from "./state.js";
+import { go, queryOf, shut } from "./state.js";
 
 /** @typedef {import("./types.js").Explanation} Explanation */
 
@@ -18,7 +17,7 @@ export class Why {
     /** @type {ReturnType<typeof dialog>|null} */
     this.open = null;
     this.id = "";
-    /** @type {Set<string>} spaces that see pictures as a whole: told once, remembered */
+    /** @type {Set<string>} similarities that see pictures as a whole: told once, remembered */
     this.whole = new Set();
   }
 
@@ -36,23 +35,18 @@ export class Why {
       this.open = null;
       if (this.id) {
         this.id = "";
-        go({ why: "" });
+        shut({ why: "" });
       }
     });
     const { body } = this.open;
     fill(body, h("p", { class: "empty", role: "status" }, "Looking for what they share…"));
-    await this.#explain(state, await this.#space(state));
+    await this.#explain(state, this.#ranking(state));
   }
 
-  /** The one space the ranking looks at, where it may have places; null: ask for visual words. */
-  async #space(/** @type {import("./state.js").State} */ state) {
-    try {
-      const { items } = await known.similarities.get();
-      const spaces = items.find((one) => one.name === (state.by || "default"))?.spaces ?? [];
-      return spaces.length === 1 && !this.whole.has(spaces[0]) ? spaces[0] : null;
-    } catch {
-      return null;
-    }
+  /** What ranks, where it may have places; null: ask for visual words. */
+  #ranking(/** @type {import("./state.js").State} */ state) {
+    const name = state.by || "default";
+    return this.whole.has(name) ? null : name;
   }
 
   /**
