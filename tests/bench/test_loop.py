@@ -249,6 +249,7 @@ def test_tables_and_figures_come_out(pictures, tmp_path, monkeypatch):
     row = gap_rows("generated", tally, (PLAIN,))[0]
     assert "above" in str(row["rounds told (1 to 5)"])
     taught = loop_transfer.one_class(pictures, judging.profile_learner, [0], groups=1)
+    pytest.importorskip("matplotlib", reason="figures need the extra bench")
     loop_figure.rounds({"generated": tally})
     loop_figure.clicks_and_transfer({"generated": noisy}, {"generated": taught}, (1, 3, 7))
     for name in ("loop.svg", "loop-clicks.svg"):
