@@ -12,10 +12,8 @@ from likewise.bench import harness  # first: it pins the threads
 
 # isort: split
 import json
-import os
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -99,7 +97,9 @@ def pictures(count: int, seed: int) -> dict[str, list[Path]]:
 def adding_row(root: Path, name: str, folder: Path, workers: int) -> dict[str, object]:
     """One run of ``add`` in a process of its own."""
     target = root / f"{name}-{workers}.lw"
-    said = in_process("add", str(target), str(folder), str(workers))
+    said = harness.in_process(
+        "likewise.bench.collection", "add", str(target), str(folder), str(workers)
+    )
     shutil.rmtree(target)
     return {"data": name, "workers": workers, **said}
 
@@ -153,7 +153,7 @@ def generated_rows(root: Path, seed: int) -> list[dict[str, object]]:
         start = time.process_time()
         generate(target, n, seed)
         built = time.process_time() - start
-        said = in_process("open", str(target), str(n))
+        said = harness.in_process("likewise.bench.collection", "open", str(target), str(n))
         size = seg.size_of(target)
         rows.append(
             {"pictures": n, "build CPU s": built, **said, "bytes a picture": round(size / n)}
@@ -263,21 +263,6 @@ def search_while_adding(col: Collection) -> float:
             seconds.append(time.process_time() - start)
             assert len(hits) == 20
     return float(np.median(seconds))
-
-
-def in_process(what: str, *arguments: str) -> dict[str, object]:
-    """Run one measurement in a fresh interpreter, so that memory and caches are its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "likewise.bench.collection", "--child", what, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ},
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{what} {arguments} failed:\n{done.stderr}")
-    said: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return said
 
 
 def child(what: str, arguments: Sequence[str]) -> None:

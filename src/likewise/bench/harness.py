@@ -16,8 +16,10 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 import argparse
 import csv
 import importlib.metadata
+import json
 import mmap
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -98,6 +100,23 @@ def machine() -> str:
         f"{model}, {os.cpu_count()} cores (shared), one thread; "
         f"Python {platform.python_version()}, {', '.join(versions)}"
     )
+
+
+def in_process(module: str, what: str, *arguments: str) -> dict[str, Any]:
+    """One measurement of a benchmark in a fresh interpreter, so that memory and caches are its own.
+
+    The module is run with ``--child what ...`` and prints its answer as JSON on the last line.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--child", what, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{what} {arguments} failed:\n{done.stderr}")
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
 
 
 def arguments(description: str) -> argparse.Namespace:

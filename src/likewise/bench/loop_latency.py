@@ -10,9 +10,7 @@ from likewise.bench import harness  # first: it pins the threads
 
 # isort: split
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -38,7 +36,14 @@ def latency_rows(seed: int, sizes: tuple[int, ...] = SIZES) -> list[dict[str, ob
         for n in sizes:
             target = Path(folder) / f"generated-{n}.lw"
             generate(target, n, seed)
-            rows.append({"pictures": n, **_in_process("judge", str(target), str(n))})
+            rows.append(
+                {
+                    "pictures": n,
+                    **harness.in_process(
+                        "likewise.bench.loop_latency", "judge", str(target), str(n)
+                    ),
+                }
+            )
             shutil.rmtree(target)
     return rows
 
@@ -48,7 +53,11 @@ def replay_rows(seed: int, n_pictures: int = 10_000) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory(prefix="likewise-loop-") as folder:
         target = Path(folder) / "generated.lw"
         generate(target, n_pictures, seed)
-        return [_in_process("replay", str(target), str(n_pictures), str(REPLAYED))]
+        return [
+            harness.in_process(
+                "likewise.bench.loop_latency", "replay", str(target), str(n_pictures), str(REPLAYED)
+            )
+        ]
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -132,20 +141,6 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
         "checkpoints kept": len(checkpoints),
         "catalog MB": (Path(target) / "catalog.sqlite").stat().st_size / 1e6,
     }
-
-
-def _in_process(what: str, *arguments: str) -> dict[str, object]:
-    done = subprocess.run(
-        [sys.executable, "-m", "likewise.bench.loop_latency", "--child", what, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ},
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{what} {arguments} failed:\n{done.stderr}")
-    said: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return said
 
 
 def main(seed: int = 0) -> None:

@@ -185,16 +185,6 @@ class Learning:
         unpack = unpack_sparse if space.kind == "sparse" else unpack_dense
         return unpack(blobs, space.width)
 
-    def agreement(self, profile: str, space: SpaceRow) -> tuple[float, float] | None:
-        """Share of triplets that were right before they were learned: learned and plain weights.
-
-        Each judgement is a test before it is a lesson, so nothing here was trained on.
-        """
-        state = self.state(profile, space)
-        if not state.asked:
-            return None
-        return state.agreed / state.asked, state.agreed_plain / state.asked
-
 
 def stops(done: int, until: int) -> list[int]:
     """Where a fold pauses for a checkpoint: ever closer to its end, so that an undo finds one."""
