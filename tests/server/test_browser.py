@@ -505,6 +505,21 @@ def test_closing_a_picture_leaves_no_step(page: Page, server: Served) -> None:
     page.wait_for_url("**/")
 
 
+def test_keys_in_a_hurry_leave_no_step_either(page: Page, server: Served) -> None:
+    page.goto("/")
+    settle(page)
+    ask_about(page, server, "coins-0.jpg")
+    asked = page.url
+    steps = page.evaluate("history.length")
+    page.locator(".pic").nth(3).focus()
+    for key in "owoowwowo":
+        page.keyboard.press(key)
+        page.keyboard.press("Escape")
+    page.wait_for_url(asked)
+    page.get_by_role("dialog").wait_for(state="detached")
+    assert page.evaluate("history.length") <= steps + 1
+
+
 AWAY = """
   let away = false;
   Object.defineProperty(document, 'hidden', { get: () => away });

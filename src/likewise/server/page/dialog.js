@@ -12,18 +12,30 @@ export function dialog(title, kind, closed) {
   const body = h("div", { class: "inside" });
   const el = h("dialog", { class: `dialog ${kind}`, "aria-labelledby": heading.id },
     h("header", {}, heading,
-      h("button", { type: "button", class: "quiet round", "aria-label": "Close", onclick: () => el.close() }, icon("close"))),
+      h("button", { type: "button", class: "quiet round", "aria-label": "Close", onclick: () => close() }, icon("close"))),
     body);
-  el.addEventListener("close", () => {
+  // The browser tells of a close some time after it: a key pressed in between would act on a page
+  // that still thinks the dialog open.  So closing is done whole, at once, and only here.
+  let shown = true;
+  const close = () => {
+    if (!shown) return;
+    shown = false;
+    el.close();
     el.remove();
     closed();
+  };
+  el.addEventListener("cancel", (event) => {
+    if (event.target !== el) return; // a file chooser inside has one of its own
+    event.preventDefault();
+    close();
   });
+  el.addEventListener("close", close);
   el.addEventListener("click", (event) => {
-    if (event.target === el) el.close(); // the veil around it
+    if (event.target === el) close(); // the veil around it
   });
   document.body.append(el);
   el.showModal();
-  return { el, body, heading };
+  return { el, body, heading, close };
 }
 
 /**
@@ -40,7 +52,7 @@ export function confirmed(title, text, yes) {
     made.body.append(
       h("p", {}, text),
       h("p", { class: "buttons" },
-        h("button", { type: "button", class: "main", onclick: () => { said = true; made.el.close(); } }, yes),
-        h("button", { type: "button", onclick: () => made.el.close() }, "Leave it")));
+        h("button", { type: "button", class: "main", onclick: () => { said = true; made.close(); } }, yes),
+        h("button", { type: "button", onclick: () => made.close() }, "Leave it")));
   });
 }

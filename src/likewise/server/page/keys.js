@@ -2,7 +2,7 @@
 
 import { dialog } from "./dialog.js";
 import { h, need } from "./dom.js";
-import { asking, current, go, hasQuery, open, viewing } from "./state.js";
+import { asking, current, forget, go, hasQuery, open, viewing } from "./state.js";
 import { nextTheme } from "./themes.js";
 import { toggleDates } from "./toolbar.js";
 import { pick } from "./upload.js";
@@ -35,6 +35,7 @@ export function listen(search) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "Escape") {
+      if (forget()) return;
       if (typing(event.target)) /** @type {HTMLElement} */ (event.target).blur();
       else if (current().view === "search" && hasQuery(current())) go(current().region ? { region: null, above: null } : asking({}));
       return;

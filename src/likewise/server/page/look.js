@@ -25,7 +25,7 @@ export class Look {
     const id = state.look;
     if (!id) {
       this.id = "";
-      this.open?.el.close();
+      this.open?.close();
       return;
     }
     if (id === this.id) return;

@@ -26,7 +26,7 @@ export async function openProfileDialog() {
     h("div", { class: "field" }, h("label", { for: "profile-name" }, "Name"), name),
     h("div", { class: "field" }, h("label", { for: "profile-start" }, "Begin with"), start),
     wrong,
-    h("p", { class: "buttons" }, h("button", { class: "main" }, "Make it"), h("button", { type: "button", onclick: () => made.el.close() }, "Leave it")));
+    h("p", { class: "buttons" }, h("button", { class: "main" }, "Make it"), h("button", { type: "button", onclick: () => made.close() }, "Leave it")));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const [kind, of] = [start.value.slice(0, 4), start.value.slice(5)];
@@ -37,7 +37,7 @@ export async function openProfileDialog() {
       return;
     }
     known.forgetAll();
-    made.el.close();
+    made.close();
     toast(`Profile ${name.value.trim()} is ready.`);
     go(current().view === "learned" ? { profile: name.value.trim() } : { by: name.value.trim(), above: null });
   });

@@ -137,6 +137,13 @@ export function shut(patch) {
   history.back();
 }
 
+/** Escape in a hurry: what waits for a closing to end is taken back; false where nothing closes. */
+export function forget() {
+  if (!returning) return false;
+  returning.length = 0;
+  return true;
+}
+
 /**
  * Another view.  What was learned is shown of the profile one searches by.
  * @param {State["view"]} view

@@ -26,7 +26,7 @@ export class Why {
     const id = state.why;
     if (!id) {
       this.id = "";
-      this.open?.el.close();
+      this.open?.close();
       return;
     }
     if (id === this.id) return;
