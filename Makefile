@@ -5,6 +5,7 @@
 #   make trust        many more rounds of kill -9 (ROUNDS=500)
 #   make browser      install Debian's chromium, for the tests of the page (needs root)
 #   make screenshots  every view of the page, light, dark and phone, into docs/pictures
+#   make frames       how smooth the page is: 50,000 pictures on the map, 10,000 in the grid
 #   make readers      read every development data set and print the counts
 #   make bench-NAME   one benchmark; FULL=1 is paper size
 #   make lock         renew requirements.lock
@@ -15,7 +16,7 @@ BIN    := $(VENV)/bin
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup test lint types unit demo trust browser screenshots readers lock clean bench-setup
+.PHONY: setup test lint types unit demo trust browser screenshots frames readers lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -40,6 +41,8 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
+# One thread a process: two workers with two each spin more than they work.
+unit: export OPENBLAS_NUM_THREADS := 1
 unit: setup
 	$(BIN)/python -m pytest $(ARGS)
 
@@ -63,6 +66,9 @@ browser:
 
 screenshots: setup
 	$(BIN)/python -m tests.server.screenshots
+
+frames: setup
+	$(BIN)/python -m tests.server.frames
 
 lock: setup
 	$(BIN)/python -m pip install --quiet uv

@@ -11,8 +11,17 @@ from likewise._doors import doors
 if TYPE_CHECKING:
     from likewise._version import __version__ as __version__
     from likewise.annotation.annotator import SparseAnnotator as SparseAnnotator
+    from likewise.coding.aggregate import VLAD as VLAD
     from likewise.coding.bow import BagOfWords as BagOfWords
+    from likewise.coding.fisher import FisherVector as FisherVector
+    from likewise.coding.hard import VQ as VQ
+    from likewise.coding.locality import LLC as LLC
+    from likewise.coding.pooling import MaxPooling as MaxPooling
+    from likewise.coding.product import ProductSparseCoder as ProductSparseCoder
+    from likewise.coding.pyramid import SpatialPyramid as SpatialPyramid
+    from likewise.coding.sparse import SparseCoder as SparseCoder
     from likewise.coding.vocabulary import Vocabulary as Vocabulary
+    from likewise.coding.whitening import Whitening as Whitening
     from likewise.collection.collection import Collection as Collection
     from likewise.collection.searching import Hit as Hit
     from likewise.errors import DatasetError as DatasetError
@@ -22,6 +31,10 @@ if TYPE_CHECKING:
     from likewise.images import decode as decode
     from likewise.images import probe as probe
     from likewise.index.inverted import InvertedIndex as InvertedIndex
+    from likewise.metric.lrml import LRML as LRML
+    from likewise.metric.s3ml import S3ML as S3ML
+    from likewise.ordinal.embedding import OrdinalEmbedding as OrdinalEmbedding
+    from likewise.ordinal.kernel_map import KernelMap as KernelMap
     from likewise.similarity.lego import LEGO as LEGO
     from likewise.similarity.lmnn import LMNN as LMNN
     from likewise.similarity.oasis import OASIS as OASIS

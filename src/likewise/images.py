@@ -13,6 +13,7 @@ import io
 import os
 import re
 import stat
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -80,6 +81,7 @@ _TAG_TAKEN, _TAG_DIGITISED = 0x9003, 0x9004
 # Each date has an offset from UTC of its own.
 _OFFSET_OF = {_TAG_TAKEN: 0x9011, _TAG_DIGITISED: 0x9012, _TAG_DATE: 0x9010}
 _TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 258, 262, 339
+_TIFF_IPTC, _PHOTOSHOP_IPTC = 33723, 0x0404
 _LATE_EXIF = "PNG"
 _DATE = re.compile(r"(\d{4})[:\-](\d\d)[:\-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
 _OFFSET = re.compile(r"[+-]\d\d:\d\d")
@@ -104,6 +106,14 @@ class ImageInfo:
 
 
 @dataclass(frozen=True)
+class Packets:
+    """What a file carries about its picture, as it stands there: nothing of it is read here."""
+
+    xmp: bytes = b""
+    iptc: bytes = b""
+
+
+@dataclass(frozen=True)
 class Picture:
     """A decoded picture: ``pixels`` is (height, width, 3) uint8 RGB, upright.
 
@@ -112,6 +122,7 @@ class Picture:
 
     pixels: NDArray[np.uint8]
     info: ImageInfo
+    packets: Packets = Packets()
 
     @property
     def scale(self) -> float:
@@ -123,6 +134,15 @@ def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
     """Format, upright size and date of a picture, from its header alone."""
     with _opened(source, max_pixels) as (_, info):
         return info
+
+
+def packets(source: Source, *, max_pixels: int = MAX_PIXELS) -> Packets:
+    """XMP and IPTC inside a file, from its header alone.
+
+    A PNG may carry them behind the pixels; there only :func:`decode` finds them.
+    """
+    with _opened(source, max_pixels) as (image, _):
+        return _packets(image)
 
 
 def recognise(source: Source) -> str:
@@ -167,7 +187,7 @@ def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX
             from PIL import Image
 
             plain = plain.transpose(Image.Transpose[upright])
-        return Picture(np.array(_rgb(plain), dtype=np.uint8), info)
+        return Picture(np.array(_rgb(plain), dtype=np.uint8), info, _packets(image))
 
 
 @contextmanager
@@ -287,6 +307,28 @@ def _exif(image: ImageFile.ImageFile, format_: str) -> Image.Exif | None:
     with suppress(Exception):
         return image.getexif()
     return None
+
+
+def _packets(image: Image.Image) -> Packets:
+    """The bytes of XMP and IPTC.  Broken metadata never costs a picture."""
+    xmp, iptc = b"", b""
+    with suppress(Exception):
+        found = image.info.get("xmp", image.info.get("XML:com.adobe.xmp", b""))
+        xmp = found.encode() if isinstance(found, str) else bytes(found)
+    with suppress(Exception):
+        resources = image.info.get("photoshop")
+        if isinstance(resources, dict):
+            iptc = bytes(resources.get(_PHOTOSHOP_IPTC, b""))
+        tags = getattr(image, "tag_v2", None)
+        if tags is not None and _TIFF_IPTC in tags:
+            found = tags[_TIFF_IPTC]
+            found = found if isinstance(found, tuple) else (found,)
+            if isinstance(found[0], int):
+                # Many programs declare these bytes as 32-bit numbers; undo the reading.
+                way = "<" if tags.prefix == b"II" else ">"
+                found = (struct.pack(f"{way}{len(found)}I", *found),)
+            iptc = found[0] if isinstance(found[0], bytes) else b""
+    return Packets(xmp, iptc)
 
 
 def _date(exif: Image.Exif | None) -> datetime | None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import sys
 from pathlib import Path
 
-from likewise.collection import adding, learning
+from likewise.collection import adding, bulk_tagging, learning
 from likewise.collection import segments as seg
 from likewise.collection.collection import Collection
+from likewise.collection.jobs import Progress
 
 
 def work(job: dict[str, str]) -> None:
@@ -38,6 +40,20 @@ def work(job: dict[str, str]) -> None:
             col.backup(job["target"])
         elif job["do"] == "judge":
             judge(col, job)
+        elif job["do"] == "tag":
+            tag(col, job)
+
+
+def tag(col: Collection, job: dict[str, str]) -> None:
+    """Suggest tags for all pictures, and die by SIGKILL after so many of them, if told to."""
+    bulk_tagging.BATCH = 2
+    last = int(job.get("die_after", "-1"))
+
+    def report(progress: Progress) -> None:
+        if progress.stage == "suggesting tags" and progress.done == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    col.tag_all(above=float(job["above"]), report=report)
 
 
 def judge(col: Collection, job: dict[str, str]) -> None:

@@ -37,7 +37,7 @@ PROFILE = "my-taste"
 LESSONS = 26
 QUERY, LIKED = "coffee-01-crop", "coffee-12-light"
 DESK: dict[str, Any] = {"viewport": {"width": 1180, "height": 740}}
-TALL = {"learned": 1290, "collection": 900}
+TALL = {"learned": 1700, "collection": 900}
 """Heights of pages to read: what is below the first screen belongs to them."""
 PHONE: dict[str, Any] = {
     "viewport": {"width": 360, "height": 720},
@@ -84,9 +84,26 @@ def shoot(chrome: Browser, server: Served, look: str, how: dict[str, Any]) -> No
     page.wait_for_timeout(1500)
     keep(page, f"why-{look}")
 
+    page.goto("/?view=tag")
+    page.locator(".suggestions .faces img").first.wait_for()
+    page.wait_for_timeout(1500)
+    keep(page, f"tag-{look}")
+
+    page.goto("/?view=compare")
+    page.locator(".pick img").first.wait_for()
+    page.wait_for_timeout(1500)
+    keep(page, f"compare-{look}")
+
+    page.goto("/?view=map&paint=tags")
+    page.wait_for_function("() => Number(document.querySelector('.chart')?.dataset.seen) > 20")
+    page.locator(".legend li").first.wait_for()
+    page.wait_for_timeout(2500)
+    keep(page, f"map-{look}")
+
     tall(page, look, "learned")
     page.goto(f"/?view=learned&profile={PROFILE}")
     page.get_by_role("heading", name="Words that gained").wait_for()
+    page.get_by_role("rowheader", name="map", exact=True).wait_for()
     page.wait_for_timeout(2500)
     keep(page, f"learned-{look}")
 
@@ -134,14 +151,17 @@ def collection() -> Path:
 
     base = cache_dir() / "screenshots"
     root = base / "photos.lw"
-    if (base / "ready").exists():
+    if (base / "ready-2").exists():
         return root
     shutil.rmtree(base, ignore_errors=True)
     write_photographs(base / "Pictures")
     with Collection.create(root) as col:
         col.add(base / "Pictures")
         teach(col)
-    (base / "ready").touch()
+        tag(col)
+        col.learn_map()
+        col.learn_metric(profile=PROFILE)
+    (base / "ready-2").touch()
     return root
 
 
@@ -176,6 +196,13 @@ def teach(col: Collection) -> None:
         if wanted:
             col.judge(query, liked=wanted[:2], disliked=strange[:2], profile=PROFILE)
     col.judge(chosen, liked=[next(i for i, name in names.items() if name == LIKED)])
+
+
+def tag(col: Collection) -> None:
+    """The made-up person tagged every second picture with the sort of thing it shows."""
+    for row in col.listed(limit=10_000)[1]:
+        if row.id % 2:
+            col.tag(row.id, TASTE[Path(row.path).stem.split("-")[0]])
 
 
 if __name__ == "__main__":

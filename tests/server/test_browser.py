@@ -290,9 +290,9 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     page.keyboard.type("nothing has this tag")
     page.get_by_role("heading", name="Nothing passes these filters.").wait_for()
     press("Escape")
-    press("2")
+    press("5")
     page.get_by_role("heading", name="What I learned", exact=True).wait_for()
-    press("3")
+    press("6")
     page.get_by_role("heading", name="photos.lw").wait_for()
     page.go_back()
     page.get_by_role("heading", name="What I learned", exact=True).wait_for()
@@ -482,7 +482,7 @@ def test_judgements_in_quick_succession_all_count(page: Page, server: Served, pr
     assert page.locator(".tile.liked").count() == page.locator(".tile.disliked").count() == 1
 
     # What is learned is shown of the profile one searched by, and one line of it is now.
-    page.keyboard.press("2")
+    page.keyboard.press("5")
     page.get_by_role("heading", name="Versions").wait_for()
     assert page.get_by_label("Profile", exact=True).input_value() == profile
     assert page.get_by_text("now", exact=True).count() == 1

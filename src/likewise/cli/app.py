@@ -15,14 +15,20 @@ from typing import Annotated
 import typer
 
 from likewise.cli import (
+    classifying,
+    comparing,
     finding,
     keeping,
     learning,
+    mapping,
     measuring,
+    models,
     pictures,
     profiles,
     serving,
     spaces,
+    tagging,
+    tags,
 )
 from likewise.cli.options import STOPPED
 from likewise.errors import LikewiseError
@@ -40,6 +46,7 @@ app.command(rich_help_panel="The page")(serving.serve)
 for _panel, _commands in {
     "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
     "Finding": (finding.search, finding.duplicates),
+    "Tags": (tagging.tag, tagging.accept, tagging.reject),
     "Learning": (
         learning.judge,
         learning.undo,
@@ -47,6 +54,7 @@ for _panel, _commands in {
         learning.learn,
         learning.compact,
         learning.learned,
+        comparing.compare,
     ),
     "Keeping": (
         keeping.info,
@@ -61,6 +69,11 @@ for _panel, _commands in {
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.add_typer(tags.tags, name="tags", rich_help_panel="Tags")
+app.command("map", rich_help_panel="Learning")(mapping.map_)
+app.add_typer(comparing.comparisons, name="comparisons", rich_help_panel="Learning")
+app.add_typer(models.model, name="model", rich_help_panel="Learning")
+app.add_typer(classifying.classify, name="classify", rich_help_panel="Learning")
 app.add_typer(profiles.profile, name="profile", rich_help_panel="Learning")
 app.add_typer(spaces.space, name="space", rich_help_panel="Keeping")
 app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Keeping")

@@ -45,7 +45,8 @@ def search(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Only pictures with this folder, tag, format, after, before or metadata.",
+            help="Only pictures with this folder, tag, format, after, before or metadata; "
+            "tag may be said several times.",
         ),
     ] = None,
     above: Annotated[float | None, typer.Option(help="The lowest score shown.")] = None,
@@ -61,6 +62,7 @@ def search(
     with stoppable("nothing was changed"), opened(collection) as col:
         one = picture(query)
         words = _words_space(col, by) if explain else None
+        col.check_tags(wanted.get("tag", []))
         hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
         asked = _asked(col, one, by, part, wanted)
         answers = _answers(col, asked, hits, words)
@@ -110,18 +112,29 @@ def _region(text: str | None) -> tuple[float, float, float, float] | None:
 def _conditions(given: list[str] | None) -> dict[str, Any]:
     """The ``where`` of a search, with folders made absolute and dates checked."""
     found: dict[str, Any] = {}
-    for key, text in pairs(given, "--where").items():
+    tags = [text for text in given or [] if text.startswith("tag=")]
+    if tags:
+        found["tag"] = [_tag(text.removeprefix("tag=")) for text in tags]
+    for key, text in pairs([t for t in given or [] if t not in tags], "--where").items():
         if key == "folder":
             found[key] = str(Path(text).expanduser().absolute())
         elif key in ("after", "before"):
             if not _DATE.fullmatch(text):
                 raise Usage(f"--where {key}={text}: a date such as 2024-05-31 expected")
             found[key] = text.replace(" ", "T")
-        elif key in ("tag", "format"):
+        elif key == "format":
             found[key] = text
         else:
             found[key] = value_of(text)
     return found
+
+
+def _tag(text: str) -> str:
+    """A tag as people write it; in double quotes where it would be read as something else."""
+    plain = value_of(text) if text.startswith('"') else text
+    if not isinstance(plain, str) or not plain.strip():
+        raise Usage(f"--where tag={text}: a tag expected")
+    return " ".join(plain.split())
 
 
 def _words_space(col: Collection, by: str) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where, Workers, opened, stoppable
+from likewise.cli.options import DEFAULT, Json, Usage, Where, Workers, opened, stoppable
 from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, echo_table, size
+from likewise.cli.rendering import counted, echo_json, echo_table, printable, size
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -138,9 +138,30 @@ def export(
         Path | None, typer.Option("-o", "--output", help="File to write; default standard output.")
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    xmp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="beside|DIR",
+            help="Write tags as XMP sidecars instead: beside the pictures, or below a folder.",
+        ),
+    ] = None,
+    suggested: Annotated[
+        bool, typer.Option("--suggested", help="With --xmp: tags nobody confirmed, too.")
+    ] = False,
 ) -> None:
-    """Write the list of pictures: id, path, size, date, tags, metadata."""
+    """Write the list of pictures: id, path, size, date, tags, metadata; or XMP sidecars.
+
+    Pictures are never written.  In a sidecar that is there only the keywords change.
+    """
+    if xmp is not None:
+        if output is not None:
+            raise Usage("--xmp writes sidecars; -o goes with csv and json")
+        _export_xmp(collection, xmp, suggested, json_)
+        return
+    if suggested:
+        raise Usage("--suggested goes with --xmp")
     with opened(collection) as col:
+        every = col.tags_of(row.id for row in col.images())
         rows = [
             {
                 "id": row.id,
@@ -150,7 +171,7 @@ def export(
                 "height": row.height,
                 "date": row.date,
                 "bytes": row.n_bytes,
-                "tags": col.tags(row.id),
+                "tags": every.get(row.id, []),
                 "metadata": dict(row.metadata),
             }
             for row in col.images()
@@ -164,6 +185,21 @@ def export(
     except OSError as error:
         raise LikewiseError(f"{output} cannot be written: {error.strerror}") from error
     typer.echo(f"{output}: {counted(len(rows), 'picture')}", err=True)
+
+
+def _export_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> None:
+    with stoppable("those written are whole"), opened(collection) as col, shown() as report:
+        done = col.export_xmp(place, suggested=suggested, report=report)
+    if json_:
+        problems = [{"path": path, "reason": reason} for path, reason in done.problems]
+        said = {"written": done.written, "unchanged": done.unchanged, "problems": problems}
+        echo_json(said)
+        return
+    for path, reason in done.problems[:_LISTED]:
+        typer.echo(f"{printable(path)}: {printable(reason)}")
+    if len(done.problems) > _LISTED:
+        typer.echo(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
+    typer.echo(f"{counted(done.written, 'sidecar')} written, {done.unchanged:,} up to date")
 
 
 def default_of(col: Collection) -> str:

@@ -167,7 +167,26 @@ def learn(
     into: Annotated[
         str | None, typer.Option("--into", metavar="NAME", help="Name of the compact profile.")
     ] = None,
-    labels: Annotated[Labels, typer.Option(help="What the labels are.")] = Labels.folders,
+    metric: Annotated[
+        bool, typer.Option("--metric", help="Learn a metric from the pairs in the log.")
+    ] = False,
+    map_: Annotated[
+        bool, typer.Option("--map", help="Draw a map from the comparisons in the log.")
+    ] = False,
+    space: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Dense space of --metric or --map; deep-dense, else holistic."
+        ),
+    ] = None,
+    named: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Name of it; default metric, or map."),
+    ] = None,
+    labels: Annotated[
+        Labels | None,
+        typer.Option(help="What the labels are: of --from labels (default folders), or --map."),
+    ] = None,
     n_triplets: Annotated[
         int, typer.Option("-n", min=1, help="Triplets drawn from labels.")
     ] = 2_000,
@@ -178,10 +197,27 @@ def learn(
 ) -> None:
     """Learn from triplets in a file, from labels, or from the whole log again.
 
-    Nothing is learned from a file with a bad line; bad lines are named.
+    Nothing is learned from a file with a bad line; bad lines are named.  --metric and --map make
+    a similarity of their own, which --by names.
     """
+    if metric or map_:
+        if metric and map_:
+            raise Usage("--metric and --map are two things; ask for one at a time")
+        if source is not None or sparse or into is not None:
+            raise Usage("--metric and --map learn from the log; --from, --sparse, --into are apart")
+        if labels is not None and metric:
+            raise Usage("--labels belongs to --map or --from labels; pairs come from the log")
+        from likewise.cli.models import learn_model
+
+        kind, chosen = "metric" if metric else "map", labels.value if labels else None
+        learn_model(kind, named, space, chosen, profile, seed, collection, json_)
+        return
+    if space is not None or named is not None:
+        raise Usage("--space and --name belong to --metric or --map")
     if source is None and not sparse:
-        raise Usage("say what to learn from: --from FILE.csv, labels or log, or --sparse")
+        raise Usage(
+            "say what to learn from: --from FILE.csv, labels or log, --sparse, --metric or --map"
+        )
     if into is not None and not sparse:
         raise Usage("--into names the profile that --sparse makes")
     said: dict[str, Any] = {}
@@ -191,8 +227,9 @@ def learn(
             if source == "log":
                 col.relearn(profile=name)
             elif source == "labels":
+                kind = (labels or Labels.folders).value
                 said["written"] = col.learn_labels(
-                    labels.value, n_triplets=n_triplets, seed=seed, profile=name, report=report
+                    kind, n_triplets=n_triplets, seed=seed, profile=name, report=report
                 )
             elif source is not None:
                 from likewise.cli.triplet_file import read_triplets

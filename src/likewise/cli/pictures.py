@@ -27,13 +27,20 @@ def add(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Metadata for the pictures added."),
     ] = None,
+    tags_from_folders: Annotated[
+        bool,
+        typer.Option(
+            "--tags-from-folders", help="Make folder names tags ('likewise tags from-folders')."
+        ),
+    ] = False,
     workers: Workers = None,
     json_: Json = False,
 ) -> None:
     """Take in pictures and folders of pictures; makes the collection if there is none.
 
-    Pictures are only read, never changed.  Files that cannot be used are listed with the reason.
-    A run that was stopped goes on where it was.
+    Pictures are only read, never changed.  Keywords inside them (XMP, IPTC) and in sidecars beside
+    them become tags.  Files that cannot be used are listed with the reason.  A run that was stopped
+    goes on where it was.
     """
     from likewise.cli.options import pairs, value_of
 
@@ -41,6 +48,8 @@ def add(
     with stoppable(_GOES_ON), _made(collection, paths) as col:
         with shown() as report:
             result = col.add(*paths, metadata=metadata or None, workers=workers, report=report)
+        if tags_from_folders:
+            col.tags_from_folders()
         _tell(col, result, json_)
         if not (json_ or len(col)):
             typer.echo("No pictures were found there.")
@@ -160,6 +169,7 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
             "skipped": [{"path": path, "reason": reason} for path, reason in result.skipped],
             "seconds": round(result.seconds, 3),
             "unmade": result.unmade,
+            "remarks": [{"path": path, "reason": reason} for path, reason in result.remarks],
         }
         echo_json(said)
         return
@@ -168,6 +178,8 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
     if len(result.skipped) > _LISTED:
         more = len(result.skipped) - _LISTED
         typer.echo(f"... and {more:,} more; 'likewise problems' lists them all")
+    for path, reason in result.remarks[:_LISTED]:
+        typer.echo(f"{printable(path)}: {printable(reason)}")
     rate = f", {result.added / result.seconds:.1f} a second" if result.added > 1 else ""
     typer.echo(f"{result} ({span(result.seconds)}{rate})")
     typer.echo(f"{col.root} holds {counted(len(col), 'picture')}")

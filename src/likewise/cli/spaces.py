@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.keeping import default_of
+from likewise.cli.models import record
 from likewise.cli.options import (
     DEFAULT,
     Json,
@@ -38,6 +39,8 @@ class Feature(enum.StrEnum):
     deep = "deep"
     deep_dense = "deep-dense"
     deep_words = "deep-words"
+    psc = "psc"
+    vlad = "vlad"
     onnx = "onnx"
     own = "own"
 
@@ -120,8 +123,10 @@ def add_space(
 ) -> None:
     """Give every picture another kind of vector, those that are there already included.
 
-    likewise space add deep-words makes words of what a network sees; likewise space add NAME --onnx
-    model.onnx --size 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses a network of yours.
+    likewise space add psc (or vlad) codes and pools local descriptors into one short vector, over
+    codebooks learned from the collection; likewise space add deep-words makes words of what a
+    network sees; likewise space add NAME --onnx model.onnx --size 224 --mean 0.485,0.456,0.406
+    --std 0.229,0.224,0.225 uses a network of yours.
     """
     network = {
         "path": str(onnx) if onnx else None,
@@ -210,18 +215,21 @@ def list_similarities(collection: Where = DEFAULT, json_: Json = False) -> None:
     """List every way to rank, for --by."""
     with opened(collection) as col:
         default = default_of(col)
-        found = {
-            name: dict(one.spaces) for name, one in col.similarities.items() if name != "default"
-        }
+        similarities = col.similarities
+        found = {name: dict(one.spaces) for name, one in similarities.items() if name != "default"}
+        learned = {name: one.model for name, one in similarities.items() if one.model is not None}
     if json_:
         rows = [
             {"name": name, "spaces": spaces, "default": name == default}
+            | ({"learned": record(learned[name])} if name in learned else {})
             for name, spaces in found.items()
         ]
         echo_json(rows)
         return
     for name, spaces in sorted(found.items()):
         mark = "  (default)" if name == default else ""
+        if name in learned:
+            mark = f"  (learned {learned[name].kind})"
         typer.echo(f"{name}: {' + '.join(spaces)}{mark}")
 
 

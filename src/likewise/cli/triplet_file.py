@@ -25,7 +25,7 @@ def read_triplets(path: Path, id_of: Callable[[int | str], int]) -> list[Triplet
     """
     found: list[Triplet] = []
     wrong: list[str] = []
-    for number, cells in _lines(path):
+    for number, cells in read_lines(path):
         if not found and not wrong and _is_heading(cells, id_of):
             continue
         try:
@@ -40,7 +40,7 @@ def read_triplets(path: Path, id_of: Callable[[int | str], int]) -> list[Triplet
     return found
 
 
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
+def read_lines(path: Path) -> list[tuple[int, list[str]]]:
     """Every line that is not empty, with its number in the file."""
     try:
         # Spreadsheets like to begin a file with a byte-order mark.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection import catalog_changes as change
+from likewise.collection import catalog_tags, keywords
 from likewise.collection import generations as gen
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError
@@ -28,7 +29,15 @@ from likewise.collection.extraction import (
 )
 from likewise.collection.graphs import grow_graphs
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.recipes import cells_of, learns, load_networks, made_here, n_words
+from likewise.collection.pooling import build_pooled
+from likewise.collection.recipes import (
+    cells_of,
+    learns,
+    load_networks,
+    made_here,
+    n_words,
+    pools,
+)
 from likewise.collection.walking import Candidate, candidates
 
 FIRST_WORDS_AT = 300
@@ -46,7 +55,8 @@ class AddResult:
     """What a run did.  ``skipped`` lists files with the reason why they are not in.
 
     ``unmade`` names spaces whose vectors cannot be made on this machine: an ``add`` on one where
-    they can makes up for it.
+    they can makes up for it.  ``remarks`` are pictures and sidecars whose keywords could not be
+    read; the pictures are in all the same.
     """
 
     added: int = 0
@@ -57,6 +67,7 @@ class AddResult:
     seconds: float = 0.0
     closed: list[str] = field(default_factory=list)
     unmade: list[str] = field(default_factory=list)
+    remarks: list[tuple[str, str]] = field(default_factory=list)
 
     def __str__(self) -> str:
         parts = [f"{self.added:,} added", f"{self.known:,} known"]
@@ -118,6 +129,8 @@ def add(
     result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in closed]
     result.closed = [str(e.filename) for e in closed]
     _take_in(root, catalog, todo, metadata, workers, report, result)
+    result.remarks += keywords.follow_sidecars(catalog).problems
+    keywords.follow_folders(catalog)
     fill_gaps(root, catalog, workers=workers, report=report)
     grow(root, catalog, workers=n_workers(workers, catalog.n_images()), report=report)
     grow_graphs(root, catalog, report)
@@ -275,6 +288,11 @@ def _commit(
                 result.duplicates += 1
                 continue
             result.added += 1
+            catalog_tags.come_back(c, image, one.digest)
+            for source, tags in (one.keywords or {}).items():
+                catalog_tags.put_sources(c, source, [(image, tag) for tag in tags])
+            if one.remark is not None:
+                result.remarks.append((path, one.remark))
             for (space, generation), vector in one.vectors.items():
                 change.put_vector(c, space, generation, image, vector)
 
@@ -287,6 +305,9 @@ def next_growth(catalog: Catalog) -> int:
     """
     points = [sys.maxsize]
     for space in catalog.spaces().values():
+        if pools(space.recipe):
+            # Nothing is counted by words here: it learns when an add ends.
+            continue
         if not (learns(space.recipe) and made_here(space.recipe)):
             continue
         if not space.generation:
@@ -308,19 +329,23 @@ def grow(root: Path, catalog: Catalog, *, workers: int, report: Report) -> None:
     if n == 0:
         return
     for name, space in catalog.spaces().items():
-        if not (learns(space.recipe) and made_here(space.recipe)):
+        if not (trains(space.recipe) and made_here(space.recipe)):
             continue
         if outgrown(space, n):
-            gen.build_words(root, catalog, name, workers=workers, report=report)
-        elif space.generation and n >= 2 * max(space.n_pictures, 1):
+            build(root, catalog, name, workers=workers, report=report)
+        elif learns(space.recipe) and space.generation and n >= 2 * max(space.n_pictures, 1):
             gen.reweigh(root, catalog, name, report)
 
 
 def outgrown(space: SpaceRow, n_pictures: int) -> bool:
-    """Whether a words space should have more words than it has."""
+    """Whether a space that learns should learn again: from more pictures, or more words."""
     if not space.generation:
         return True
     recipe = space.recipe
+    if pools(recipe):
+        # Directions found in a few hundred pictures are poor; beyond the sample nothing is gained.
+        few = space.n_pictures < gen.SAMPLE_PICTURES
+        return few and n_pictures >= 2 * max(space.n_pictures, 1)
     if recipe["feature"] == "deep-words":
         # Their number follows the root of the collection: twice the words at four times.  Never
         # of the pictures it was learned from, be it that some of them could not be read.
@@ -331,6 +356,23 @@ def outgrown(space: SpaceRow, n_pictures: int) -> bool:
     few = space.width < recipe["n_words"] and n_pictures >= 2 * max(space.n_pictures, 1)
     large = n_pictures >= recipe["large_from"] and space.width < recipe["n_words_large"]
     return bool(few or (large and space.n_pictures < recipe["large_from"]))
+
+
+def trains(recipe: Mapping[str, Any]) -> bool:
+    """Whether something of a space is learned from the collection."""
+    return learns(recipe) or pools(recipe)
+
+
+def build(
+    root: Path, catalog: Catalog, name: str, *, workers: int, report: Report, seed: int = 0
+) -> None:
+    """The next generation of a space that learns, from the pictures there are."""
+    if not pools(catalog.spaces()[name].recipe):
+        gen.build_words(root, catalog, name, workers=workers, report=report, seed=seed)
+        return
+    left = build_pooled(root, catalog, name, workers=workers, report=report, seed=seed)
+    # Pictures that could not be read just now: a later add tries them again.
+    settle(catalog, name, among=set(), left=left)
 
 
 def fill_gaps(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -> None:
@@ -400,8 +442,8 @@ def backfill(
     if space.recipe["feature"] == "own":
         return
     load_networks(space.recipe)
-    if learns(space.recipe):
-        gen.build_words(root, catalog, name, workers=count, report=report)
+    if trains(space.recipe):
+        build(root, catalog, name, workers=count, report=report)
         return
     pictures = [(row.id, row.path) for row in catalog.every_image() if row.path]
     gen.count_all(catalog, gen.step_of(root, space), pictures, count, report)

@@ -21,7 +21,7 @@ from likewise.collection.folding import Given
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.learning import Learning
 from likewise.collection.recipes import step_for, vector_of
-from likewise.collection.segments import pack_sparse, unpack_sparse
+from likewise.collection.segments import pack_dense, pack_sparse, unpack_dense, unpack_sparse
 from likewise.collection.wording import nearest_words
 from likewise.errors import LikewiseError
 from likewise.images import decode
@@ -99,7 +99,45 @@ class Next:
         return Given(given.start, words, now[words]).pack()
 
 
-def coded(catalog: Catalog, coming: Next) -> dict[int, bytes]:
+class NextPooled:
+    """The next generation of a pooled space.  Nothing is folded there: codes only serve queries."""
+
+    same_words = False
+
+    def __init__(
+        self, root: Path, old: SpaceRow, number: int, width: int, files: Mapping[str, str]
+    ) -> None:
+        self.old, self.number, self.width, self.files = old, number, width, files
+        self._root = root
+
+    def ranked(self, raw: bytes) -> bytes:
+        """A raw row as its view compares it: of unit length."""
+        row = unpack_dense([raw], self.width)
+        norm = float(np.linalg.norm(row))
+        return pack_dense(row[0] / (norm if norm > 0 else 1))
+
+    def from_jpeg(self, jpeg: bytes) -> bytes | None:
+        """The code of a picture that only the log has."""
+        step = step_for(self._root, self.old.name, self.number, self.old.recipe, self.files)
+        try:
+            raw = vector_of(step, decode(jpeg))
+        except LikewiseError:
+            return None
+        return None if raw is None else self.ranked(raw)
+
+    def translated(self, code: bytes) -> None:
+        """Other codebooks, other directions: an old code says nothing in the new space.
+
+        What was said about a picture that left the collection stays in the log, and counts in the
+        other spaces.
+        """
+
+    def reweighted(self, blob: bytes) -> bytes:
+        """Weights are a matter of words; there are none here."""
+        return blob
+
+
+def coded(catalog: Catalog, coming: Next | NextPooled) -> dict[int, bytes]:
     """Codes of the next generation for subjects that lack one; pictures may be described for it."""
     old, number = coming.old, coming.number
     lacking = feedback.subjects_without_code(catalog, old.name, old.generation, number)
@@ -124,7 +162,9 @@ def coded(catalog: Catalog, coming: Next) -> dict[int, bytes]:
     return found
 
 
-def carry(c: Any, catalog: Catalog, coming: Next, codes: Mapping[int, bytes]) -> None:
+def carry(
+    c: Any, catalog: Catalog, coming: Next | NextPooled, codes: Mapping[int, bytes]
+) -> None:
     """Inside a transaction: codes and given weights of the next generation, those it lacks."""
     old, number = coming.old, coming.number
     for subject, code in codes.items():

@@ -363,8 +363,13 @@ class Catalog:
                 clauses.append("i.date < ?")
                 parameters.append(str(value))
             elif key == "tag":
-                clauses.append("i.id IN (SELECT image FROM tags WHERE tag = ?)")
-                parameters.append(str(value))
+                for tag in [value] if isinstance(value, str) else value:
+                    clauses.append("i.id IN (SELECT image FROM tags WHERE tag = ?)")
+                    parameters.append(tag)
+            elif key == "tagged":
+                # Suggestions nobody confirmed are no tags yet.
+                has = "i.id IN (SELECT image FROM tags WHERE source <> 'suggested')"
+                clauses.append(has if value else f"NOT {has}")
             elif key == "format":
                 clauses.append("i.format = ?")
                 parameters.append(str(value).upper())
@@ -403,7 +408,7 @@ class Catalog:
         """Every file below the collection's folder that the catalog vouches for."""
         names = {row.name for row in self.every_segment()}
         names |= {row[0] for row in self.all("SELECT name FROM compacted")}
-        for row in self.all("SELECT files FROM generations"):
+        for row in self.all("SELECT files FROM generations UNION ALL SELECT files FROM models"):
             names |= {name for name in json.loads(row[0]).values() if "/" in name}
         return names
 

@@ -206,9 +206,3 @@ def drop_segments(c: sqlite3.Connection, names: Iterable[str]) -> None:
     gone = [(name,) for name in names]
     c.executemany("DELETE FROM segments WHERE name = ?", gone)
     c.executemany("DELETE FROM compacted WHERE segment = ?", gone)
-
-
-def put_tags(c: sqlite3.Connection, image: int, tags: Iterable[str], source: str) -> None:
-    c.executemany(
-        "INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", [(image, tag, source) for tag in tags]
-    )

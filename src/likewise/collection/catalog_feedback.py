@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 
 from likewise.collection.catalog import Catalog, marks, parts
 
+# Tags belong to the collection: no profile learns from these lines, or rolls them back.
+_NO_TAGS = "kind NOT IN ('accept', 'reject', 'withdraw')"
+
 
 class ProfileRow(NamedTuple):
     """A profile; a copy begins with what its ``parent`` had at ``parent_position``."""
@@ -55,10 +58,10 @@ def last_entry(catalog: Catalog, profile: str) -> int:
 
 
 def entries(catalog: Catalog, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
-    """Lines of a profile's own log behind number ``after``, in order."""
+    """Lines of a profile's own log behind number ``after``, in order; none about tags."""
     rows = catalog.all(
-        """SELECT * FROM log WHERE profile = ? AND number > ? AND number <= coalesce(?, number)
-           ORDER BY number""",
+        f"""SELECT * FROM log WHERE profile = ? AND number > ? AND number <= coalesce(?, number)
+            AND {_NO_TAGS} ORDER BY number""",
         (profile, after, upto),
     )
     return [
@@ -75,7 +78,9 @@ def last_line(catalog: Catalog) -> int:
 def last_session(catalog: Catalog, profile: str) -> tuple[int, str] | None:
     """(session, time) of the newest line of a profile."""
     rows = catalog.all(
-        "SELECT session, made FROM log WHERE profile = ? ORDER BY number DESC LIMIT 1", (profile,)
+        f"""SELECT session, made FROM log WHERE profile = ? AND {_NO_TAGS}
+            ORDER BY number DESC LIMIT 1""",
+        (profile,),
     )
     return (rows[0][0], rows[0][1]) if rows else None
 

@@ -95,4 +95,56 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (segment, profile)
     ) WITHOUT ROWID;
     """,
+    # Learned metrics and maps by name.  Their files are named here as segments are above; what they
+    # hold can be learned again from the log.
+    """
+    CREATE TABLE models (
+        name TEXT PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('metric', 'map')),
+        space TEXT NOT NULL REFERENCES spaces ON DELETE CASCADE, generation INTEGER NOT NULL,
+        profile TEXT NOT NULL REFERENCES profiles, position INTEGER NOT NULL, made TEXT NOT NULL,
+        files TEXT NOT NULL, options TEXT NOT NULL, figures TEXT NOT NULL
+    ) WITHOUT ROWID;
+    """,
+    # Tags: who says them, what people said, and which stand.  ``tags`` holds those that stand, each
+    # with its best source; ``tag_words`` is the fold of the log's lines about tags, by content, so
+    # that a picture that comes back finds what was said.  ``tag_changes`` numbers every change of
+    # tags that count as evidence: readers ask for what is behind the number they know.
+    """
+    CREATE TABLE tag_sources (
+        image INTEGER NOT NULL REFERENCES images ON DELETE CASCADE,
+        tag TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (image, tag, source)
+    ) WITHOUT ROWID;
+    INSERT INTO tag_sources SELECT image, tag, source FROM tags;
+    CREATE TABLE tag_words (
+        hash BLOB NOT NULL, tag TEXT NOT NULL, accepted INTEGER NOT NULL, source TEXT NOT NULL,
+        line INTEGER NOT NULL REFERENCES log, PRIMARY KEY (hash, tag)
+    ) WITHOUT ROWID;
+    CREATE INDEX log_of_tags ON log (number) WHERE kind IN ('accept', 'reject', 'withdraw');
+    INSERT INTO log (profile, kind, made, session, body)
+        SELECT 'default', 'accept', strftime('%Y-%m-%dT%H:%M:%S+00:00', 'now'), 0,
+            json_object('pictures', json_array(lower(hex(i.hash))), 'tags', json_array(t.tag),
+                        'source', 'user')
+        FROM tags t JOIN images i ON i.id = t.image WHERE t.source = 'user'
+        ORDER BY t.image, t.tag;
+    INSERT INTO tag_words
+        SELECT i.hash, t.tag, 1, 'user',
+            (SELECT max(number) FROM log) - (SELECT count(*) FROM tags WHERE source = 'user')
+            + row_number() OVER (ORDER BY t.image, t.tag)
+        FROM tags t JOIN images i ON i.id = t.image WHERE t.source = 'user';
+    CREATE TABLE sidecars (
+        path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+        tags TEXT NOT NULL, written TEXT NOT NULL, problem TEXT
+    ) WITHOUT ROWID;
+    CREATE TABLE tag_changes (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, image INTEGER NOT NULL UNIQUE
+    );
+    INSERT INTO tag_changes (image) SELECT DISTINCT image FROM tags ORDER BY image;
+    CREATE TRIGGER IF NOT EXISTS tag_comes AFTER INSERT ON tags WHEN new.source <> 'suggested'
+    BEGIN INSERT OR REPLACE INTO tag_changes (image) VALUES (new.image); END;
+    CREATE TRIGGER IF NOT EXISTS tag_goes AFTER DELETE ON tags WHEN old.source <> 'suggested'
+    BEGIN INSERT OR REPLACE INTO tag_changes (image) VALUES (old.image); END;
+    CREATE TRIGGER IF NOT EXISTS tag_turns AFTER UPDATE ON tags
+    WHEN (old.source = 'suggested') <> (new.source = 'suggested')
+    BEGIN INSERT OR REPLACE INTO tag_changes (image) VALUES (new.image); END;
+    """,
 )

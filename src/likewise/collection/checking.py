@@ -10,13 +10,17 @@ import numpy as np
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection import generations as gen
 from likewise.collection import segments as seg
+from likewise.collection import tagging
 from likewise.collection.adding import WAITING, filling
 from likewise.collection.catalog import Catalog, SpaceRow
 from likewise.collection.catalog_checks import loose_ends
+from likewise.collection.catalog_models import models
+from likewise.collection.fitted import check as check_model_files
 from likewise.collection.graphs import open_graph
 from likewise.collection.jobs import running
 from likewise.collection.models import check_model
-from likewise.collection.recipes import learns
+from likewise.collection.pooled import Pooled
+from likewise.collection.recipes import learns, pools
 from likewise.errors import LikewiseError
 from likewise.features.deep_projection import Projection
 
@@ -54,10 +58,15 @@ def info(root: Path, catalog: Catalog) -> dict[str, Any]:
 def verify(root: Path, catalog: Catalog) -> list[str]:
     """Everything that is wrong, in sentences; empty when all is well."""
     wrong = [f"catalog: {text}" for text in (*catalog.integrity(), *loose_ends(catalog))]
+    wrong += [f"tags: {text}" for text in tagging.verify(catalog)]
     with catalog.snapshot():
-        for space in catalog.spaces().values():
+        spaces = catalog.spaces()
+        for space in spaces.values():
             if space.generation:
                 wrong += [f"space {space.name}: {text}" for text in _space(root, catalog, space)]
+        for name, row in models(catalog).items():
+            found = check_model_files(root, row, spaces.get(row.space))
+            wrong += [f"{row.kind} {name}: {text}" for text in found]
     return wrong
 
 
@@ -71,6 +80,11 @@ def _space(root: Path, catalog: Catalog, space: SpaceRow) -> list[str]:
         if "projection" in space.files:
             Projection.open(root / space.files["projection"])
         check_model(root, space)
+        if pools(space.recipe):
+            if "coder" not in space.files:
+                wrong.append("its codebooks are not named")
+            elif (width := Pooled.open(root / space.files["coder"]).width) != space.width:
+                wrong.append(f"vectors of {width} columns, {space.width} in the catalog")
         if "vocabulary" in space.files:
             words = Vocabulary.open(root / space.files["vocabulary"]).n_words
             if words != space.width:

@@ -33,6 +33,7 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.learning import Learning
 from likewise.collection.live import Live
 from likewise.collection.loop import Loop
+from likewise.collection.modelling import Modelling
 from likewise.collection.owning import put_vectors
 from likewise.collection.plain import absolute, plain_metadata, plain_where
 from likewise.collection.profiles import named
@@ -52,7 +53,11 @@ from likewise.collection.searching import (
     Region,
     rank,
     understand,
+    views_of,
 )
+from likewise.collection.sharing import Sharing
+from likewise.collection.suggesting import Suggester
+from likewise.collection.tagged import Tagging
 from likewise.collection.taught import Taught
 from likewise.errors import InvalidInput
 
@@ -60,7 +65,7 @@ _NAME_LENGTH = 40
 _SECRET = "server_secret"
 
 
-class Collection(Loop):
+class Collection(Loop, Tagging, Modelling, Sharing):
     """Pictures on disk, searchable.
 
     >>> import tempfile, pathlib
@@ -81,6 +86,7 @@ class Collection(Loop):
         self._catalog = catalog
         self._live = Live(root, catalog)
         self._learning = Learning(catalog)
+        self._suggester = Suggester(root, catalog, self._live)
 
     # -- life -------------------------------------------------------------------------------
 
@@ -182,6 +188,7 @@ class Collection(Loop):
                 report=report,
             )  # fmt: skip
             self._code_judged()
+            self._follow_generations(report)
             return result
 
     def sync(
@@ -191,6 +198,7 @@ class Collection(Loop):
         with jobs.lease(self.root, "sync"):
             result = adding.sync(self.root, self._catalog, workers=workers, report=report)
             self._code_judged()
+            self._follow_generations(report)
             return result
 
     def _code_judged(self) -> None:
@@ -216,6 +224,7 @@ class Collection(Loop):
             for name, space in self._catalog.spaces().items():
                 if learns(space.recipe) and space.generation:
                     gen.reweigh(self.root, self._catalog, name, report)
+            self._follow_generations(report)
             gen.tidy(self.root, self._catalog)
 
     def retrain(
@@ -225,15 +234,16 @@ class Collection(Loop):
         seed: int = 0,
         report: jobs.Report = jobs.silent,
     ) -> None:
-        """Learn new words from the pictures there are now."""
+        """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
         count = adding.n_workers(workers, len(self))
         with jobs.lease(self.root, "retrain"):
             gen.tidy(self.root, self._catalog)
             for name, space in self._catalog.spaces().items():
-                if learns(space.recipe) and made_here(space.recipe) and len(self):
-                    gen.build_words(
+                if adding.trains(space.recipe) and made_here(space.recipe) and len(self):
+                    adding.build(
                         self.root, self._catalog, name, workers=count, report=report, seed=seed
                     )
+            self._follow_generations(report)
             gen.tidy(self.root, self._catalog)
 
     # -- spaces -----------------------------------------------------------------------------
@@ -254,7 +264,8 @@ class Collection(Loop):
         """Another kind of vector for every picture, back-filled.
 
         ``recipe`` names the feature ("words", "holistic", "deep", "deep-dense", "deep-words",
-        "onnx" for a network of your own, or "own" for vectors of your own) and its parameters.
+        "psc", "vlad", "onnx" for a network of your own, or "own" for vectors of your own) and its
+        parameters.
         """
         kind, whole = checked(recipe)
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME_LENGTH:
@@ -329,9 +340,9 @@ class Collection(Loop):
 
         ``query`` is an id, a path, the bytes of a file, pixels (uint8 array) or a vector.  A
         picture of the collection is not among its own hits.  ``region`` (x, y, w, h) searches
-        with a part of the picture.  ``where`` keeps only pictures with a ``folder``, ``tag``,
-        ``format``, date ``after`` / ``before``, or any key of your metadata.  ``above`` is the
-        lowest score shown.
+        with a part of the picture.  ``where`` keeps only pictures with a ``folder``, ``tag`` (or
+        all of a list of tags), ``format``, date ``after`` / ``before``, or any key of your
+        metadata.  ``above`` is the lowest score shown.
         """
         ids, scores = self.ranking(query, k, by=by, where=where, region=region, above=above)
         rows = self._catalog.images(ids)
@@ -369,8 +380,7 @@ class Collection(Loop):
         similarity = self.similarity(by)
         if not self._catalog.highest_id():
             return 0
-        views = (self._live.view(name, similarity.profile) for name in similarity.spaces)
-        return max(map(len, views))
+        return max(map(len, views_of(self._live, similarity).values()))
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
         """:meth:`search` for each query."""
@@ -470,16 +480,6 @@ class Collection(Loop):
     def images(self) -> Iterable[ImageRow]:
         """Every picture, by id."""
         return self._catalog.every_image()
-
-    def tag(self, picture: int | str | os.PathLike[str], *tags: str, source: str = "user") -> None:
-        """Give a picture tags."""
-        image = self.id_of(picture)
-        with self._catalog.write() as c:
-            catalog_changes.put_tags(c, image, tags, source)
-
-    def tags(self, picture: int | str | os.PathLike[str]) -> list[str]:
-        """The tags of a picture."""
-        return [tag for tag, _ in self._catalog.tags_of(self.id_of(picture))]
 
     def problems(self) -> list[FileRow]:
         """Files that were met and could not be used, with the reason."""

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.catalog import TRANSIENT
+from likewise.collection.embedded import embedded
 from likewise.collection.recipes import DECODE_SIDE, Step, local_features, vector_of
 from likewise.collection.walking import Candidate
 from likewise.collection.wording import open_projection
@@ -42,13 +43,19 @@ R = TypeVar("R")
 
 
 class Described(NamedTuple):
-    """What a worker found out about one file."""
+    """What a worker found out about one file.
+
+    ``keywords`` are those inside it, by source; ``remark`` says what of it could not be read
+    though the picture could.
+    """
 
     candidate: Candidate
     problem: str | None
     digest: bytes
     info: ImageInfo | None
     vectors: dict[tuple[str, int], bytes]
+    keywords: Mapping[str, list[str]] | None = None
+    remark: str | None = None
 
 
 class DescribeTask(NamedTuple):
@@ -97,7 +104,8 @@ def describe(task: DescribeTask) -> Described:
     except (cv2.error, MemoryError, UnusableModel) as error:
         reason = f"cannot be described here ({error or type(error).__name__})"
         return Described(candidate, f"{TRANSIENT}{reason}", b"", None, {})
-    return Described(candidate, None, digest_of(content), picture.info, vectors)
+    said, remark = embedded(picture.packets)
+    return Described(candidate, None, digest_of(content), picture.info, vectors, said, remark)
 
 
 def sample(task: SampleTask) -> NDArray[np.float16]:

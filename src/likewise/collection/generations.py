@@ -22,7 +22,7 @@ from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection import catalog_changes as change
 from likewise.collection import segments as seg
-from likewise.collection.carrying import Next, carry, coded, replay
+from likewise.collection.carrying import Next, NextPooled, carry, coded, replay
 from likewise.collection.catalog import TRANSIENT, Catalog, SegmentRow, SpaceRow
 from likewise.collection.catalog_feedback import last_line
 from likewise.collection.extraction import (
@@ -233,20 +233,35 @@ def _finish(
     bag.refresh()
     files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}-{secrets.token_hex(6)}.bag"}
     bag.save(root / files["bag"])
-    _sync(root / WORDS_FOLDER)
+    sync(root / WORDS_FOLDER)
     coming = Next(root, space, number, width, files, (bag_of(root, space), bag))
+    hand_over(root, catalog, coming, bag, bag.n_pictures_, report)
+
+
+def hand_over(
+    root: Path,
+    catalog: Catalog,
+    coming: Next | NextPooled,
+    bag: BagOfWords | None,
+    n_pictures: int,
+    report: Report,
+) -> None:
+    """The generation whose rows and files are written takes over: codes, segments, the switch."""
+    space, number, width, files = coming.old, coming.number, coming.width, dict(coming.files)
     # Described before the transaction: nobody who judges shall wait for it.
     codes = coded(catalog, coming)
     with catalog.write() as c:
         carry(c, catalog, coming, {**codes, **coded(catalog, coming)})
         carried = last_line(catalog)
-    replay(catalog, replace(space, generation=number, width=width, files=files), report, carried)
+    if space.kind == "sparse":
+        made = replace(space, generation=number, width=width, files=files)
+        replay(catalog, made, report, carried)
     sealed = []
     for i, chunk in enumerate(catalog.vectors_in_chunks(space.name, number, seg.FULL)):
         if len(chunk) >= seg.SEAL_AT:
             name, n_bytes = _write_chunk(root, space, number, width, bag, chunk, i)
             sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
-            report(Progress("writing segments", i * seg.FULL + len(chunk), bag.n_pictures_))
+            report(Progress("writing segments", i * seg.FULL + len(chunk), n_pictures))
     with catalog.write(durable=True) as c:
         # What was said while the segments were written: a handful at most.
         carry(c, catalog, coming, coded(catalog, coming))
@@ -254,7 +269,7 @@ def _finish(
             change.put_segment(c, name, space.name, number, len(numbers), n_bytes)
             change.drop_vectors(c, numbers)
         change.switch_generation(
-            c, space.name, number, width=width, n_pictures=bag.n_pictures_, files=files
+            c, space.name, number, width=width, n_pictures=n_pictures, files=files
         )
 
 
@@ -385,7 +400,8 @@ def tidy(root: Path, catalog: Catalog) -> None:
     seg.sweep(root, catalog.named_files())
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
+    """Names of new files in a folder, on disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -163,8 +163,13 @@ def commit_comparisons(
     comparisons: Sequence[tuple[int, int, int]],
     profile: str,
     source: str,
+    by: str | None = None,
 ) -> list[int]:
-    """Write comparisons (anchor, nearer, farther) to the log in one transaction."""
+    """Write comparisons (anchor, nearer, farther) to the log in one transaction.
+
+    ``by`` names who made them, where that is known.
+    """
+    named = {} if by is None else {"by": by}
     asked: dict[int | None, Question] = {
         image: Question(image=image) for row in comparisons for image in row
     }
@@ -177,6 +182,7 @@ def commit_comparisons(
                 "liked": [subjects[nearer]],
                 "disliked": [subjects[farther]],
                 "source": source,
+                **named,
             }
             numbers.append(append(c, catalog, profile, COMPARE, body))
         return numbers

@@ -60,6 +60,7 @@ def learn_triplets(
     profile: str,
     source: str,
     report: Report,
+    by: str | None = None,
 ) -> int:
     """Comparisons into the log, some hundred at a time; gives how many."""
     for row in triplets:
@@ -67,7 +68,7 @@ def learn_triplets(
             raise InvalidInput(f"{row} names a picture twice; three different ones expected")
     for start in range(0, len(triplets), _CHUNK):
         chunk = triplets[start : start + _CHUNK]
-        commit_comparisons(root, catalog, live, chunk, profile, source)
+        commit_comparisons(root, catalog, live, chunk, profile, source, by)
         report(Progress("writing comparisons", start + len(chunk), len(triplets)))
     return len(triplets)
 

@@ -8,7 +8,7 @@ changed under a search, so searches in other threads go on with the one they hav
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from likewise.collection.catalog_feedback import compacted
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.generations import bag_of, ranked
 from likewise.collection.graphs import Graph, metric_of, open_graph, prepared
+from likewise.collection.model_views import ModelView, ModelViews
 from likewise.collection.turns import Turns
 from likewise.index.errors import DamagedIndex
 from likewise.index.inverted import InvertedIndex
@@ -244,6 +245,18 @@ class DenseView:
         with self._turns.looking():
             return self._row_of(image)
 
+    def rows_of(self, images: Iterable[int]) -> tuple[list[int], NDArray[np.float32]]:
+        """Those of the pictures that have a row, and their rows, as they are compared."""
+        with self._turns.looking():
+            covered = self._kept_ids.tolist() if self._in_graph else []
+            kept = {image: at for at, image in enumerate(covered)}
+            found = [i for i in images if i in self._place or (i in self._in_graph and i in kept)]
+            made = np.empty((len(found), self.space.width), np.float32)
+            for at, image in enumerate(found):
+                place = self._place.get(image)
+                made[at] = self._kept_rows[kept[image]] if place is None else self._matrix[place]
+            return found, made
+
     def _row_of(self, image: int) -> Any:
         if image in self._place:
             return self._matrix[self._place[image]]
@@ -256,7 +269,8 @@ class DenseView:
         return self.search(row, k, weights)
 
 
-View = SparseView | DenseView
+SpaceView = SparseView | DenseView
+View = SpaceView | ModelView
 
 
 class Live:
@@ -264,13 +278,14 @@ class Live:
 
     def __init__(self, root: Path, catalog: Catalog) -> None:
         self._root, self._catalog = root, catalog
+        self.models = ModelViews(root, catalog)
         self._lock = threading.Lock()
         self._revision = -1
         self._dropped = 0
         self._spaces: dict[str, SpaceRow] = {}
-        self._views: dict[tuple[str, str | None], View] = {}
+        self._views: dict[tuple[str, str | None], SpaceView] = {}
 
-    def view(self, name: str, profile: str | None = None) -> View:
+    def view(self, name: str, profile: str | None = None) -> SpaceView:
         """The up-to-date view of a space that has a generation; compacted for a profile if so."""
         with self._lock:
             for attempt in range(4):
@@ -284,7 +299,7 @@ class Live:
                         raise
             raise AssertionError("unreachable")
 
-    def _current(self, name: str, profile: str | None) -> View:
+    def _current(self, name: str, profile: str | None) -> SpaceView:
         catalog = self._catalog
         with catalog.snapshot():
             revision = catalog.revision

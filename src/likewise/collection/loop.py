@@ -25,6 +25,7 @@ from likewise.collection import (
 from likewise.collection import catalog_feedback as feedback
 from likewise.collection import generations as gen
 from likewise.collection.catalog import Catalog
+from likewise.collection.catalog_models import models
 from likewise.collection.errors import CollectionError, UnknownName, UnknownPicture
 from likewise.collection.learning import Learning
 from likewise.collection.live import Live, SparseView
@@ -43,6 +44,16 @@ from likewise.collection.searching import (
 from likewise.errors import InvalidInput
 
 PictureName = int | str | os.PathLike[str]
+_LONGEST_NAME = 200
+
+
+def annotator(by: str | None) -> str | None:
+    """The name of who compares, as the log keeps it."""
+    if by is None:
+        return None
+    if not isinstance(by, str) or not by.strip() or len(by) > _LONGEST_NAME:
+        raise InvalidInput(f"by is {by!r}; a name of at most {_LONGEST_NAME} signs expected")
+    return by.strip()
 
 
 class Loop:
@@ -85,7 +96,11 @@ class Loop:
         return similarities(self._catalog.spaces(), preferred)
 
     def _known(self) -> dict[str, Similarity]:
-        return profiles.similarities(self._catalog, self._built_in())
+        learned = {
+            name: Similarity(name, {made.space: 1.0}, model=made)
+            for name, made in models(self._catalog).items()
+        }
+        return profiles.similarities(self._catalog, self._built_in()) | learned
 
     def similarity(self, name: str) -> Similarity:
         """A way to rank by its name, without its figures."""
@@ -124,7 +139,8 @@ class Loop:
 
     def built_in(self) -> list[Similarity]:
         """The ways to rank that nobody taught: one for each space, and ``both``."""
-        return [made for made in self._known().values() if made.profile is None]
+        known = self._known().values()
+        return [made for made in known if made.profile is None and made.model is None]
 
     def use(self, similarity: str) -> None:
         """Make a similarity the default one.
@@ -132,7 +148,13 @@ class Loop:
         A profile is then what ``default`` means in search, judge and undo; a built-in similarity
         becomes what the profile ``default`` starts from.
         """
-        profile = self.similarity(similarity).profile
+        found = self.similarity(similarity)
+        if found.model is not None:
+            raise CollectionError(
+                f"{similarity!r} is a learned {found.model.kind}; it ranks where it is named "
+                f"(--by {similarity}) and cannot be what judgements change"
+            )
+        profile = found.profile
         if similarity == profiles.DEFAULT:
             # By this name the profile in use is meant everywhere; here it is the way back.
             profile = profiles.DEFAULT
@@ -180,17 +202,19 @@ class Loop:
         farther: PictureName,
         *,
         profile: str = "default",
+        by: str | None = None,
     ) -> int:
         """Say that ``anchor`` is closer to ``nearer`` than to ``farther``; gives the line's number.
 
         It teaches the profile one triplet.  Unlike a judgement it is no verdict on either picture.
+        ``by`` names who says so, where several people compare.
         """
         name = profiles.named(self._catalog, profile)
         row = (self.id_of(anchor), self.id_of(nearer), self.id_of(farther))
         if len(set(row)) != 3:
             raise InvalidInput(f"{row} names a picture twice; three different ones expected")
         (number,) = judging.commit_comparisons(
-            self.root, self._catalog, self._live, [row], name, "compare"
+            self.root, self._catalog, self._live, [row], name, "compare", annotator(by)
         )
         self._fold(name)
         return number
@@ -277,12 +301,15 @@ class Loop:
         *,
         profile: str = "default",
         source: str = "file",
+        by: str | None = None,
         report: jobs.Report = jobs.silent,
     ) -> int:
         """Comparisons (anchor, nearer, farther) in bulk; gives how many went into the log."""
         name = profiles.named(self._catalog, profile)
         rows = [(self.id_of(a), self.id_of(b), self.id_of(c)) for a, b, c in triplets]
-        n = lessons.learn_triplets(self.root, self._catalog, self._live, rows, name, source, report)
+        n = lessons.learn_triplets(
+            self.root, self._catalog, self._live, rows, name, source, report, annotator(by)
+        )
         self._fold(name)
         return n
 

@@ -32,6 +32,10 @@ def plain_where(where: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in where.items():
         if key == "folder":
             made[key] = os.path.abspath(Path(value).expanduser())
+        elif key == "tag":
+            made[key] = [value] if isinstance(value, str) else list(value)
+            if not made[key] or not all(isinstance(tag, str) for tag in made[key]):
+                raise InvalidInput(f"where 'tag' is {value!r}; a tag or a list of tags expected")
         elif isinstance(value, datetime | date):
             made[key] = value.isoformat()
         elif isinstance(value, str | bool | float) or (

@@ -17,6 +17,7 @@ import numpy as np
 
 from likewise.collection import catalog_feedback as feedback
 from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.catalog_models import model
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.folding import Given
 from likewise.collection.history import (
@@ -108,14 +109,16 @@ def check_name(catalog: Catalog, name: str) -> None:
     plain = isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum()
     if not plain or len(name) > _NAME_LENGTH:
         raise InvalidInput(f"{name!r} is no name for a profile; letters, digits, - and _ expected")
-    if name in feedback.profiles(catalog) or name in catalog.spaces() or name == "both":
+    taken = name in feedback.profiles(catalog) or name in catalog.spaces() or name == "both"
+    if taken or model(catalog, name) is not None:
         raise CollectionError(f"there is a profile, space or similarity {name!r} already")
 
 
 def create(catalog: Catalog, name: str, base: str | None, known: Mapping[str, Similarity]) -> None:
     """A profile that has learned nothing yet; ``base`` is the built-in similarity it changes."""
-    if base is not None and (base not in known or known[base].profile is not None):
-        plain = ", ".join(n for n, s in known.items() if s.profile is None)
+    built_in = [n for n, s in known.items() if s.profile is None and s.model is None]
+    if base is not None and base not in built_in:
+        plain = ", ".join(built_in)
         raise CollectionError(f"{base!r} is no built-in similarity; there are {plain}")
     with catalog.write(durable=True) as c:
         check_name(catalog, name)

@@ -2,9 +2,10 @@
 
 ``words`` are RootSIFT descriptors counted over a vocabulary (sparse), ``holistic`` is the 428-D
 vector (dense), ``deep`` and ``deep-dense`` are what a network sees (sparse and dense, of one
-forward pass), ``deep-words`` are the cells of its map counted over a vocabulary, ``onnx`` is a
-network of the user's, ``own`` comes from the user.  A recipe never changes once a space has it;
-what it learned from the collection (vocabulary, document frequencies) belongs to a generation.
+forward pass), ``deep-words`` are the cells of its map counted over a vocabulary, ``psc`` and
+``vlad`` are dense SIFT coded and pooled (dense), ``onnx`` is a network of the user's, ``own`` comes
+from the user.  A recipe never changes once a space has it; what it learned from the collection
+(vocabulary, document frequencies, codebooks, whitening) belongs to a generation.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.errors import DamagedCollection
+from likewise.collection.pooled import check_pooled, described, open_pooled
 from likewise.collection.segments import pack_dense, pack_sparse
 from likewise.collection.wording import Words, open_projection, open_vocabulary
 from likewise.errors import InvalidInput
@@ -63,6 +65,23 @@ DEEP_WORDS: dict[str, Any] = {
     # None: chosen from the data, see n_words().
     "n_words": None,
 }
+# Dense SIFT of both: patches of these sizes, every ``step`` pixels, of pictures this large.
+_GRID: dict[str, Any] = {"sizes": [16, 24], "step": 8, "max_side": 400}
+PSC: dict[str, Any] = {
+    "feature": "psc",
+    # Words of each of two sub-codebooks: their products are the words that are pooled.
+    "n_words": 128,
+    "alpha": 0.3,
+    "components": 128,
+    **_GRID,
+}
+VLAD: dict[str, Any] = {
+    "feature": "vlad",
+    "n_words": 256,
+    "intra": True,
+    "components": 128,
+    **_GRID,
+}
 ONNX: dict[str, Any] = {
     "feature": "onnx",
     "path": None,
@@ -85,6 +104,8 @@ RECIPES: dict[str, tuple[dict[str, Any], str | None]] = {
     "deep": (DEEP, "sparse"),
     "deep-dense": (DEEP_DENSE, "dense"),
     "deep-words": (DEEP_WORDS, "sparse"),
+    "psc": (PSC, "dense"),
+    "vlad": (VLAD, "dense"),
     "onnx": (ONNX, None),
     "own": (OWN, None),
 }
@@ -104,6 +125,7 @@ _LEAST = {
     "components": 1,
     "soft": 1,
     "size": 16,
+    "step": 1,
 }
 
 
@@ -116,19 +138,25 @@ class Step(NamedTuple):
     vocabulary: str | None
     projection: str | None = None
     model: str | None = None
+    coder: str | None = None
 
 
 def step_for(
     root: Path, space: str, generation: int, recipe: Mapping[str, Any], files: Mapping[str, str]
 ) -> Step:
     """The step of a generation, given its files as the catalog names them."""
-    needed = (files.get(key) for key in ("vocabulary", "projection", "model"))
+    needed = (files.get(key) for key in ("vocabulary", "projection", "model", "coder"))
     return Step(space, generation, recipe, *(str(root / name) if name else None for name in needed))
 
 
 def learns(recipe: Mapping[str, Any]) -> bool:
     """Whether a space has words that are learned from the collection."""
     return recipe["feature"] in ("words", "deep-words")
+
+
+def pools(recipe: Mapping[str, Any]) -> bool:
+    """Whether a space pools codes over codebooks that are learned from the collection."""
+    return recipe["feature"] in ("psc", "vlad")
 
 
 def is_fixed(recipe: Mapping[str, Any]) -> bool:
@@ -209,6 +237,8 @@ _CHECKS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "onnx": _check_onnx,
     "deep": lambda whole: DeepSparse(whole["keep"]),
     "deep-words": lambda whole: DeepCells(whole["size"]),
+    "psc": check_pooled,
+    "vlad": check_pooled,
 }
 
 
@@ -259,6 +289,9 @@ def vector_of(
         if recipe["kind"] == "sparse":
             return pack_sparse(*strongest(values, recipe["keep"]))
         return pack_dense(values)
+    if step.coder is not None:
+        found = described(recipe, picture, shared)
+        return pack_dense(open_pooled(step.coder).vector(found.descriptors))
     if step.vocabulary is not None:
         return words_of(step).counted(local_features(recipe, picture).descriptors)
     return None

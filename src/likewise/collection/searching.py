@@ -1,9 +1,9 @@
 """From a question to ranked pictures: queries, similarities, filters, fusion.
 
 A query becomes one row in the space of the similarity asked for; the space's view ranks it.
-``both`` fuses the rankings of two spaces by reciprocal ranks, of their first thousand places (or
-ten times what is asked for).  Filters never change the ranking of a space: more is asked for until
-enough of it passes.
+``both`` fuses the rankings of words and the best dense space by reciprocal ranks, of their first
+thousand places (or ten times what is asked for).  Filters never change the ranking of a space:
+more is asked for until enough of it passes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from likewise.collection import generations as gen
 from likewise.collection.adding import is_text
 from likewise.collection.catalog import Catalog, SpaceRow
+from likewise.collection.catalog_models import Model
 from likewise.collection.errors import CollectionError, UnknownPicture
 from likewise.collection.extraction import digest_of, read_content
 from likewise.collection.live import Live, View
-from likewise.collection.recipes import DECODE_SIDE, Step, vector_of
+from likewise.collection.recipes import DECODE_SIDE, Step, made_here, vector_of
 from likewise.collection.segments import unpack_dense, unpack_sparse
 from likewise.errors import InvalidInput
 from likewise.features.deep_errors import DeepMissing
@@ -33,6 +34,9 @@ from likewise.images import Picture, decode
 FUSION_RANK = 60.0
 FUSION_DEPTH = 1000
 """Places of each ranking that fusion looks at, or ten times k if that is more."""
+
+DENSE_BY_WORTH = ("deep-dense", "vlad", "psc", "holistic")
+"""Dense features by what their fusion with words finds (docs/results/psc.md), best first."""
 
 REMEMBERED = 64
 """Rows of queries from outside that a view keeps: a search is often judged and then repeated."""
@@ -72,13 +76,15 @@ class Figures:
 class Similarity:
     """A way to rank: the spaces it looks at, with their weights in the fusion.
 
-    A learned one has a ``profile``; ``figures`` are filled in by ``Collection.similarities``.
+    A learned one has a ``profile``, whose ``figures`` are filled in by
+    ``Collection.similarities``, or a ``model``: a metric or a map over its one space.
     """
 
     name: str
     spaces: Mapping[str, float]
     profile: str | None = None
     figures: Figures | None = None
+    model: Model | None = None
 
 
 @dataclass(frozen=True)
@@ -111,16 +117,30 @@ class Teaching(Protocol):
 def similarities(spaces: Mapping[str, SpaceRow], preferred: str | None) -> dict[str, Similarity]:
     """Every built-in similarity: one for each space, ``both``, and ``default``."""
     found = {name: Similarity(name, {name: 1.0}) for name in spaces}
-    ready = [name for name in ("words", "holistic") if name in spaces and spaces[name].generation]
     if {"words", "holistic"} <= set(spaces):
+        pair = ("words", best_dense(spaces))
         # While there are no words yet, what is there ranks alone.
-        found["both"] = Similarity("both", dict.fromkeys(ready or ["words", "holistic"], 1.0))
+        ready = [name for name in pair if spaces[name].generation]
+        found["both"] = Similarity("both", dict.fromkeys(ready or pair, 1.0))
     deep = spaces.get("deep")
     has_deep = deep is not None and deep.generation and deep.recipe["feature"] == "deep"
     usual = "deep" if has_deep else "both" if "both" in found else next(iter(found))
     chosen = preferred if preferred in found else usual
     found["default"] = Similarity("default", found[chosen].spaces)
     return found
+
+
+def best_dense(spaces: Mapping[str, SpaceRow]) -> str:
+    """The dense space that ``both`` fuses with words: the best there is, and can be asked here.
+
+    A space whose vectors cannot be made on this machine could not rank a new picture.
+    """
+    for feature in DENSE_BY_WORTH:
+        for name in sorted(spaces, key=lambda name: name != feature):
+            space = spaces[name]
+            if space.recipe["feature"] == feature and space.generation and made_here(space.recipe):
+                return name
+    return "holistic"
 
 
 def understand(catalog: Catalog, query: Query, region: Region | None) -> Question:
@@ -305,9 +325,7 @@ def rank(
 
     Pictures a teaching names last come after all others, if at all.
     """
-    views = {}
-    for name in similarity.spaces:
-        views[name] = live.view(name, similarity.profile)
+    views = views_of(live, similarity)
     rows = {name: ranked_row(root, view, question) for name, view in views.items()}
     last: Set[int] = frozenset()
     if teaching is not None:
@@ -329,6 +347,13 @@ def rank(
             keep = _with_last(keep, last)[:k]
             return [i for i, _ in keep], [s for _, s in keep]
         wanted = min(size, 8 * wanted)
+
+
+def views_of(live: Live, similarity: Similarity) -> dict[str, View]:
+    """The views a similarity ranks by, by space: its model's own where it has one."""
+    if similarity.model is not None:
+        return {similarity.model.space: live.models.view(similarity.model.name)}
+    return {name: live.view(name, similarity.profile) for name in similarity.spaces}
 
 
 def _with_last(found: list[tuple[int, float]], last: Set[int]) -> list[tuple[int, float]]:

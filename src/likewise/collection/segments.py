@@ -166,7 +166,7 @@ def sweep(root: Path, named: set[str]) -> list[str]:
     keeps reading it; the space comes back when it lets go.
     """
     gone = []
-    for folder in (root / FOLDER, root / "words", root / "models"):
+    for folder in (root / name for name in (FOLDER, "words", "models", "learned")):
         if not folder.is_dir():
             continue
         for path in folder.iterdir():

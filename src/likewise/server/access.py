@@ -3,11 +3,14 @@
 One layer around the whole application, so that a route cannot forget it.  A *ticket* in the
 printed address lets a browser in once; what it gets is a cookie with the *key*, which programs may
 also send as a bearer token.  Nothing else opens a route, and nothing but the entrance sets it.
+A *guest* has a token of their own instead, which opens :data:`FOR_GUESTS` and nothing more.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
@@ -23,6 +26,15 @@ MAX_UPLOAD = 64 << 20
 UPLOAD_PATH = "/api/uploads"
 OPEN_PATHS = frozenset({"/favicon.ico"})
 """What a browser asks for on its own account, before and without a cookie: an empty answer."""
+
+FOR_GUESTS = re.compile(
+    r"/|/page/.*|/api/me|/api/compare/(?:questions|answers|undo)"
+    r"|/api/pictures/[^/]+/(?:thumbnail|image)"
+)
+"""What a guest may ask for: the page, the questions, and the pictures these name (nobody can make
+up a picture's name)."""
+GUEST = "likewise.guest"
+"""Where the routes find the guest in a request's scope."""
 
 _HEADERS = (
     (
@@ -57,6 +69,7 @@ class Access:
     hosts: frozenset[str]
     key: str | None = field(default_factory=lambda: secrets.token_urlsafe(32))
     ticket: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))
+    guest: Callable[[str], Any | None] = lambda token: None
 
     def fits(self, offered: str | None) -> bool:
         """Whether a key is the right one, in constant time."""
@@ -115,11 +128,23 @@ class Guard:
         ticket = dict(asked).get("token")
         if scope["method"] == "GET" and scope["path"] == "/" and ticket is not None:
             await self._enter(headers, ticket, asked, send)
-        elif not self._access.fits(_offered(headers)):
+        elif self._access.fits(_offered(headers)):
+            await self._pass(scope, receive, send)
+        elif (guest := await self._guest(_offered(headers))) is None:
             await _send_away(send, headers, _NOT_LET_IN)
+        elif not FOR_GUESTS.fullmatch(scope["path"]):
+            message = "your link opens the questions, and nothing else of this collection"
+            await send_json(send, 403, plain_error("guest", message))
         else:
-            limit = MAX_UPLOAD if scope["path"] == UPLOAD_PATH else MAX_BODY
-            await _Limited(self._app, limit)(scope, receive, send)
+            scope[GUEST] = guest
+            await self._pass(scope, receive, send)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        limit = MAX_UPLOAD if scope["path"] == UPLOAD_PATH else MAX_BODY
+        await _Limited(self._app, limit)(scope, receive, send)
+
+    async def _guest(self, token: str | None) -> Any | None:
+        return None if token is None else await asyncio.to_thread(self._access.guest, token)
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str] | None:
         """(status, kind, message) of a request that is turned away before anything else."""
@@ -156,6 +181,10 @@ class Guard:
             name = cookie_name(headers["host"])
             cookie = f"{name}={self._access.key}; Path=/; HttpOnly; SameSite=Strict"
             await send_redirect(send, place, cookie, by_page=by_page)
+        elif await self._guest(ticket) is not None:
+            # Their token is their key: it works until the link is closed.
+            cookie = f"{cookie_name(headers['host'])}={ticket}; Path=/; HttpOnly; SameSite=Strict"
+            await send_redirect(send, "/?view=compare", cookie, by_page=by_page)
         else:
             await _send_away(send, headers, _USED)
 

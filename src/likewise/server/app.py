@@ -29,7 +29,16 @@ from likewise.errors import (
     UnreadableImage,
 )
 from likewise.index.errors import DamagedIndex
-from likewise.server import routes_collection, routes_learning, routes_page, routes_pictures
+from likewise.server import (
+    routes_collection,
+    routes_compare,
+    routes_learning,
+    routes_map,
+    routes_models,
+    routes_page,
+    routes_pictures,
+    routes_tags,
+)
 from likewise.server.access import Access, App, Guard
 from likewise.server.measuring import Measured, Metrics
 from likewise.server.replies import plain_error
@@ -66,6 +75,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
 def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     """(what a server runs, the application inside the guard)."""
     service = Service(root)
+    access.guest = service.collection.shared_with
     events = Events()
 
     @asynccontextmanager
@@ -96,7 +106,12 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     )
     app.state.service, app.state.events, app.state.work = service, events, Work(events)
     app.state.metrics = Metrics()
-    for routes in (routes_page, routes_pictures, routes_learning, routes_collection):
+    app.state.maps = routes_map.Maps(service)
+    app.state.agreement = routes_compare.Agreement(service)
+    for routes in (
+        routes_page, routes_pictures, routes_learning, routes_collection, routes_tags,
+        routes_compare, routes_map, routes_models,
+    ):  # fmt: skip
         app.include_router(routes.router)
     _say_errors(app)
     _describe_keys(app)

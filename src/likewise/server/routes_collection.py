@@ -99,16 +99,17 @@ def add(request: Request, service: Serving, said: AddIn) -> JobOut:
         raise InvalidInput(f"{said.folder!r} is no whole path; begin with /")
     if not os.path.exists(folder):
         raise InvalidInput(f"{folder} is not there; name a folder on the server's machine")
-    return _start(request, service, "add", lambda col, report: col.add(folder, report=report))
+    return start_job(request, service, "add", lambda col, report: col.add(folder, report=report))
 
 
 @router.post("/collection/sync", status_code=202)
 def sync(request: Request, service: Serving) -> JobOut:
     """Follow what changed in the folders that were added."""
-    return _start(request, service, "sync", lambda col, report: col.sync(report=report))
+    return start_job(request, service, "sync", lambda col, report: col.sync(report=report))
 
 
-def _start(request: Request, service: Service, what: str, job: Job) -> JobOut:
+def start_job(request: Request, service: Service, what: str, job: Job) -> JobOut:
+    """Begin long work on a collection of its own; what comes of it is told as an event."""
     work: Work = request.app.state.work
     # Another process's job is told at once; ours would only fail a moment later.
     if work.running is None and (busy := running(service.collection.root)) is not None:

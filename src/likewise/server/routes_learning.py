@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
@@ -11,6 +11,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.learned import LearnedWord, learned
 from likewise.collection.profiles import LogLine
+from likewise.collection.searching import Similarity
 from likewise.server.routes_pictures import Serving
 from likewise.server.service import Service, figures_out
 from likewise.server.shapes import (
@@ -113,6 +114,7 @@ def similarities(service: Serving) -> SimilaritiesOut:
         items=[
             SimilarityOut(
                 name=name,
+                kind=_kind(made),
                 learned=made.profile is not None,
                 spaces=list(made.spaces),
                 figures=figures_out(made.figures),
@@ -120,6 +122,12 @@ def similarities(service: Serving) -> SimilaritiesOut:
             for name, made in found.items()
         ],
     )
+
+
+def _kind(made: Similarity) -> Literal["space", "profile", "metric", "map"]:
+    if made.model is not None:
+        return "map" if made.model.kind == "map" else "metric"
+    return "space" if made.profile is None else "profile"
 
 
 @router.post("/similarities/use")

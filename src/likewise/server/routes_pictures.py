@@ -28,9 +28,9 @@ from likewise.server.thumbnails import LostPicture, side_for, thumbnail
 router = APIRouter(prefix="/api", tags=["pictures"])
 LARGE = 2048
 """Longer side of a picture as the page shows it, at most."""
-_FOREVER = "private, max-age=31536000, immutable"
+FOREVER = "private, max-age=31536000, immutable"
 _FAR = 1 << 40
-_JPEG: dict[int | str, dict[str, Any]] = {
+JPEG: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
     304: {"description": "It has not changed."},
 }
@@ -86,7 +86,7 @@ def picture(service: Serving, picture: str) -> PictureMore:
     )
 
 
-@router.get("/pictures/{picture}/thumbnail", response_class=Response, responses=_JPEG)
+@router.get("/pictures/{picture}/thumbnail", response_class=Response, responses=JPEG)
 async def small(
     request: Request,
     service: Serving,
@@ -99,21 +99,21 @@ async def small(
     def made() -> Response:
         row = service.row_of(picture)
         key = col.content_key(row.id)
-        return _jpeg(
+        return jpeg(
             request, f"{key.hex()}-{kept}", lambda: thumbnail(col.root, key, _path(row), kept)
         )
 
     return await service.draw(made)
 
 
-@router.get("/pictures/{picture}/image", response_class=Response, responses=_JPEG)
+@router.get("/pictures/{picture}/image", response_class=Response, responses=JPEG)
 async def large(request: Request, service: Serving, picture: str) -> Response:
     """The picture upright, as a JPEG without metadata, at most 2048 pixels on its longer side."""
 
     def made() -> Response:
         row = service.row_of(picture)
         key = service.collection.content_key(row.id)
-        return _jpeg(request, f"{key.hex()}-large", lambda: _large(_path(row)))
+        return jpeg(request, f"{key.hex()}-large", lambda: _large(_path(row)))
 
     return await service.draw(made)
 
@@ -128,8 +128,8 @@ def _large(source: str | bytes) -> bytes:
     return small_jpeg(decode(source, max_side=LARGE).pixels, LARGE, quality=88)
 
 
-def _jpeg(request: Request, tag: str, make: Callable[[], bytes]) -> Response:
-    headers = {"etag": f'"{tag}"', "cache-control": _FOREVER}
+def jpeg(request: Request, tag: str, make: Callable[[], bytes]) -> Response:
+    headers = {"etag": f'"{tag}"', "cache-control": FOREVER}
     if has_tag(request, headers["etag"]):
         return Response(status_code=304, headers=headers)
     try:
@@ -152,11 +152,11 @@ async def upload(request: Request, service: Serving) -> UploadOut:
     )
 
 
-@router.get("/uploads/{name}/image", response_class=Response, responses=_JPEG)
+@router.get("/uploads/{name}/image", response_class=Response, responses=JPEG)
 async def uploaded(request: Request, service: Serving, name: str) -> Response:
     """An upload as the page shows it."""
     content = service.uploaded(name).content
-    return await service.draw(lambda: _jpeg(request, f"upload-{name}", lambda: _large(content)))
+    return await service.draw(lambda: jpeg(request, f"upload-{name}", lambda: _large(content)))
 
 
 @router.post("/search", response_model=SearchOut)

@@ -192,7 +192,10 @@ class UploadOut(BaseModel):
 
 
 class SimilarityOut(BaseModel):
+    """``learned``: a profile, which judgements change; a metric or map is learned when asked."""
+
     name: str
+    kind: Literal["space", "profile", "metric", "map"]
     learned: bool
     spaces: list[str]
     figures: FiguresOut | None

@@ -13,17 +13,17 @@ import json
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from likewise.collection.adding import AddResult
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import Progress, Report
 from likewise.errors import LikewiseError
 
-Job = Callable[[Collection, Report], AddResult]
+Job = Callable[[Collection, Report], Any]
+"""Gives a dataclass, or a mapping, of what came of it."""
 
 _log = logging.getLogger("likewise.server")
 _WAITING = 200
@@ -84,6 +84,16 @@ def _event(name: str, data: Any) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
+def _told(done: Any) -> dict[str, Any]:
+    """What came of a job: its counts and words; of lists and mappings how long they are."""
+    found = dict(done) if isinstance(done, Mapping) else vars(done)
+    return {
+        key: len(value) if isinstance(value, list | dict | tuple) else value
+        for key, value in found.items()
+        if isinstance(value, str | int | float | list | dict | tuple) or value is None
+    }
+
+
 class Work:
     """The one job this server may be doing."""
 
@@ -135,12 +145,10 @@ class Work:
             self._events.tell("progress", said)
 
         try:
-            done = job(collection, report)
-            said = {
-                "job": number, "added": done.added, "skipped": len(done.skipped),
-                "removed": done.removed, "seconds": round(done.seconds, 2),
-            }  # fmt: skip
-            self._events.tell("done", said)
+            start = time.monotonic()
+            done = _told(job(collection, report))
+            seconds = round(time.monotonic() - start, 2)
+            self._events.tell("done", {"job": number, "what": self.what, "seconds": seconds} | done)
         except Stopped:
             self._events.tell("failed", {"job": number, "message": "the server was stopped"})
         except LikewiseError as error:

@@ -70,6 +70,9 @@ const picturePath = (id) => `/api/pictures/${encodeURIComponent(id)}`;
 /** @param {string} name */
 const profilePath = (name) => `/api/profiles/${encodeURIComponent(name)}`;
 
+/** @param {string} name */
+const mapPath = (name) => `/api/maps/${encodeURIComponent(name)}`;
+
 export const api = {
   /** @returns {Promise<import("./types.js").Collection>} */
   collection: () => call("GET", "/api/collection"),
@@ -139,6 +142,78 @@ export const api = {
 
   /** @param {{name: string, base: string|null, copy_of: string|null}} profile */
   newProfile: (profile) => call("POST", "/api/profiles", { json: profile }),
+
+  /** @param {string} prefix @param {number} limit @returns {Promise<{items: {tag: string, pictures: number, sources: Record<string, number>}[]}>} */
+  tags: (prefix, limit) => call("GET", `/api/tags?${params({ prefix, limit })}`),
+
+  /** @param {number} offset @param {number} limit @returns {Promise<{total: number, items: import("./types.js").Picture[]}>} */
+  untagged: (offset, limit) => call("GET", `/api/tags/untagged?${params({ offset, limit })}`),
+
+  /** @param {string} id @returns {Promise<import("./types.js").Tagged>} */
+  tagsOf: (id) => call("GET", `${picturePath(id)}/tags`),
+
+  /** @param {{pictures: string[], add?: string[], remove?: string[]}} said @returns {Promise<{lines: number[]}>} */
+  tagMany: (said) => call("POST", "/api/tags/set", { json: said }),
+
+  /** @param {string} picture @param {string} tag @returns {Promise<{lines: number[]}>} */
+  acceptTag: (picture, tag) => call("POST", "/api/tags/accept", { json: { picture, tag } }),
+
+  /** @param {string} picture @param {string} tag @returns {Promise<{lines: number[]}>} */
+  rejectTag: (picture, tag) => call("POST", "/api/tags/reject", { json: { picture, tag } }),
+
+  /** @param {number[]} lines @returns {Promise<{lines: number[]}>} */
+  undoTags: (lines) => call("POST", "/api/tags/undo", { json: { lines } }),
+
+  /** @param {number} above @returns {Promise<{job: number}>} */
+  tagAll: (above) => call("POST", "/api/tags/all", { json: { above } }),
+
+  /** @param {string} place @returns {Promise<{job: number}>} */
+  exportXmp: (place) => call("POST", "/api/tags/export", { json: { place } }),
+
+  /** @returns {Promise<import("./types.js").Me>} */
+  me: () => call("GET", "/api/me"),
+
+  /** @param {number} n @param {string} profile @returns {Promise<{questions: import("./types.js").Comparison[], progress: import("./types.js").CompareProgress}>} */
+  questions: (n, profile) => call("GET", `/api/compare/questions?${params({ n, profile })}`),
+
+  /** @param {{anchor: string, nearer: string, farther: string, profile: string}} said @returns {Promise<{number: number, progress: import("./types.js").CompareProgress}>} */
+  compare: (said) => call("POST", "/api/compare/answers", { json: said }),
+
+  /** @param {number} number @param {string} profile @returns {Promise<{number: number, progress: import("./types.js").CompareProgress}>} */
+  uncompare: (number, profile) => call("POST", "/api/compare/undo", { json: { number, profile } }),
+
+  /** @param {string} profile @returns {Promise<import("./types.js").CompareReport>} */
+  compareReport: (profile) => call("GET", `/api/compare/report?${params({ profile })}`),
+
+  /** @returns {Promise<{items: {name: string, made: string, answers: number}[]}>} */
+  shares: () => call("GET", "/api/compare/shares"),
+
+  /** @param {string} name @returns {Promise<{name: string, address: string}>} */
+  share: (name) => call("POST", "/api/compare/shares", { json: { name } }),
+
+  /** @param {string} name */
+  unshare: (name) => call("POST", "/api/compare/unshare", { json: { name } }),
+
+  /** @returns {Promise<{items: import("./types.js").Model[]}>} */
+  models: () => call("GET", "/api/models"),
+
+  /** @param {{kind: "map"|"metric", name: string, space?: string|null, profile?: string}} wanted @returns {Promise<{job: number}>} */
+  learnModel: (wanted) => call("POST", "/api/models", { json: wanted }),
+
+  /** @param {string} name */
+  forgetModel: (name) => call("DELETE", `/api/models/${encodeURIComponent(name)}`),
+
+  /** @param {string} name @returns {Promise<import("./types.js").MapPoints>} */
+  map: (name) => call("GET", mapPath(name)),
+
+  /** @param {string} name @param {number} number @param {string} version */
+  sheetAddress: (name, number, version) => `${mapPath(name)}/sheets/${number}?${params({ version })}`,
+
+  /** @param {string} name @returns {Promise<{tags: string[], counts: number[], points: number[]}>} */
+  mapTags: (name) => call("GET", `${mapPath(name)}/tags`),
+
+  /** @param {string} name @param {{query: Query, by: string}} asked @returns {Promise<{ranks: number[]}>} */
+  mapLikeness: (name, asked) => call("POST", `${mapPath(name)}/likeness`, { json: asked }),
 
   /** @param {string} name @returns {Promise<import("./types.js").Learned>} */
   learned: (name) => call("GET", `${profilePath(name)}/learned`),

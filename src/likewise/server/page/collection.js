@@ -148,6 +148,10 @@ export class CollectionView {
 
   /** @param {live.Done} data */
   #done(data) {
+    if (data.what !== "add" && data.what !== "sync") {
+      this.#idle(); // told by the view that asked for it
+      return;
+    }
     const parts = [`${counted(data.added, "picture")} added`];
     if (data.skipped) parts.push(`${counted(data.skipped, "file")} skipped`);
     if (data.removed) parts.push(`${count(data.removed)} removed`);

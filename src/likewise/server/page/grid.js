@@ -39,6 +39,8 @@ export class Grid {
     this.width = 0;
     /** @type {(error: unknown) => void} */
     this.onError = () => {};
+    /** @type {(tile: Tile) => void} told of every tile that comes into the document */
+    this.onTile = () => {};
     /** @type {Set<number>} */
     this.wanted = new Set();
     this.queued = false;
@@ -310,6 +312,7 @@ export class Grid {
       this.tiles.set(item.id, tile);
       tile.update(item, index, Boolean(this.source?.asked), item.id === this.source?.own);
       tile.place(left, row.width[i], row.height);
+      this.onTile(tile);
       tile.el.setAttribute("aria-colindex", String(i + 1));
       el.append(tile.el);
     });

@@ -2,7 +2,7 @@
 
 import { dialog } from "./dialog.js";
 import { h, need } from "./dom.js";
-import { asking, current, forget, go, hasQuery, open, viewing } from "./state.js";
+import { asking, current, forget, go, hasQuery, open, VIEWS, viewing } from "./state.js";
 import { nextTheme } from "./themes.js";
 import { toggleDates } from "./toolbar.js";
 import { pick } from "./upload.js";
@@ -15,7 +15,11 @@ const LIST = [
   ]],
   ["Judging", [["+", "more like this"], ["−", "not this"], ["u", "undo"]]],
   ["Asking", [["/", "pick a picture"], ["Ctrl V", "paste one"], ["r", "choose a part: arrows move, Shift with arrows sizes, Enter searches"], ["Del", "on the asked picture: the whole of it again"]]],
-  ["The page", [["1 2 3", "search, what I learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or stop asking"], ["?", "these keys"]]],
+  ["Tagging", [["a x", "accept, reject the first suggestion, or the one in focus"], ["e", "type a tag"], ["n p", "next, previous picture"], ["u", "undo"]]],
+  ["Selecting", [["s", "select pictures, or no more"], ["x", "select this one; with Shift all up to it"], ["Esc", "select nothing"]]],
+  ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
+  ["Map", [["← → ↑ ↓", "move"], ["+ −", "closer, farther"], ["0", "all of it"], ["l", "lasso; or drag with Shift"], ["Enter", "find the like of the picture in the middle"]]],
+  ["The page", [["1 … 6", "search, tags, compare, map, what I learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or stop asking"], ["?", "these keys"]]],
 ];
 
 export function showKeys() {
@@ -37,6 +41,7 @@ export function listen(search) {
     if (event.key === "Escape") {
       if (forget()) return;
       if (typing(event.target)) /** @type {HTMLElement} */ (event.target).blur();
+      else if (search.selecting.on) search.selecting.turn(false);
       else if (current().view === "search" && hasQuery(current())) go(current().region ? { region: null, above: null } : asking({}));
       return;
     }
@@ -53,9 +58,7 @@ function everywhere(key) {
     pick();
   }
   else if (key === "t") nextTheme();
-  else if (key === "1") go(viewing("search"));
-  else if (key === "2") go(viewing("learned"));
-  else if (key === "3") go(viewing("collection"));
+  else if (VIEWS[Number(key) - 1]) go(viewing(VIEWS[Number(key) - 1]));
   else return false;
   return true;
 }
@@ -69,10 +72,12 @@ function inSearch(key, search) {
   const asked = hasQuery(current());
   if (key === "d") toggleDates(current());
   else if (key === "f") search.toolbar.toggle();
+  else if (key === "s") search.selecting.turn(!search.selecting.on);
   else if (key === "u" && asked) search.judge.undo();
   else if (key === "r" && asked) search.rail.region.start();
   else if (!item) return false;
   else if (key === "o") open({ look: item.id });
+  else if (key === "x" || key === "X") search.selecting.pick(item, key === "X");
   else if (!asked) return false;
   else if (key === "w") open({ why: item.id });
   else if (key === "+" || key === "=") search.judge.judge(item, "liked");

@@ -6,6 +6,7 @@ import { confirmed } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { count, counted, percent, when } from "./format.js";
 import * as known from "./known.js";
+import { Models } from "./models.js";
 import { openProfileDialog } from "./profiles.js";
 import { asking, current, go, hrefFor } from "./state.js";
 import { complain, toast } from "./toast.js";
@@ -23,11 +24,12 @@ export class LearnedView {
     this.profiles = h("select", { id: "profile", onchange: () => go({ profile: this.profiles.value }) });
     this.use = h("button", { type: "button", class: "small", onclick: () => this.#use() }, icon("check"), "Use by default");
     this.body = h("div", {});
+    this.models = new Models();
     this.el = h("div", { class: "view" },
       h("header", { class: "view-head" }, h("h1", {}, "What I learned"),
         h("div", { class: "how" }, h("label", { for: "profile" }, "Profile"), this.profiles, this.use,
           h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), "New profile"))),
-      this.body);
+      this.models.el, this.body, this.models.versus.el);
     this.turn = 0;
   }
 
@@ -35,6 +37,7 @@ export class LearnedView {
   async show(state) {
     document.title = "What I learned · Likewise";
     const turn = ++this.turn;
+    this.models.show(state);
     if (!this.body.childElementCount) fill(this.body, h("p", { class: "empty", role: "status" }, "Reading what was learned…"));
     try {
       const [all, about] = await Promise.all([known.similarities.get(), known.collection.get()]);

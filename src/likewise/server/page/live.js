@@ -1,7 +1,7 @@
 // What the server tells by itself: progress of long work, and that something changed.
 
 /** @typedef {{job: number, stage: string, done: number, total: number|null, problems: number}} Progress */
-/** @typedef {{job: number, added: number, skipped: number, removed: number, seconds: number}} Done */
+/** @typedef {{job: number, what: string, added: number, skipped: number, removed: number, seconds: number}} Done of add and sync; other work tells what came of it */
 /** @typedef {{job: number, message: string}} Failed */
 
 /** @type {Record<string, ((data: any) => void)[]>} */

@@ -4,6 +4,7 @@ import { api, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { count, date } from "./format.js";
+import { TagPanel } from "./tag-panel.js";
 import { asking, go, hasQuery, shut } from "./state.js";
 
 /**
@@ -17,6 +18,7 @@ export class Look {
     this.around = around;
     /** @type {ReturnType<typeof dialog>|null} */
     this.open = null;
+    this.tags = new TagPanel();
     this.id = "";
   }
 
@@ -39,6 +41,7 @@ export class Look {
         }
       });
       this.open.el.addEventListener("keydown", (event) => {
+        if (event.target instanceof HTMLInputElement) return; // typing a tag
         if (event.key === "ArrowRight") this.#step(1);
         else if (event.key === "ArrowLeft") this.#step(-1);
       });
@@ -49,6 +52,7 @@ export class Look {
       if (this.id !== id) return;
       heading.textContent = picture.name;
       fill(body, this.#picture(picture), this.#facts(picture, state));
+      this.tags.show(id);
     } catch (error) {
       heading.textContent = "This picture cannot be shown";
       fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
@@ -83,7 +87,6 @@ export class Look {
       ["Taken", date(picture.date)],
       ["Size", `${count(picture.width)} × ${count(picture.height)}`],
       ["Format", picture.format],
-      ["Tags", picture.tags.join(", ")],
       ["File", picture.path],
     ];
     for (const [key, value] of Object.entries(picture.metadata)) {
@@ -93,6 +96,7 @@ export class Look {
       h("p", { class: "buttons" },
         h("button", { type: "button", class: "main", onclick: () => go(asking({ q: picture.id })) }, icon("search"), "Find its like"),
         hasQuery(state) && state.q !== picture.id && h("button", { type: "button", onclick: () => go({ look: "", why: picture.id }, { replace: true }) }, icon("why"), "Why it matched")),
-      h("dl", {}, ...rows.filter(([, value]) => value).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])));
+      h("dl", {}, ...rows.filter(([, value]) => value).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])),
+      this.tags.el);
   }
 }

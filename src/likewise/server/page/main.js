@@ -1,21 +1,31 @@
 // Where the page begins: one view at a time, chosen by the address.
 
+import { api } from "./api.js";
 import { CollectionView } from "./collection.js";
+import { CompareView } from "./compare.js";
 import { bringIcons, need } from "./dom.js";
 import * as keys from "./keys.js";
 import * as known from "./known.js";
 import { LearnedView } from "./learned.js";
 import * as live from "./live.js";
+import { MapView } from "./map.js";
 import { SearchView } from "./search.js";
-import { asking, current, go, onChange, viewing } from "./state.js";
+import { selection } from "./selection.js";
+import { selectionBar } from "./selection-bar.js";
+import { asking, current, go, onChange, VIEWS, viewing } from "./state.js";
+import { goTag, TagView } from "./tag.js";
 import * as themes from "./themes.js";
 import { toast } from "./toast.js";
 import * as upload from "./upload.js";
 
+const me = await api.me().catch(() => ({ guest: false, name: "" })); // a failure is told by the view
 const search = new SearchView();
 const learned = new LearnedView();
 const collection = new CollectionView();
-const views = { search, learned, collection };
+const tag = new TagView();
+const compare = new CompareView(me);
+const map = new MapView();
+const views = { search, tag, compare, map, learned, collection };
 const main = need("#main");
 
 /**
@@ -26,6 +36,7 @@ const main = need("#main");
 function show(state, before, scroll) {
   const view = views[state.view];
   if (!view.el.isConnected) {
+    if (before) selection.clear(); // what is selected here would be tagged there, unseen
     main.replaceChildren(view.el);
     main.dataset.view = state.view;
     if (scroll === null) scrollTo(0, 0);
@@ -42,19 +53,35 @@ function show(state, before, scroll) {
 addEventListener("click", (event) => {
   const link = event.target instanceof Element ? event.target.closest("a") : null;
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  const { view, ask, home } = link.dataset;
-  if (view === "search" || view === "learned" || view === "collection") go(viewing(view));
+  const { view, ask, home, tag: wanted } = link.dataset;
+  const known = VIEWS.find((one) => one === view);
+  if (known) go(viewing(known));
   else if (ask) go(asking({ q: ask }));
+  else if (wanted) goTag(wanted);
   else if (home !== undefined) go(asking({ folder: "", tag: "", after: "", before: "" }));
   else return;
   event.preventDefault();
 });
 
+/** Somebody with a link for questions: these, and nothing around them. */
+function showGuest() {
+  document.body.classList.add("guest");
+  go({ view: "compare" }, { replace: true });
+  main.replaceChildren(compare.el);
+  compare.show();
+}
+
+function showOwner() {
+  need("#toasts").before(selectionBar(() => known.forgetAll()));
+  keys.listen(search);
+  upload.listen();
+  onChange(show);
+  show(current(), null, history.state?.scroll ?? 0);
+  live.connect();
+}
+
 need("#help").addEventListener("click", keys.showKeys);
-keys.listen(search);
 themes.listen();
-upload.listen();
-onChange(show);
 live.on("changed", () => {
   known.forgetAll();
   search.changed();
@@ -70,6 +97,7 @@ live.on("found", () => {
   known.forgetAll();
   search.changed();
 });
+Object.assign(window, { likewise: { map } }); // for whoever measures frames
 bringIcons();
-show(current(), null, history.state?.scroll ?? 0);
-live.connect();
+if (me.guest) showGuest();
+else showOwner();

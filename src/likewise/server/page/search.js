@@ -8,6 +8,7 @@ import { Judge } from "./judge.js";
 import * as known from "./known.js";
 import { Look } from "./look.js";
 import { Rail } from "./rail.js";
+import { Selecting } from "./selecting.js";
 import { asking, current, go, hasQuery, hrefFor, open, queryOf } from "./state.js";
 import { complain } from "./toast.js";
 import { clearFilters, Toolbar } from "./toolbar.js";
@@ -50,7 +51,9 @@ export class SearchView {
       rankByProfile: () => go({ by: this.profile, above: null }),
     });
     this.rail = new Rail({ undo: () => this.judge.undo() });
-    this.toolbar = new Toolbar();
+    this.toolbar = new Toolbar(() => this.selecting.turn(!this.selecting.on));
+    this.selecting = new Selecting(this.grid, (on) => this.toolbar.selecting(on));
+    this.grid.onTile = (tile) => this.selecting.markOne(tile);
     this.look = new Look({ neighbour: (step) => this.#neighbour(step) });
     this.why = new Why();
     this.invitation = h("section", { class: "invitation", "aria-label": "Ask about a picture" },

@@ -5,7 +5,7 @@
 /** @typedef {import("./types.js").Query} Query */
 /**
  * @typedef {object} State
- * @property {"search"|"learned"|"collection"} view
+ * @property {"search"|"tag"|"compare"|"map"|"learned"|"collection"} view
  * @property {string} q a picture of the collection that is asked about
  * @property {string} up an upload that is asked about
  * @property {string} size WIDTHxHEIGHT of the upload
@@ -22,13 +22,22 @@
  * @property {string} look a picture shown large
  * @property {string} why a picture whose match is explained
  * @property {string} profile whose learning is shown
+ * @property {string} map which map is shown; "" is the newest
+ * @property {string} at where on the map: x,y,zoom
+ * @property {string} left a similarity, side by side with right
+ * @property {string} right
+ * @property {string} paint what colours the map: "", "tags" or "likeness"
  */
 
 /** @type {State} */
 const DEFAULTS = {
   view: "search", q: "", up: "", size: "", region: null, by: "", sort: "", order: "", above: null,
   folder: "", tag: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
+  map: "", at: "", paint: "", left: "", right: "",
 };
+
+/** In the order of the keys 1, 2, … and of the bar. @type {State["view"][]} */
+export const VIEWS = ["search", "tag", "compare", "map", "learned", "collection"];
 
 /**
  * @param {string} text of the query part of an address
@@ -43,7 +52,7 @@ export function parse(text) {
   const above = given.has("above") ? Number(word("above")) : NaN;
   return {
     ...DEFAULTS,
-    view: view === "learned" || view === "collection" ? view : "search",
+    view: VIEWS.find((one) => one === view) ?? "search",
     q: word("q"),
     up: word("q") ? "" : word("up"),
     size: word("size"),
@@ -61,6 +70,11 @@ export function parse(text) {
     look: word("look"),
     why: word("why"),
     profile: word("profile"),
+    map: word("map"),
+    at: word("at"),
+    paint: word("paint"),
+    left: word("left"),
+    right: word("right"),
   };
 }
 

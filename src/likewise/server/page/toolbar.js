@@ -10,12 +10,14 @@ import { go, hasQuery } from "./state.js";
 const FILTERS = [["folder", "in"], ["tag", "tagged"], ["after", "from"], ["before", "until"]];
 
 export class Toolbar {
-  constructor() {
+  /** @param {() => void} select */
+  constructor(select) {
     this.heading = h("h1", { class: "found" });
     this.said = h("span", { class: "soft" });
     this.sort = h("select", { "aria-label": "Order", onchange: () => this.#sorted() });
     this.dates = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "d", onclick: () => toggleDates(this.state) }, icon("date"), h("span", {}, "Dates"));
     this.open = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "f", "aria-expanded": "false", "aria-controls": "filters", onclick: () => this.toggle() }, icon("filter"), h("span", {}, "Filters"));
+    this.select = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "s", "aria-pressed": "false", onclick: select }, icon("select"), h("span", {}, "Select"));
     this.chips = h("span", { class: "chips" });
     this.folder = h("select", { id: "folder", onchange: () => go({ folder: this.folder.value }) });
     this.tag = h("input", { type: "text", id: "tag", autocomplete: "off", placeholder: "any" });
@@ -30,7 +32,7 @@ export class Toolbar {
     this.el = h("div", { class: "toolbar" },
       h("div", { class: "line" },
         h("div", { class: "what" }, this.heading, this.said, this.chips),
-        h("div", { class: "how" }, this.sort, this.dates, this.open)),
+        h("div", { class: "how" }, this.sort, this.select, this.dates, this.open)),
       this.filters);
     /** @type {State|null} */
     this.state = null;
@@ -67,6 +69,11 @@ export class Toolbar {
     const all = wanted && !folders.includes(wanted) ? [...folders, wanted] : folders;
     fill(this.folder, h("option", { value: "" }, "any"), ...all.map((path) => h("option", { value: path }, short(path, 40))));
     this.folder.value = wanted;
+  }
+
+  /** @param {boolean} on */
+  selecting(on) {
+    this.select.setAttribute("aria-pressed", String(on));
   }
 
   /** @param {string} heading @param {string} [said] */

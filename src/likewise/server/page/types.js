@@ -38,7 +38,7 @@
  * @property {number} sparsity
  * @property {string|null} space
  */
-/** @typedef {{name: string, learned: boolean, spaces: string[], figures: Figures|null}} Similarity */
+/** @typedef {{name: string, kind: "space"|"profile"|"metric"|"map", learned: boolean, spaces: string[], figures: Figures|null}} Similarity */
 /** @typedef {{default: string, items: Similarity[]}} Similarities */
 /** @typedef {{contribution: number, query: [number, number][], picture: [number, number][]}} SharedWord */
 /** @typedef {{score: number, shared: number, words: SharedWord[], query_size: [number, number], picture_size: [number, number]}} Explanation */
@@ -86,5 +86,42 @@
  * @property {string|null} hint
  */
 /** @typedef {{upload: string, width: number, height: number, image: string}} Upload */
+
+/**
+ * A learned metric or map.
+ * @typedef {object} Model
+ * @property {string} name
+ * @property {"metric"|"map"} kind
+ * @property {string} space
+ * @property {string} made
+ * @property {boolean} stale made for vectors that are no more
+ * @property {number} since lines of the log it has not learned from
+ * @property {boolean} learned false: there was too little to learn from
+ * @property {number|null} agreement on what was held out
+ * @property {number|null} agreement_plain of the space alone, on the same
+ * @property {Record<string, unknown>} figures
+ * @property {string} told one sentence: what it was made of, and how good it is
+ */
+/**
+ * @typedef {object} MapPoints most important first; sheet n shows pictures n * on_a_sheet and on
+ * @property {string} name
+ * @property {string} version
+ * @property {string[]} ids
+ * @property {number[]} x
+ * @property {number[]} y
+ * @property {number} on_a_sheet
+ * @property {number} across
+ * @property {number} sprite side of a picture on a sheet
+ */
+/** @typedef {{guest: boolean, name: string}} Me who looks at the page: its owner, or a guest who may answer questions */
+/** @typedef {{anchor: Picture, left: Picture, right: Picture}} Comparison */
+/** @typedef {{yours: number, all: number, agreement: number|null, tested: number}} CompareProgress */
+/**
+ * @typedef {object} CompareReport
+ * @property {{name: string, answers: number, agreement: number|null, with_others: number|null}[]} people
+ * @property {{questions: number, agreement: number}|null} repeated
+ */
+/** @typedef {{tag: string, confidence: number, calibrated: boolean, because: {picture: Picture, weight: number}[]}} Suggestion */
+/** @typedef {{picture: Picture, tags: Record<string, string[]>, refused: string[], suggestions: Suggestion[]}} Tagged tags with who says so */
 
 export {};

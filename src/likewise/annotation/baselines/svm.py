@@ -1,0 +1,91 @@
+"""One support vector machine a tag, with the Gaussian kernel (spec ``siso``, section 6, SVM).
+
+scikit-learn solves each; the kernel matrix is computed once and shared by all tags.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.svm import SVC
+
+from likewise.annotation.baselines.base import Baseline, Floats
+from likewise.annotation.baselines.checks import check_number, check_whole
+from likewise.annotation.checks import is_whole
+from likewise.annotation.pictures import Rows
+from likewise.annotation.suggestions import as_seed
+from likewise.errors import InvalidInput
+
+_BATCH = 2048
+
+
+class SVMAnnotator(Baseline):
+    """One-vs-rest SVMs with K(u, v) = exp(-gamma |u - v|^2); a tag's score is its decision value.
+
+    ``penalty`` is C.  Training needs the kernel of all pairs, so of more than ``max_rows`` pictures
+    (None: no limit) as many are drawn with ``random_state``.  A tag that none of them has scores
+    -1 everywhere, one that all have 1.
+
+    >>> model = SVMAnnotator().fit([[1, 0], [0.9, 0.1], [0, 1]], [["a"], ["a"], ["b"]])
+    >>> model.predict([[1, 0.2], [0, 2]], k=1)
+    [['a'], ['b']]
+    """
+
+    def __init__(
+        self,
+        gamma: float = 0.6,
+        penalty: float = 1.0,
+        max_rows: int | None = 10_000,
+        random_state: Any = None,
+    ) -> None:
+        self.gamma = gamma
+        self.penalty = penalty
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def _check(self) -> None:
+        check_number(self, "gamma")
+        check_number(self, "penalty")
+        if self.max_rows is not None:
+            check_whole(self, "max_rows", 2)
+        sources = (np.random.RandomState, np.random.Generator)
+        state = self.random_state
+        if not (state is None or isinstance(state, sources) or is_whole(state, 0)):
+            raise InvalidInput(
+                f"random_state is {state!r}; None, a whole number from 0, or a numpy generator "
+                "expected"
+            )
+
+    def _learn(self, X: Rows, labels: Any) -> None:
+        if self.max_rows is not None and len(X) > self.max_rows:
+            rng = np.random.default_rng(as_seed(self.random_state))
+            some = np.sort(rng.choice(len(X), int(self.max_rows), replace=False))
+            X, labels = X[some], labels[some]
+        kernel = self._kernel(X, X)
+        weights, shifts = np.zeros((len(X), labels.shape[1])), np.empty(labels.shape[1])
+        columns = labels.tocsc()
+        for tag in range(labels.shape[1]):
+            has = np.zeros(len(X), bool)
+            has[columns.indices[columns.indptr[tag] : columns.indptr[tag + 1]]] = True
+            if has.all() or not has.any():
+                shifts[tag] = 1.0 if has.any() else -1.0
+                continue
+            solved = SVC(kernel="precomputed", C=float(self.penalty)).fit(kernel, has)
+            weights[solved.support_, tag] = solved.dual_coef_[0]
+            shifts[tag] = solved.intercept_[0]
+        # Only pictures that some tag leans on are asked for again.
+        used = np.flatnonzero(weights.any(axis=1))
+        self._rows, self._weights, self._shifts = X[used], weights[used], shifts
+
+    def _scores(self, Q: Rows) -> Floats:
+        made = np.empty((len(Q), self._weights.shape[1]))
+        for start in range(0, len(Q), _BATCH):
+            some = slice(start, start + _BATCH)
+            made[some] = self._kernel(Q[some], self._rows) @ self._weights + self._shifts
+        return made
+
+    def _kernel(self, A: Rows, B: Rows) -> Floats:
+        """K of unit rows, where |u - v|^2 = 2 - 2 u.v."""
+        products = A.astype(np.float64) @ B.astype(np.float64).T
+        return np.exp(2 * float(self.gamma) * np.minimum(products - 1, 0), out=products)

@@ -1,0 +1,289 @@
+"""Commands that compare: questions in the terminal, comparisons out of and into files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.learning import Profile
+from likewise.cli.options import DEFAULT, Json, Where, opened, stoppable
+from likewise.cli.progress import shown
+from likewise.cli.rendering import counted, echo_json, echo_table, printable
+from likewise.errors import InvalidInput, LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+    from likewise.collection.comparing import Ask
+
+comparisons = typer.Typer(no_args_is_help=True, help="What was compared: a nearer to b than to c.")
+
+By = Annotated[
+    str | None, typer.Option("--by", metavar="WHO", help="Who compares, where several people do.")
+]
+_AT_ONCE = 10
+"""Questions that are chosen at a time; the answers decide what is asked next."""
+_KEYS = {
+    "l": "left", "left": "left", "1": "left", "\x1b[d": "left", "\x1bod": "left",
+    "r": "right", "right": "right", "2": "right", "\x1b[c": "right", "\x1boc": "right",
+    "s": "skip", "skip": "skip", " ": "skip", "\x1b[b": "skip", "\x1bob": "skip",
+    "q": "quit", "quit": "quit", "\x1b": "quit", "\x04": "quit",
+}  # fmt: skip
+
+
+def compare(
+    n: Annotated[int, typer.Option("-n", min=1, help="Questions, at most.")] = 20,
+    by: By = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the pictures of the questions to this page."),
+    ] = None,
+    space: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Dense space the questions come from.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Chooses the questions; default others each time.")
+    ] = None,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Answer which of two pictures is nearer to a third; 'learn --map' draws a map from it.
+
+    Keys: l or the left arrow, r or the right arrow, s to skip, q to quit.  Where standard input
+    is no terminal, one answer a line is read.
+    """
+    answered: list[dict[str, Any]] = []
+    skipped = 0
+    with stoppable("answers given so far are kept"), opened(collection) as col:
+        name = col.version(profile).profile
+        asked = _questions(col, n, name, space, seed, sheet, json_)
+        for number, ask in enumerate(asked, 1):
+            answer = _answer(col, number, n, ask, json_)
+            if answer == "quit":
+                break
+            if answer == "skip":
+                skipped += 1
+                continue
+            near, far = (ask.left, ask.right) if answer == "left" else (ask.right, ask.left)
+            line = col.compare(ask.anchor, near, far, profile=name, by=by)
+            answered.append({"number": line, "anchor": ask.anchor, "nearer": near, "farther": far})
+        total = len(col.comparisons(profile=name))
+    if json_:
+        echo_json({"profile": name, "answered": answered, "skipped": skipped, "standing": total})
+        return
+    typer.echo(
+        f"{counted(len(answered), 'comparison')} written to the log of {name}, "
+        f"{skipped:,} skipped; {total:,} standing"
+    )
+    if answered:
+        typer.echo("Draw a map from them with: likewise learn --map")
+
+
+@comparisons.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="CSV: anchor, nearer, farther; or Salmon's.")],
+    by: By = None,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Take in comparisons from a CSV file; with a bad line in it, none is taken."""
+    from likewise.cli.comparison_file import read_comparisons
+
+    kept = "comparisons written so far are kept; 'likewise log' shows them"
+    with stoppable(kept), opened(collection) as col:
+        name = col.version(profile).profile
+        rows = read_comparisons(file, col.id_of, lambda: _names(col))
+        with shown() as report:
+            for who, some in groupby(rows, key=lambda row: by or row.by):
+                triplets = [row[:3] for row in some]
+                col.learn_triplets(triplets, profile=name, source="file", by=who, report=report)
+    people = sorted({by or row.by or "" for row in rows})
+    if json_:
+        echo_json({"profile": name, "written": len(rows), "by": people})
+        return
+    named = [who for who in people if who]
+    said = f", made by {counted(len(named), 'person', 'people')}" if named else ""
+    typer.echo(f"{counted(len(rows), 'comparison')} written to the log of {name}{said}")
+
+
+@comparisons.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(help="CSV file to write; - is standard output.")],
+    salmon: Annotated[
+        bool, typer.Option("--salmon", help="Columns as in Salmon: head, winner, loser, puid.")
+    ] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Ids of pictures in place of paths.")] = False,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Write the comparisons that stand to a CSV file."""
+    from likewise.cli.comparison_file import written
+
+    rows: list[tuple[str, str, str, str, str]] = []
+    left_out = 0
+    with opened(collection) as col:
+        said = col.comparisons(profile=profile)
+        known = col.rows({i for one in said for i in one[1:4] if i is not None})
+        for one in said:
+            if one.anchor is None or one.nearer is None or one.farther is None:
+                left_out += 1
+                continue
+            names = [
+                str(i) if ids else known[i].path for i in (one.anchor, one.nearer, one.farther)
+            ]
+            rows.append((names[0], names[1], names[2], one.by or "", one.source))
+    text = written(rows, salmon=salmon)
+    if str(file) == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        file.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise LikewiseError(f"{file} cannot be written: {error.strerror}") from error
+    if json_:
+        echo_json({"file": str(file), "comparisons": len(rows), "left_out": left_out})
+        return
+    gone = f"; {left_out:,} speak of pictures that left the collection" if left_out else ""
+    typer.echo(f"{file}: {counted(len(rows), 'comparison')}{gone}")
+
+
+@comparisons.command("report")
+def report_(
+    space: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Dense space a map is tried in.")
+    ] = None,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Say how far comparisons agree: with a map that was not told them, and with each other."""
+    from dataclasses import asdict
+
+    with stoppable("nothing was changed"), opened(collection) as col:
+        found = col.comparison_report(space=space, profile=profile)
+    if json_:
+        said = asdict(found)
+        said["between"] = [one._asdict() for one in found.between]
+        echo_json(said)
+        return
+    if not found.comparisons:
+        typer.echo("Nothing was compared yet: likewise compare.")
+        return
+    typer.echo(
+        f"{counted(found.comparisons, 'comparison')} of {counted(found.pictures, 'picture')}; "
+        f"{counted(found.repeated, 'question')} answered more than once, "
+        f"{found.contradicted:,} of them both ways"
+    )
+    if found.agreement is not None and found.agreement_plain is not None:
+        typer.echo(
+            f"A map that was not told them agrees with {found.agreement:.1%}, space {found.space} "
+            f"alone with {found.agreement_plain:.1%}"
+        )
+    rows = [
+        (
+            one.by or "(nobody named)", f"{one.comparisons:,}", _share(one.agreement),
+            f"{one.repeated:,}", _share(one.agreement_repeated),
+        )
+        for one in found.annotators
+    ]  # fmt: skip
+    echo_table(("by", "comparisons", "agreement", "repeated", "as others"), rows, right=" rrrr")
+    for pair in found.between:
+        one, other = pair.one or "(nobody named)", pair.other or "(nobody named)"
+        asked = counted(pair.questions, "question")
+        typer.echo(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered alike")
+
+
+def _questions(
+    col: Collection,
+    n: int,
+    profile: str,
+    space: str | None,
+    seed: int | None,
+    sheet: Path | None,
+    aside: bool,
+) -> Iterator[Ask]:
+    """Questions, some at a time: what was answered decides which come next."""
+    asked: set[tuple[int, ...]] = set()
+    left, step = n, 0
+    while left > 0:
+        # What was skipped would otherwise be asked again, since nothing was learned from it.
+        chosen = None if seed is None and step == 0 else (seed or 0) + 7919 * step
+        found = [
+            ask
+            for ask in col.suggest_comparisons(
+                min(_AT_ONCE, left), profile=profile, space=space, seed=chosen
+            )
+            if (ask.anchor, *sorted((ask.left, ask.right))) not in asked
+        ]
+        if not found:
+            return
+        if sheet is not None:
+            _write(col, found, sheet, n - left)
+            typer.echo(f"Look at {sheet}", err=aside)
+        for ask in found:
+            asked.add((ask.anchor, *sorted((ask.left, ask.right))))
+            yield ask
+        left -= len(found)
+        step += 1
+
+
+def _answer(col: Collection, number: int, of: int, ask: Ask, aside: bool) -> str:
+    """What a person says to a question; with ``aside`` it is asked on standard error."""
+    rows = col.rows(ask)
+    paths = [printable(rows[i].path) if i in rows else "gone" for i in ask]
+    head = f"Question {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
+    typer.echo(head, err=aside)
+    typer.echo(f"  left   {ask.left:>7}  {paths[1]}", err=aside)
+    typer.echo(f"  right  {ask.right:>7}  {paths[2]}", err=aside)
+    while True:
+        typer.echo("  l(eft), r(ight), s(kip), q(uit): ", nl=False, err=aside)
+        key = _key()
+        answer = _KEYS.get(key)
+        typer.echo(answer or "", err=aside)
+        if answer is not None:
+            return answer
+        if not sys.stdin.isatty():
+            raise InvalidInput(
+                f"answer {number} is {key!r}; left, right, skip or quit expected (or l, r, s, q)"
+            )
+
+
+def _key() -> str:
+    """One key in a terminal, one line elsewhere; the end of the input quits."""
+    if not sys.stdin.isatty():
+        line = sys.stdin.readline()
+        return line.strip().lower() if line else "q"
+    import click
+
+    try:
+        return click.getchar().lower()
+    except EOFError:
+        return "q"
+
+
+def _write(col: Collection, asked: list[Ask], path: Path, before: int) -> None:
+    from likewise.cli.compare_page import compare_page
+
+    text = compare_page([tuple(col.image(i) for i in ask) for ask in asked], before)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise LikewiseError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _names(col: Collection) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for row in col.images():
+        found.setdefault(Path(row.path).name, []).append(row.id)
+    return found
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"

@@ -1,0 +1,204 @@
+"""Commands about learned metrics and maps: learn them, list, show, rename and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.options import DEFAULT, Json, Where, opened, stoppable
+from likewise.cli.progress import shown
+from likewise.cli.rendering import counted, echo_json, echo_table
+from likewise.cli.saying import when
+
+if TYPE_CHECKING:
+    from likewise.collection.catalog_models import Model
+
+model = typer.Typer(no_args_is_help=True, help="Learned metrics and maps.")
+
+Name = Annotated[str, typer.Argument(help="Name of the metric or map.")]
+_STOPPED = "nothing was changed; what was learned before is still there"
+
+
+def learn_model(
+    kind: str,
+    name: str | None,
+    space: str | None,
+    labels: str | None,
+    profile: str,
+    seed: int,
+    collection: Any,
+    json_: bool,
+) -> None:
+    """``learn --metric`` and ``learn --map``."""
+    with stoppable(_STOPPED), opened(collection) as col, shown() as report:
+        if kind == "metric":
+            made = col.learn_metric(
+                name or "metric", space=space, profile=profile, seed=seed, report=report
+            )
+        else:
+            made = col.learn_map(
+                name or "map", space=space, profile=profile, labels=labels, seed=seed, report=report
+            )
+    if json_:
+        echo_json(record(made))
+        return
+    for line in told(made):
+        typer.echo(line)
+    typer.echo(f"Rank by it with: likewise search IMAGE --by {made.name}")
+    if made.kind == "map":
+        typer.echo(f"Look at it with: likewise map map.html --name {made.name}")
+
+
+@model.command("list")
+def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """List the learned metrics and maps with what each amounts to."""
+    with opened(collection) as col:
+        found = {name: (one, col.said_since(name)) for name, one in col.models.items()}
+    if json_:
+        echo_json([{**record(one), "said_since": n} for one, n in found.values()])
+        return
+    if not found:
+        typer.echo("No metric or map was learned yet: likewise learn --metric, or --map.")
+        return
+    rows = [
+        (
+            name, one.kind, one.space, one.profile, when(one.made), _said(one.figures),
+            _share(one.figures["agreement"]), _share(one.figures["agreement_plain"]), since,
+        )
+        for name, (one, since) in found.items()
+    ]  # fmt: skip
+    heads = (
+        "name", "kind", "space", "profile", "made", "learned from", "agreement", "plain", "newer",
+    )  # fmt: skip
+    echo_table(heads, rows, right="      rrr")
+
+
+@model.command("show")
+def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Say what a metric or map was made from, and what it amounts to."""
+    with opened(collection) as col:
+        since = col.said_since(name)
+        one = col.models[name]
+    if json_:
+        echo_json({**record(one), "said_since": since})
+        return
+    for line in told(one):
+        typer.echo(line)
+    if since:
+        typer.echo(f"{counted(since, 'line')} of the log came later: likewise model relearn {name}")
+
+
+@model.command("relearn")
+def relearn(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Learn a metric or map again, from the log as it is now."""
+    with stoppable(_STOPPED), opened(collection) as col, shown() as report:
+        made = col.relearn_model(name, report=report)
+    if json_:
+        echo_json(record(made))
+        return
+    for line in told(made):
+        typer.echo(line)
+
+
+@model.command("rename")
+def rename(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="Its new name.")],
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Give a metric or map another name."""
+    with opened(collection) as col:
+        col.rename_model(name, new)
+    if json_:
+        echo_json({"name": new, "before": name})
+    else:
+        typer.echo(f"{name} is called {new} now")
+
+
+@model.command("delete")
+def delete(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Forget a metric or map; the log it was learned from stays."""
+    with opened(collection) as col:
+        col.delete_model(name)
+    if json_:
+        echo_json({"deleted": name})
+    else:
+        typer.echo(f"{name} is deleted")
+
+
+def record(made: Model) -> dict[str, Any]:
+    """A model for programs."""
+    return {
+        "name": made.name, "kind": made.kind, "space": made.space, "generation": made.generation,
+        "profile": made.profile, "version": made.position, "made": made.made,
+        "options": dict(made.options), "figures": dict(made.figures),
+    }  # fmt: skip
+
+
+def told(made: Model) -> list[str]:
+    """A model in sentences."""
+    figures = made.figures
+    first = f"{made.kind.capitalize()} {made.name} over space {made.space}, made {when(made.made)}:"
+    lines = _metric(figures) if made.kind == "metric" else _map(figures)
+    if figures["agreement"] is not None:
+        lines.append(
+            f"{figures['agreement']:.1%} of {counted(figures['held_out'], 'triplet')} held out are "
+            f"right, {figures['agreement_plain']:.1%} by the space alone"
+        )
+    else:
+        lines.append("nothing could be held out to test it")
+    return [first, *(f"  {line}" for line in lines)]
+
+
+def _metric(figures: Mapping[str, Any]) -> list[str]:
+    said = (
+        f"{counted(figures['similar'], 'similar pair')}, "
+        f"{counted(figures['dissimilar'], 'dissimilar pair')} and "
+        f"{counted(figures['unlabelled'], 'picture')} nobody spoke of"
+    )
+    if not figures["learned"]:
+        return [
+            said,
+            f"nothing was learned, and the distance of the space kept: {figures['reason']}",
+        ]
+    return [
+        said,
+        f"{figures['directions']} directions, {figures['sparsity']:.0%} of the entries zero, "
+        f"duality gap {figures['gap']:.1e}",
+    ]
+
+
+def _map(figures: Mapping[str, Any]) -> list[str]:
+    made = f"{counted(figures['made_comparisons'], 'comparison')} made from {_origin(figures)}"
+    if not figures["comparisons"]:
+        said = f"nobody compared anything yet: drawn from {made}"
+    elif figures["source"] == "people":
+        said = f"drawn from {counted(figures['comparisons'], 'comparison')} people made"
+    else:
+        said = f"drawn from {counted(figures['comparisons'], 'comparison')} people made, and {made}"
+    return [
+        said,
+        f"{counted(figures['anchors'], 'picture')} embedded in {figures['dimensions']} dimensions, "
+        f"{counted(figures['placed'] - min(figures['anchors'], figures['placed']), 'other')} "
+        "placed by their features",
+    ]
+
+
+def _origin(figures: Mapping[str, Any]) -> str:
+    from_space = figures["made_from"] == "space"
+    return "the space itself (neighbours are near)" if from_space else f"{figures['made_from']}"
+
+
+def _said(figures: Mapping[str, Any]) -> str:
+    if "pairs" in figures:
+        kept = "" if figures["learned"] else ", nothing learned"
+        return counted(figures["pairs"], "pair") + kept
+    people = counted(figures["comparisons"], "comparison")
+    return people if figures["source"] == "people" else f"{people} + {figures['made_from']}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"

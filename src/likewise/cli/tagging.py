@@ -1,0 +1,210 @@
+"""Commands about the tags of pictures: tag (suggest, set, remove, all at once), accept, reject."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.options import DEFAULT, Json, Usage, Where, opened, picture, stoppable
+from likewise.cli.progress import shown
+from likewise.cli.rendering import counted, echo_json, printable
+from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.collection.bulk_tagging import TagRun
+    from likewise.collection.collection import Collection
+    from likewise.collection.suggesting import Suggestion
+
+_BEHIND = 3
+_LISTED = 20
+_ABOVE = 0.6
+_GOES_ON = "what was tagged is kept, and the same command goes on from there"
+
+Image = Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")]
+Names = Annotated[list[str], typer.Argument(help="Tags; quote one with spaces.", metavar="TAG…")]
+
+
+def tag(
+    image: Annotated[
+        str | None, typer.Argument(help="A picture, or the id of one.", metavar="[IMAGE|ID]")
+    ] = None,
+    collection: Where = DEFAULT,
+    k: Annotated[int, typer.Option("-k", min=1, help="Suggestions, at most.")] = 5,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="TAG", help="Give it this tag.")
+    ] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TAG", help="Take this tag away, for good: no file brings it back."),
+    ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Suggest tags for all pictures that nobody tagged.")
+    ] = False,
+    above: Annotated[
+        float | None,
+        typer.Option(help=f"With --all: the least confidence kept (default {_ABOVE})."),
+    ] = None,
+    also_tagged: Annotated[
+        bool, typer.Option("--also-tagged", help="With --all: pictures that have tags, too.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --all: only say what would be done.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Suggest tags for a picture, with the pictures behind them; or set and remove tags.
+
+    With --all it goes through the whole collection: a run that was stopped goes on where it was.
+    Such tags are marked as suggested, and teach nothing until they are accepted.
+    """
+    given = bool(set_ or remove)
+    if all_ == (image is not None) or (all_ and given):
+        raise Usage("name a picture, or say --all")
+    if not all_ and (above is not None or dry_run or also_tagged):
+        raise Usage("--above, --also-tagged and --dry-run go with --all")
+    if all_:
+        _all(collection, _ABOVE if above is None else above, k, also_tagged, dry_run, json_)
+        return
+    assert image is not None
+    with stoppable("nothing was changed"), opened(collection) as col:
+        if given:
+            _change(col, image, set_ or [], remove or [], json_)
+        else:
+            _suggest(col, image, k, json_)
+
+
+def accept(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Say that suggested tags are right: they count from now on, for suggestions too."""
+    with opened(collection) as col:
+        one = col.id_of(picture(image))
+        # One command, one line of the log: one undo takes all of it back.
+        _tell(col, one, col.tag_many([one], tags, source="accepted"), json_)
+
+
+def reject(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Say that tags are wrong: they go, and are not suggested for this picture again."""
+    with opened(collection) as col:
+        one = col.id_of(picture(image))
+        _tell(col, one, col.tag_many([one], remove=tags), json_)
+
+
+def _change(col: Collection, image: str, add: list[str], remove: list[str], json_: bool) -> None:
+    one = col.id_of(picture(image))
+    lost = sorted(set(remove) - set(col.tags(one)))
+    lines = col.tag_many([one], add, remove)
+    _tell(col, one, lines, json_)
+    if lost and not json_:
+        typer.echo(f"it had no tag {', '.join(map(repr, lost))}, and will not get it from a file")
+
+
+def _tell(col: Collection, image: int, lines: list[int], json_: bool) -> None:
+    tags = col.tags(image)
+    if json_:
+        echo_json({"id": image, "tags": tags, "lines": lines})
+        return
+    if not lines:
+        typer.echo("That was said before.")
+    typer.echo(f"picture {image}: {', '.join(tags) if tags else 'no tags'}")
+    if lines:
+        typer.echo("'likewise tags undo' takes the last word back")
+
+
+def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
+    one = picture(image)
+    found = col.suggest_tags(one, k)
+    has = _own(col, one)
+    if json_:
+        echo_json({"tags": has, "suggestions": [record(s) for s in found]})
+        return
+    if has:
+        typer.echo(f"it has: {', '.join(has)}")
+    if not found:
+        said = "No picture has tags yet" if not col.all_tags(limit=1) else "No other tag fits"
+        typer.echo(f"{said}; 'likewise tag IMAGE --set TAG' gives one, 'likewise tags' more.")
+        return
+    for suggestion in found:
+        typer.echo(line(suggestion))
+    if not found[0].calibrated:
+        typer.echo("(too few pictures are tagged to measure how far this can be trusted)")
+
+
+def _own(col: Collection, one: int | str) -> list[str]:
+    from likewise.collection.errors import UnknownPicture
+
+    try:
+        return col.tags(one)
+    except UnknownPicture:
+        return []
+
+
+def line(suggestion: Suggestion) -> str:
+    """A suggestion for people: how sure, which tag, because of which pictures."""
+    behind = ", ".join(
+        f"{printable(os.path.basename(b.path))} ({b.weight:.2f})"
+        for b in suggestion.because[:_BEHIND]
+    )
+    return f"{suggestion.confidence:4.0%}  {printable(suggestion.tag)}  because of {behind}"
+
+
+def record(suggestion: Suggestion) -> dict[str, Any]:
+    """A suggestion for programs."""
+    return {
+        "tag": suggestion.tag, "confidence": suggestion.confidence, "score": suggestion.score,
+        "calibrated": suggestion.calibrated,
+        "because": [{"id": b.id, "path": b.path, "weight": b.weight} for b in suggestion.because],
+    }  # fmt: skip
+
+
+def _all(
+    collection: Path, above: float, k: int, also_tagged: bool, dry_run: bool, json_: bool
+) -> None:
+    if not 0 < above <= 1:
+        raise Usage(f"--above {above}: a confidence between 0 and 1 expected")
+    with stoppable(_GOES_ON), opened(collection) as col:
+        if not col.all_tags(limit=1):
+            raise LikewiseError(
+                "no picture has tags yet; 'likewise tag IMAGE --set TAG' or 'likewise tags import' "
+                "gives some to learn from"
+            )
+        with shown() as report:
+            run = col.tag_all(
+                above=above, k=k, also_tagged=also_tagged, dry_run=dry_run, report=report
+            )
+        _tell_run(col, run, above, dry_run, json_)
+
+
+def _tell_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: bool) -> None:
+    rows = col.rows(run.found)
+    if json_:
+        found = [
+            {
+                "id": i, "path": rows[i].path,
+                "tags": [{"tag": tag, "confidence": sure} for tag, sure in tags],
+            }
+            for i, tags in run.found.items() if i in rows
+        ]  # fmt: skip
+        said: dict[str, Any] = {
+            "pictures": run.pictures, "tagged": run.tagged, "tags": run.tags,
+            "resumed": run.resumed > 0, "calibrated": run.measured,
+        }  # fmt: skip
+        echo_json(said | ({"found": found} if dry_run else {}))
+        return
+    for image, tags in list(run.found.items())[:_LISTED]:
+        if image in rows:
+            names = ", ".join(f"{printable(tag)} {sure:.0%}" for tag, sure in tags)
+            typer.echo(f"{printable(rows[image].path)}: {names}")
+    if len(run.found) > _LISTED:
+        typer.echo(f"... and {len(run.found) - _LISTED:,} more; --json lists them all")
+    if run.resumed and not run.pictures:
+        typer.echo("Nothing is left to do: no picture and no tag is new since the last run.")
+        return
+    would = "would get" if dry_run else "got"
+    typer.echo(
+        f"{counted(run.pictures, 'picture')} looked at: {run.tagged:,} {would} "
+        f"{counted(run.tags, 'tag')} with a confidence of {above:.0%} or more"
+    )
+    if not run.measured:
+        typer.echo("Too few pictures are tagged to measure confidence; none is above 50% then.")

@@ -1,0 +1,166 @@
+"""``likewise tags``: all tags with their counts, and the ways they come in and are taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from likewise.cli.options import DEFAULT, Json, Where, opened, stoppable
+from likewise.cli.progress import shown
+from likewise.cli.rendering import counted, echo_json, echo_table, printable
+from likewise.cli.saying import when
+
+_LISTED = 20
+
+tags = typer.Typer(help="List tags; bring them in from folders and files; what was said.")
+
+
+@tags.callback(invoke_without_command=True)
+def list_(
+    context: typer.Context,
+    collection: Where = DEFAULT,
+    prefix: Annotated[str, typer.Option(help="Only tags that begin like this.")] = "",
+    json_: Json = False,
+) -> None:
+    """List tags with the number of their pictures and where they come from."""
+    if context.invoked_subcommand is not None:
+        return
+    with opened(collection) as col:
+        found = col.all_tags(prefix)
+    if json_:
+        echo_json([{"tag": r.tag, "pictures": r.pictures, "sources": r.sources} for r in found])
+        return
+    if not found:
+        typer.echo(f"No tag begins with {prefix!r}." if prefix else "No picture has tags yet.")
+        return
+    rows = [
+        (printable(row.tag), f"{row.pictures:,}",
+         ", ".join(f"{source} {n:,}" for source, n in row.sources.items()))
+        for row in found
+    ]  # fmt: skip
+    echo_table(("tag", "pictures", "from"), rows, right=" r")
+
+
+@tags.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="CSV (path, tags…) or JSON ({path: [tags]}).")],
+    collection: Where = DEFAULT,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="In place of what files said about these pictures.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Tags from a CSV or JSON file; pictures it names that are not here are listed."""
+    with opened(collection) as col:
+        done = col.import_tags(file, replace=replace)
+    if json_:
+        echo_json(
+            {
+                "pictures": done.pictures, "tags": done.tags, "refused": done.refused,
+                "unknown": [{"where": where, "picture": name} for where, name in done.unknown],
+            }
+        )  # fmt: skip
+        return
+    for where, name in done.unknown[:_LISTED]:
+        typer.echo(f"{where}: not in the collection: {printable(name)}")
+    if len(done.unknown) > _LISTED:
+        typer.echo(f"... and {len(done.unknown) - _LISTED:,} more; --json lists them all")
+    typer.echo(f"{counted(done.tags, 'tag')} for {counted(done.pictures, 'picture')}")
+    if done.refused:
+        typer.echo(f"{done.refused:,} of them were refused by hand before, and stay so")
+
+
+@tags.command("from-folders")
+def from_folders(
+    collection: Where = DEFAULT,
+    levels: Annotated[int, typer.Option(min=1, help="Folders above a picture that count.")] = 1,
+    off: Annotated[bool, typer.Option("--off", help="No more: take these tags back.")] = False,
+    json_: Json = False,
+) -> None:
+    """Make the names of folders tags, now and whenever pictures are added or followed.
+
+    Names above what was added do not count, nor do camera folders and names without a letter.
+    """
+    with opened(collection) as col:
+        moved = col.tags_from_folders(None if off else levels)
+        named = sum("folder" in row.sources for row in col.all_tags())
+    if json_:
+        echo_json({"changed": moved, "levels": None if off else levels, "tags": named})
+    elif off:
+        typer.echo(f"{counted(moved, 'tag')} taken back; folders count no more")
+    else:
+        typer.echo(f"{counted(moved, 'tag')} changed; {counted(named, 'name')} of folders in use")
+
+
+@tags.command()
+def read(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Read the keywords inside and beside all pictures again (XMP, IPTC, sidecars).
+
+    'add' and 'sync' do that for new pictures and changed sidecars; this is for pictures that were
+    added by an older Likewise.
+    """
+    with stoppable("what was read is kept"), opened(collection) as col, shown() as report:
+        found = col.read_tags(report=report)
+    if json_:
+        problems = [{"path": path, "reason": reason} for path, reason in found.problems]
+        echo_json({"pictures": found.pictures, "tags": found.tags, "problems": problems})
+        return
+    for path, reason in found.problems[:_LISTED]:
+        typer.echo(f"{printable(path)}: {printable(reason)}")
+    typer.echo(f"{counted(found.tags, 'keyword')} in {counted(found.pictures, 'picture')}")
+
+
+@tags.command()
+def log(
+    collection: Where = DEFAULT,
+    newest: Annotated[int, typer.Option("-n", min=1, help="Lines, counted from the end.")] = 20,
+    json_: Json = False,
+) -> None:
+    """What people said about tags, newest last; lines taken back are marked."""
+    with opened(collection) as col:
+        found = col.tag_log(newest)
+    if json_:
+        echo_json([one._asdict() for one in found])
+        return
+    for one in found:
+        if one.kind == "withdraw":
+            said = f"took back line {one.withdraws}"
+        else:
+            what = "gave" if one.kind == "accept" else "refused"
+            where = ", ".join(map(str, one.pictures[:8])) or "pictures that have left"
+            more = f" and {len(one.pictures) - 8} more" if len(one.pictures) > 8 else ""
+            said = f"{what} {', '.join(map(repr, one.tags))} for {where}{more}"
+        mark = "" if one.stands else "  (taken back)"
+        typer.echo(f"{one.number:>6}  {when(one.made)}  {printable(said)}{mark}")
+    if not found:
+        typer.echo("Nothing was said about tags yet.")
+
+
+@tags.command()
+def undo(
+    number: Annotated[
+        int | None, typer.Argument(help="A line of 'likewise tags log'; default the last.")
+    ] = None,
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Take back the last word about tags, or the one named."""
+    with opened(collection) as col:
+        done = col.undo_tags(number)
+    if json_:
+        echo_json({"withdrawn": done})
+    else:
+        typer.echo(f"Took back line {done}.")
+
+
+@tags.command()
+def clear(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Take back every suggested tag of 'likewise tag --all' that nobody confirmed."""
+    with opened(collection) as col:
+        gone = col.clear_suggestions()
+    if json_:
+        echo_json({"cleared": gone})
+    else:
+        typer.echo(f"{counted(gone, 'suggestion')} taken back")

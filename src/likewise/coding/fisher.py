@@ -1,0 +1,155 @@
+"""The Fisher vector: how a mixture learned from all descriptors would have to move to fit a
+picture's.
+
+Perronnin et al. (2010), the improved version: descriptors are projected (PCA), a mixture with
+diagonal covariances gives each of N descriptors to its components by shares g, and with u = (x -
+m_k) / s_k the parts are ``sum g u / (N sqrt(w_k))`` and ``sum g (u² - 1) / (N sqrt(2 w_k))``; then
+a signed root, and unit length (PSC spec, section 6).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from likewise.coding.aggregate import checked_power, rooted_sums, unit_rows
+from likewise.coding.mixture import Mixture, Sums, fit_mixture
+from likewise.coding.word_search import (
+    Descriptors,
+    Floats,
+    batches_of,
+    pictures_of,
+    sampled_rows,
+)
+from likewise.errors import InvalidInput
+from likewise.neighbours.protocol import positive, rows
+
+
+class FisherVector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """One vector a picture, of ``2 * components * dimensions`` numbers.
+
+    Parameters
+    ----------
+    n_components : Gaussians of the mixture.
+    n_dims : columns after the projection; None leaves descriptors as they are.
+    power : exponent of the signed root.
+    n_iter : rounds of expectation maximisation, after k-means.
+    sample : descriptors kept for training, at most; None: 1,000 a component.
+    random_state : int, ``numpy.random.Generator`` or None.
+
+    Attributes
+    ----------
+    mixture_ : weights, means and variances.
+    mean_, directions_ : of the projection (None without one).
+    history_ : mean log likelihood of the sample before each round.
+
+    A picture is an array of descriptors, or an iterator of such arrays (its batches).
+
+    >>> X = np.random.default_rng(0).normal(size=(200, 6))
+    >>> coder = FisherVector(n_components=4, n_dims=3, random_state=0).fit(X)
+    >>> coder.transform([X[:50], X[50:]]).shape
+    (2, 24)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 256,
+        *,
+        n_dims: int | None = 80,
+        power: float = 0.5,
+        n_iter: int = 12,
+        sample: int | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_dims = n_dims
+        self.power = power
+        self.n_iter = n_iter
+        self.sample = sample
+        self.random_state = random_state
+
+    def fit(self, X: Descriptors, y: object = None) -> Self:
+        """Learn projection and mixture from descriptors: an array, or an iterable of arrays."""
+        n_components = positive(self.n_components, "n_components")
+        checked_power(self.power)
+        n_iter = positive(self.n_iter, "n_iter")
+        size = 1_000 * n_components if self.sample is None else positive(self.sample, "sample")
+        rng = np.random.default_rng(self.random_state)
+        drawn = sampled_rows(X, size, rng)
+        if len(drawn) < n_components:
+            raise InvalidInput(
+                f"{len(drawn)} descriptors for {n_components} components; at least one each "
+                "expected"
+            )
+        self.n_features_in_ = drawn.shape[1]
+        self._fit_projection(drawn)
+        self.mixture_: Mixture
+        self.mixture_, self.history_ = fit_mixture(
+            self._projected(drawn), n_components, n_iter=n_iter, rng=rng
+        )
+        return self
+
+    def transform(self, pictures: Any) -> Floats:
+        """One row a picture; ``pictures`` is an iterable of pictures, or a single array."""
+        check_is_fitted(self, "mixture_")
+        made = [self.encode(picture) for picture in pictures_of(pictures)]
+        width = 2 * self.mixture_.means.size
+        return np.stack(made) if made else np.zeros((0, width), np.float32)
+
+    def encode(self, picture: Any) -> Floats:
+        """The vector of one picture; zero for one without descriptors."""
+        return self.vector(self.sums(picture))
+
+    def sums(self, picture: Any) -> Sums:
+        """What a vector is made of; sums of regions add up to those of the picture (``plus``)."""
+        check_is_fitted(self, "mixture_")
+        total = Sums.none(self.mixture_.means.shape)
+        for batch in batches_of(picture):
+            part = self._projected(rows(batch, "X", self.n_features_in_))
+            total = total.plus(self.mixture_.sums(part))
+        return total
+
+    def vector(self, found: Sums) -> Floats:
+        """The vector of descriptors with these sums."""
+        # Each descriptor's shares sum to one: together they count the descriptors.
+        gradient = _gradient(self.mixture_, found, max(float(found.shares.sum()), 1.0))
+        rooted = rooted_sums(gradient, checked_power(self.power))
+        made: Floats = unit_rows(rooted.reshape(1, -1))[0].astype(np.float32)
+        return made
+
+    def _fit_projection(self, drawn: Floats) -> None:
+        self.mean_: Floats | None = None
+        self.directions_: Floats | None = None
+        if self.n_dims is None:
+            return
+        n_dims = positive(self.n_dims, "n_dims")
+        if n_dims > drawn.shape[1]:
+            raise InvalidInput(f"n_dims is {n_dims}; descriptors have {drawn.shape[1]} columns")
+        centre = drawn.mean(axis=0, dtype=np.float64)
+        centred = drawn - centre
+        _, vectors = np.linalg.eigh(centred.T @ centred / len(drawn))
+        kept = vectors[:, ::-1][:, :n_dims].T
+        # The same sign on every machine: the largest entry is positive.
+        largest = kept[np.arange(n_dims), np.abs(kept).argmax(axis=1)]
+        self.mean_ = centre.astype(np.float32)
+        self.directions_ = (kept * np.sign(largest)[:, None]).astype(np.float32)
+
+    def _projected(self, X: ArrayLike) -> Floats:
+        if self.directions_ is None or self.mean_ is None:
+            return np.asarray(X, np.float32)
+        made: Floats = (np.asarray(X) - self.mean_) @ self.directions_.T
+        return made
+
+
+def _gradient(mixture: Mixture, found: Sums, n: float) -> Any:
+    """Both parts for N descriptors, from their sums: (2, components, dimensions)."""
+    w, m, v = mixture.weights[:, None], mixture.means, mixture.variances
+    shares = found.shares[:, None]
+    mean_part = (found.first - shares * m) / np.sqrt(v) / (n * np.sqrt(w))
+    squares = (found.second - 2 * m * found.first + shares * m**2) / v
+    variance_part = (squares - shares) / (n * np.sqrt(2 * w))
+    return np.stack([mean_part, variance_part])

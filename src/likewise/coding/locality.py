@@ -1,0 +1,87 @@
+"""LLC: a descriptor as the affine combination of its nearest words that is closest to it.
+
+Wang et al. (2010), the approximated version: of the ``n_nearest`` words B solve
+``(C + ridge tr(C) I) w = 1`` with ``C = (B - 1x')(B - 1x')'`` and scale w to sum 1 (PSC spec,
+section 6).  Weights may be negative.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from likewise.coding._locality_kernels import locality_weights
+from likewise.coding.word_search import ROWS_AT_ONCE, Descriptors, WordSearch
+from likewise.errors import InvalidInput
+from likewise.neighbours.protocol import positive, rows
+
+
+class LLC(WordSearch, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Locality-constrained linear coding.
+
+    Parameters
+    ----------
+    n_words : words that ``fit`` learns by k-means.
+    n_nearest : words that share a descriptor.
+    ridge : how much of tr(C) is added to the diagonal; larger makes the shares more alike.
+    codebook : (words, columns); given, ``fit`` is not needed.
+    n_iter, random_state, n_threads : as for :class:`~likewise.coding.hard.VQ`.
+
+    >>> coder = LLC(n_nearest=2, ridge=1e-9, codebook=[[0.0, 0.0], [4.0, 0.0], [0.0, 9.0]])
+    >>> coder.transform([[1.0, 0.0]]).toarray().round(3)
+    array([[0.75, 0.25, 0.  ]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        n_words: int = 1024,
+        *,
+        n_nearest: int = 5,
+        ridge: float = 1e-4,
+        codebook: Any = None,
+        n_iter: int = 12,
+        random_state: int | np.random.Generator | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.n_words = n_words
+        self.n_nearest = n_nearest
+        self.ridge = ridge
+        self.codebook = codebook
+        self.n_iter = n_iter
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def fit(self, X: Descriptors, y: object = None) -> Self:
+        """Learn words from an array of descriptors, or an iterable of such arrays."""
+        self._checked_ridge()
+        positive(self.n_nearest, "n_nearest")
+        self._fit_words(X, self.n_iter, self.random_state)
+        return self
+
+    def transform(self, X: ArrayLike) -> sparse.csr_array:
+        """One row a descriptor with ``n_nearest`` entries that sum to 1."""
+        ridge = self._checked_ridge()
+        words = self.words()
+        each = positive(self.n_nearest, "n_nearest")
+        if each > len(words):
+            raise InvalidInput(f"n_nearest is {each}; there are {len(words)} words")
+        checked = rows(X, "X", words.shape[1])
+        near = np.empty((len(checked), each), np.int64)
+        weights = np.empty((len(checked), each), np.float32)
+        for a in range(0, len(checked), ROWS_AT_ONCE):
+            here = slice(a, a + ROWS_AT_ONCE)
+            part, ids, _ = self.nearest(checked[here], each)
+            near[here] = np.sort(ids, axis=1)
+            locality_weights(part, words, near[here], ridge, weights[here])
+        starts = np.arange(0, near.size + 1, each)
+        parts = (weights.reshape(-1), near.reshape(-1).astype(np.int32), starts)
+        return sparse.csr_array(parts, shape=(len(checked), len(words)))
+
+    def _checked_ridge(self) -> float:
+        if not (np.isfinite(self.ridge) and self.ridge > 0):
+            raise InvalidInput(f"ridge is {self.ridge!r}; a positive number expected")
+        return float(self.ridge)

@@ -1,0 +1,163 @@
+"""Max pooling: the codes of a picture's descriptors become one vector, its largest entry by word.
+
+Streaming: descriptors are coded a few thousand at a time into one buffer of words, so memory does
+not grow with their number.  Codes of two subspaces are pooled from their marginals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from likewise.coding._pooling_kernels import add_codes, max_codes, max_products
+from likewise.coding.word_search import ROWS_AT_ONCE, Floats, batches_of, pictures_of
+from likewise.errors import InvalidInput
+from likewise.neighbours.protocol import positive
+
+Normalise = Literal["l2", "l1"] | None
+Cells = NDArray[np.int64]
+
+
+class MaxPooling(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The largest code by word; a word nobody uses is zero, and nothing falls below zero.
+
+    Parameters
+    ----------
+    coder : a fitted coder (``transform``, and ``marginals`` for product codes); then a picture is
+        an array of descriptors.  None: a picture is a matrix of codes, dense or sparse.
+    normalise : "l2", "l1" or None: the length of the pooled vector.
+    batch : descriptors coded at a time.
+
+    A picture may also be an iterator of such arrays (its batches).  There is nothing to learn:
+    ``fit`` does nothing, and the coder must be ready.
+
+    >>> MaxPooling(normalise=None).transform([np.array([[0.0, 2.0], [1.0, 0.5]])]).toarray()
+    array([[1., 2.]], dtype=float32)
+    """
+
+    def __init__(
+        self, coder: Any = None, *, normalise: Normalise = "l2", batch: int = ROWS_AT_ONCE
+    ) -> None:
+        self.coder = coder
+        self.normalise = normalise
+        self.batch = batch
+
+    def fit(self, X: object = None, y: object = None) -> Self:
+        """Nothing to learn."""
+        return self
+
+    def transform(self, pictures: Any) -> sparse.csr_array:
+        """One sparse row a picture; ``pictures`` is an iterable of pictures, or a single matrix."""
+        return stacked(self.pool(picture) for picture in pictures_of(pictures))
+
+    def pool(self, picture: Any) -> Floats:
+        """The vector of one picture.
+
+        A picture without descriptors has the zero vector where the coder tells how many words it
+        has; without a coder at least one code is needed to know.
+        """
+        checked_normalise(self.normalise)
+        buffer = Buffer(1, "max")
+        for part in batches_of(picture, positive(self.batch, "batch")):
+            buffer.put(self.coder, part, np.zeros(part.shape[0], np.int64))
+        made: Floats = scaled(buffer.filled(self.coder), self.normalise)[0]
+        return made
+
+
+class Buffer:
+    """One row of words for each cell, filled batch by batch; allocated at the first."""
+
+    def __init__(self, n_cells: int, pooling: str) -> None:
+        self._n_cells, self._pooling = n_cells, pooling
+        self._rows: Floats | None = None
+
+    def put(self, coder: Any, part: Any, cells: Cells) -> None:
+        """Pool the rows of ``part`` (descriptors, or codes where there is no coder)."""
+        marginals = product_marginals(coder, part) if self._pooling == "max" else None
+        if marginals is not None:
+            (left, right) = marginals
+            rows = self._of_width(left.shape[1] * right.shape[1])
+            max_products(*_plain(left), *_plain(right), right.shape[1], cells, rows)
+            return
+        codes = sparse.csr_array(part if coder is None else coder.transform(part))
+        _check_finite(codes)
+        kernel = max_codes if self._pooling == "max" else add_codes
+        kernel(*_plain(codes), cells, self._of_width(codes.shape[1]))
+
+    def filled(self, coder: Any) -> Floats:
+        """What was pooled; zeros where nothing was."""
+        if self._rows is None:
+            width = n_words_of(coder)
+            if width is None:
+                raise InvalidInput("a picture without codes; at least one row of codes expected")
+            return np.zeros((self._n_cells, width), np.float32)
+        return self._rows
+
+    def _of_width(self, width: int) -> Floats:
+        if self._rows is None:
+            self._rows = np.zeros((self._n_cells, width), np.float32)
+        if self._rows.shape[1] != width:
+            raise InvalidInput(f"codes over {width} words; {self._rows.shape[1]} before")
+        return self._rows
+
+
+def product_marginals(coder: Any, part: Any) -> tuple[Any, Any] | None:
+    """The two marginals of product codes; None for other coders and other numbers of subspaces."""
+    if getattr(coder, "n_subspaces", None) != 2 or not hasattr(coder, "marginals"):
+        return None
+    left, right = coder.marginals(part)
+    return left, right
+
+
+def n_words_of(coder: Any) -> int | None:
+    """Columns of a coder's codes, where it can be asked without coding."""
+    books = getattr(coder, "codebooks", None)
+    books = getattr(coder, "codebooks_", None) if books is None else books
+    if books is not None:
+        return int(np.prod([len(book) for book in books]))
+    book = getattr(coder, "codebook", None)
+    book = getattr(coder, "codebook_", None) if book is None else book
+    return None if book is None else len(book)
+
+
+def checked_normalise(normalise: Any) -> None:
+    if normalise not in ("l2", "l1", None):
+        raise InvalidInput(f'normalise is {normalise!r}; "l2", "l1" or None expected')
+
+
+def scaled(rows: Floats, normalise: Normalise) -> Floats:
+    """Rows at unit length; rows of zeros stay."""
+    if normalise is None:
+        return rows
+    if normalise == "l2":
+        norms = np.sqrt((rows.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+    else:
+        norms = np.abs(rows).sum(axis=1, keepdims=True, dtype=np.float64)
+    return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
+
+
+def stacked(vectors: Iterator[Floats]) -> sparse.csr_array:
+    """Dense vectors as the rows of a CSR matrix, one at a time."""
+    found = [sparse.csr_array(vector[None]) for vector in vectors]
+    if not found:
+        raise InvalidInput("no pictures; at least one expected")
+    return sparse.csr_array(sparse.vstack(found, format="csr"))
+
+
+def _plain(codes: Any) -> tuple[Any, Any, Any]:
+    """One type of arrays for the kernels, whatever the coder made."""
+    return (
+        codes.indptr.astype(np.int64, copy=False),
+        codes.indices.astype(np.int32, copy=False),
+        codes.data.astype(np.float32, copy=False),
+    )
+
+
+def _check_finite(codes: Any) -> None:
+    if not np.isfinite(codes.data).all():
+        raise InvalidInput("codes have a non-finite value (NaN or inf)")

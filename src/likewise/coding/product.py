@@ -1,0 +1,276 @@
+"""Product sparse coding: sparse codes over k^m words at the cost of m codebooks of k words.
+
+A word of the product codebook is one word of each of m sub-codebooks, side by side (Ge, He and Sun
+2014).  The optimal code depends on its marginals only, and those are found from the m parts of a
+vector; "exact" needs no assumption on the vector and works for any m (see ``solvers.path_product``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from likewise.coding.dictionary import Report, reporting, train
+from likewise.coding.product_kernels import crossed
+from likewise.coding.product_split import Split, columns, columns_of
+from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
+from likewise.errors import InvalidInput
+from likewise.neighbours.protocol import positive
+from likewise.solvers.path_codes import Method, ProductPaths
+
+Floats = NDArray[np.float64]
+_METHODS = ("approximate", "iterative", "exact")
+
+
+class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Non-negative sparse codes over a product codebook: for each row x the minimum over y >= 0 of
+    ||x - A y||^2 + alpha |y|_1, A having the k^m products of words as columns.
+
+    Rows are coded as they are given; alpha = 0.3 is meant for rows of unit norm.
+
+    Parameters
+    ----------
+    n_words : words of each sub-codebook.
+    n_subspaces : parts of a vector, m.
+    alpha : weight of the code's sum.
+    method : "exact" (the optimum), "approximate" (APSC: every part by itself at alpha / m) or
+        "iterative" (IPSC: two parts, thresholds within (0, alpha) bisected ``n_steps`` times).
+    mass : the mass of a code from parts whose masses differ: their "geometric" mean as in the
+        paper, or the "optimal" one for the directions found (never worse).
+    split : which columns make a part: "contiguous" for any vector; of SIFT's 4 x 4 cells and 8
+        orientations "horizontal" (upper and lower cells), "vertical" (left and right),
+        "structural" (orientations).
+    codebooks : sub-codebooks, each (n_words, columns of its part) with one word of norm
+        1 / sqrt(m) a row; ``fit`` is then unnecessary and trains nothing.  "contiguous" parts may
+        then have different widths.
+    random_state : int, ``numpy.random.Generator`` or None; first words and new seeds in ``fit``.
+    n_iter : rounds of training.
+    n_steps : bisections of "iterative".
+    n_threads : threads for coding.
+    progress : True for a progress bar, or a function of (round, rounds, mean objective).
+
+    Attributes
+    ----------
+    codebooks_ : list of m arrays (n_words, columns of the part).
+    history_ : mean objective of the training rows before each round's new words.
+    n_features_in_ : columns.
+
+    >>> words = [np.eye(2) / np.sqrt(2), np.eye(2) / np.sqrt(2)]
+    >>> coder = ProductSparseCoder(2, alpha=0.2, method="exact", codebooks=words)
+    >>> coder.transform(np.array([[0.0, 0.8, 0.6, 0.0]])).toarray().round(3).tolist()
+    [[0.0, 0.0, 0.89, 0.0]]
+    """
+
+    def __init__(
+        self,
+        n_words: int = 128,
+        n_subspaces: int = 2,
+        alpha: float = 0.3,
+        method: Method = "approximate",
+        mass: Literal["geometric", "optimal"] = "geometric",
+        split: Split = "contiguous",
+        codebooks: Sequence[ArrayLike] | None = None,
+        random_state: int | np.random.Generator | None = None,
+        *,
+        n_iter: int = 15,
+        n_steps: int = 10,
+        n_threads: int = 1,
+        progress: bool | Report = False,
+    ) -> None:
+        self.n_words = n_words
+        self.n_subspaces = n_subspaces
+        self.alpha = alpha
+        self.method = method
+        self.mass = mass
+        self.split = split
+        self.codebooks = codebooks
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.n_steps = n_steps
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn the sub-codebooks from rows; with ``codebooks`` given, only check them and X."""
+        self._check()
+        X = vectors(X)
+        if self.codebooks is not None:
+            books, parts = self._given()
+            vectors(X, width=sum(len(part) for part in parts))
+            self.codebooks_, self.history_ = books, []
+        else:
+            n_iter = positive(self.n_iter, "n_iter", 0)
+            parts = columns(X.shape[1], self.n_subspaces, self.split)
+            if len(X) < self.n_words:
+                raise InvalidInput(
+                    f"{len(X)} training vectors (samples) for {self.n_words} words; at least "
+                    "one a word expected"
+                )
+            with reporting(self.progress, n_iter) as report:
+                self.codebooks_, self.history_ = train(
+                    [np.ascontiguousarray(X[:, part]) for part in parts],
+                    self.n_words,
+                    self._coding,
+                    alpha=float(self.alpha),
+                    n_iter=n_iter,
+                    random_state=self.random_state,
+                    report=report,
+                )
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def marginals(self, X: ArrayLike) -> list[Any]:
+        """m CSR matrices (rows, n_words): the marginals of the codes ``transform`` returns."""
+        X, books, parts = self._ready(X)
+        return [_as(one, X.dtype) for one in self._marginals(books, parts)]
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Codes as CSR (rows, n_words^m); word (j1, ..., jm) in C order, j1 k + j2 for two."""
+        X, books, parts = self._ready(X)
+        k, m = len(books[0]), len(books)
+        if k**m > np.iinfo(np.int64).max:
+            raise InvalidInput(f"{k}^{m} words are more than a matrix can have; use marginals()")
+        found = self._marginals(books, parts)
+        masses = _masses(found[0])
+        ends, ids, values = found[0].indptr, found[0].indices, found[0].data
+        for other in found[1:]:
+            arrays = (other.indptr, other.indices, other.data)
+            ends, ids, values = crossed(ends, ids, values, *arrays, k, masses)
+        return _as(sp.csr_array((values, ids, ends), (len(X), k**m)), X.dtype)
+
+    def objective(self, X: ArrayLike) -> Floats:
+        """||x - A y||^2 + alpha |y|_1 of each row's code, in float64."""
+        X, books, parts = self._ready(X)
+        found = self._marginals(books, parts)
+        rests = _rests(found, books, parts)
+        return _squares(rests) + self.alpha * _masses(found[0])
+
+    def gap(self, X: ArrayLike) -> Floats:
+        """How far each row's objective is above the optimum at most: its duality gap, absolute.
+
+        The largest correlation of any of the k^m products with the residual is the sum of the
+        parts' largest, so nothing of size k^m is formed.
+        """
+        X, books, parts = self._ready(X)
+        found = self._marginals(books, parts)
+        rests = _rests(found, books, parts)
+        rr = _squares(rests)
+        rx = np.zeros(len(X))
+        top = np.zeros(len(X))
+        for rest, part, book in zip(rests, parts, books, strict=True):
+            rx += np.einsum("ij,ij->i", rest, part, dtype=np.float64)
+            top += 2 * (rest @ book.T).max(axis=1, initial=-np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.where(rr > 0, rx / rr, 0.0)
+            reach = np.where(top > 0, self.alpha / top, np.inf)
+        scale = np.clip(best, 0.0, reach)
+        dual = 2 * scale * rx - scale**2 * rr
+        return np.maximum(rr + self.alpha * _masses(found[0]) - dual, 0.0)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "codebooks_") or self.codebooks is not None
+
+    def _check(self) -> None:
+        positive(self.n_words, "n_words")
+        positive(self.n_subspaces, "n_subspaces")
+        positive(self.n_steps, "n_steps", 0)
+        positive(self.n_threads, "n_threads")
+        positive_number(self.alpha, "alpha")
+        one_of(self.method, "method", _METHODS)
+        one_of(self.mass, "mass", ("geometric", "optimal"))
+        if self.method == "iterative" and self.n_subspaces != 2:
+            raise InvalidInput(
+                f'method="iterative" is for 2 subspaces, not {self.n_subspaces}; "exact" takes any'
+            )
+
+    def _given(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
+        """Codebooks from the parameters, and the columns of the parts."""
+        assert self.codebooks is not None
+        m = self.n_subspaces
+        if len(self.codebooks) != m:
+            raise InvalidInput(f"{len(self.codebooks)} codebooks for {m} subspaces")
+        norm = 1 / np.sqrt(m)
+        books = [codebook(b, f"codebook {i}", norm) for i, b in enumerate(self.codebooks)]
+        if any(len(book) != self.n_words for book in books):
+            sizes = ", ".join(str(len(book)) for book in books)
+            raise InvalidInput(f"codebooks have {sizes} words; n_words={self.n_words} each expected")
+        widths = [book.shape[1] for book in books]
+        if self.split == "contiguous":
+            return books, columns_of(widths)
+        parts = columns(sum(widths), m, self.split)
+        if [len(part) for part in parts] != widths:
+            raise InvalidInput(f"codebooks of {widths} columns do not fit split={self.split!r}")
+        return books, parts
+
+    def _ready(self, X: ArrayLike) -> tuple[NDArray[Any], list[Floats], list[NDArray[Any]]]:
+        """X checked, the codebooks, and the parts of X."""
+        self._check()
+        if hasattr(self, "codebooks_"):
+            books, width = self.codebooks_, self.n_features_in_
+            given = self.split == "contiguous"
+            own = [book.shape[1] for book in books]
+            parts = columns_of(own) if given else columns(width, len(books), self.split)
+        elif self.codebooks is not None:
+            books, parts = self._given()
+            width = sum(len(part) for part in parts)
+        else:
+            raise NotFittedError("ProductSparseCoder has no codebooks; call fit or give codebooks")
+        X = vectors(X, width=width)
+        return X, books, [np.ascontiguousarray(X[:, part]) for part in parts]
+
+    def _coding(self, books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
+        """Marginals as training uses them: u_i itself for APSC, whose parts decouple (spec, 4)."""
+        paths = ProductPaths(books, self.alpha)
+        n_steps, n_threads = self.n_steps, self.n_threads
+        return paths.code(parts, self.method, n_steps=n_steps, n_threads=n_threads)
+
+    def _marginals(self, books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
+        found = self._coding(books, parts)
+        return found if self.method == "exact" else self._common(found, books, parts)
+
+    def _common(self, found: list[Any], books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
+        """The same directions with one mass (eq. 13 of the paper, or the optimal mass)."""
+        masses = np.stack([_masses(one) for one in found])
+        coded = (masses > 0).all(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.mass == "geometric":
+                mass = np.exp(np.log(masses).mean(axis=0))
+            else:
+                along, length = np.zeros(masses.shape[1]), np.zeros(masses.shape[1])
+                for one, own, book, part in zip(found, masses, books, parts, strict=True):
+                    direction = (one @ book) / own[:, None]
+                    along += np.einsum("ij,ij->i", direction, part, dtype=np.float64)
+                    length += np.einsum("ij,ij->i", direction, direction)
+                mass = np.maximum(along - self.alpha / 2, 0) / length
+            scales = np.where(coded, mass / masses, 0.0)
+        made = []
+        for one, scale in zip(found, scales, strict=True):
+            values = one.data * np.repeat(scale, np.diff(one.indptr))
+            scaled = sp.csr_array((values, one.indices, one.indptr), one.shape)
+            scaled.eliminate_zeros()
+            made.append(scaled)
+        return made
+
+
+def _as(codes: Any, dtype: Any) -> Any:
+    codes.data = codes.data.astype(dtype, copy=False)
+    return codes
+
+
+def _masses(codes: Any) -> Floats:
+    return np.asarray(codes.sum(axis=1), np.float64).ravel()
+
+
+def _rests(found: list[Any], books: list[Floats], parts: list[NDArray[Any]]) -> list[Floats]:
+    """Residuals of the parts."""
+    return [part - one @ book for one, book, part in zip(found, books, parts, strict=True)]
+
+
+def _squares(rests: list[Floats]) -> Floats:
+    return np.asarray(sum(np.einsum("ij,ij->i", rest, rest) for rest in rests), np.float64)

@@ -1,0 +1,194 @@
+"""Non-negative sparse coding on an explicit codebook, exact and certified by its duality gap."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from likewise.coding.dictionary import Report, reporting, train
+from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
+from likewise.errors import InvalidInput
+from likewise.neighbours.protocol import positive
+from likewise.solvers.path_words import WordPaths
+
+Floats = NDArray[np.float64]
+_METHODS = ("homotopy", "feature-sign", "nearest")
+# Above so many words training codes on the nearest words only.
+_MANY = 2_048
+
+
+class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """For each row x the minimum over y >= 0 of ||x - A y||^2 + alpha |y|_1, the words (of unit
+    norm) being the columns of A.
+
+    Rows are coded as they are given; alpha = 0.3 is meant for rows of unit norm.
+
+    Parameters
+    ----------
+    n_words : words of the codebook.
+    alpha : weight of the code's sum.
+    method : "homotopy" and "feature-sign" are exact; "nearest" codes on the ``n_nearest`` words
+        nearest to the row only, by feature-sign.
+    gram : "precomputed" (n_words^2 numbers are kept) or "on-the-fly" (rows of the Gram matrix are
+        computed when a word is taken up).
+    n_nearest : words looked at by "nearest".
+    codebook : (n_words, columns), one word of unit norm a row; ``fit`` is then unnecessary and
+        trains nothing, but keeps the precomputed Gram matrix for all later calls.
+    random_state : int, ``numpy.random.Generator`` or None; first words and new seeds in ``fit``.
+    n_iter : rounds of training.  Above 2,048 words they code on the nearest 200 words.
+    n_threads : threads for coding.
+    progress : True for a progress bar, or a function of (round, rounds, mean objective).
+
+    Attributes
+    ----------
+    codebook_ : (n_words, columns).
+    history_ : mean objective of the training rows before each round's new words.
+    n_features_in_ : columns.
+
+    >>> coder = SparseCoder(2, alpha=0.2, codebook=[[1.0, 0.0], [0.6, 0.8]])
+    >>> coder.transform([[0.0, 1.0], [1.0, 0.1]]).toarray().round(3).tolist()
+    [[0.0, 0.7], [0.862, 0.062]]
+    """
+
+    def __init__(
+        self,
+        n_words: int = 1024,
+        alpha: float = 0.3,
+        method: Literal["homotopy", "feature-sign", "nearest"] = "homotopy",
+        gram: Literal["precomputed", "on-the-fly"] = "precomputed",
+        n_nearest: int = 200,
+        codebook: ArrayLike | None = None,
+        random_state: int | np.random.Generator | None = None,
+        *,
+        n_iter: int = 15,
+        n_threads: int = 1,
+        progress: bool | Report = False,
+    ) -> None:
+        self.n_words = n_words
+        self.alpha = alpha
+        self.method = method
+        self.gram = gram
+        self.n_nearest = n_nearest
+        self.codebook = codebook
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn the codebook from rows; with ``codebook`` given, only check it and X."""
+        self._check()
+        X = vectors(X)
+        if self.codebook is not None:
+            words, history = self._given(), []
+            vectors(X, width=words.shape[1])
+        else:
+            n_iter = positive(self.n_iter, "n_iter", 0)
+            if len(X) < self.n_words:
+                raise InvalidInput(
+                    f"{len(X)} training vectors (samples) for {self.n_words} words; at least "
+                    "one a word expected"
+                )
+            with reporting(self.progress, n_iter) as report:
+                books, history = train(
+                    [X],
+                    self.n_words,
+                    self._training,
+                    alpha=float(self.alpha),
+                    n_iter=n_iter,
+                    random_state=self.random_state,
+                    report=report,
+                )
+            words = books[0]
+        self.codebook_, self.history_ = words, history
+        self._paths = self._prepared(words)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Codes as CSR (rows, n_words), in the type of X."""
+        paths, X = self._ready(X)
+        codes = self._code(paths, X)
+        codes.data = codes.data.astype(X.dtype, copy=False)
+        return codes
+
+    def objective(self, X: ArrayLike) -> Floats:
+        """||x - A y||^2 + alpha |y|_1 of each row's code, in float64."""
+        paths, X = self._ready(X)
+        codes = self._code(paths, X)
+        rests = X - codes @ paths.words
+        return np.asarray(_squares(rests) + self.alpha * codes.sum(axis=1), np.float64)
+
+    def gap(self, X: ArrayLike) -> Floats:
+        """How far each row's objective is above the optimum at most: its duality gap, absolute,
+        over all words in float64."""
+        paths, X = self._ready(X)
+        codes = self._code(paths, X)
+        mass = np.asarray(codes.sum(axis=1), np.float64).ravel()
+        rests = X - codes @ paths.words
+        rr, rx = _squares(rests), np.einsum("ij,ij->i", rests, X, dtype=np.float64)
+        top = np.concatenate(
+            [
+                2 * (rests[a : a + 512] @ paths.words.T).max(axis=1)
+                for a in range(0, len(rests), 512)
+            ]
+            or [np.zeros(0)]
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.where(rr > 0, rx / rr, 0.0)
+            reach = np.where(top > 0, self.alpha / top, np.inf)
+        scale = np.clip(best, 0.0, reach)
+        return np.maximum(rr + self.alpha * mass - (2 * scale * rx - scale**2 * rr), 0.0)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "codebook_") or self.codebook is not None
+
+    def _check(self) -> None:
+        positive(self.n_words, "n_words")
+        positive(self.n_nearest, "n_nearest")
+        positive(self.n_threads, "n_threads")
+        positive_number(self.alpha, "alpha")
+        one_of(self.method, "method", _METHODS)
+        one_of(self.gram, "gram", ("precomputed", "on-the-fly"))
+
+    def _given(self) -> Floats:
+        assert self.codebook is not None
+        words = codebook(self.codebook, "codebook", 1.0)
+        if len(words) != self.n_words:
+            raise InvalidInput(f"codebook has {len(words)} words; n_words={self.n_words} expected")
+        return words
+
+    def _prepared(self, words: Floats) -> WordPaths:
+        return WordPaths(words, lazily=self.gram == "on-the-fly" or self.method == "nearest")
+
+    def _ready(self, X: ArrayLike) -> tuple[WordPaths, NDArray[Any]]:
+        self._check()
+        if hasattr(self, "codebook_"):
+            paths = self._paths
+        elif self.codebook is not None:
+            paths = self._prepared(self._given())
+        else:
+            raise NotFittedError("SparseCoder has no codebook; call fit or give codebook")
+        return paths, vectors(X, width=paths.words.shape[1])
+
+    def _code(self, paths: WordPaths, X: NDArray[Any], method: str | None = None) -> Any:
+        return paths.code(
+            X,
+            float(self.alpha),
+            self.method if method is None else method,
+            n_nearest=self.n_nearest,
+            n_threads=self.n_threads,
+        )
+
+    def _training(self, books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
+        many = self.n_words > _MANY
+        paths = WordPaths(books[0], lazily=many)
+        return [self._code(paths, parts[0], "nearest" if many else None)]
+
+
+def _squares(rests: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->i", rests, rests), np.float64)

@@ -1,0 +1,98 @@
+"""LRML: Laplacian regularised metric learning (Hoi, Liu and Chang 2008), in closed form.
+
+min tr(Q A) subject to logdet A >= 0 with Q = X'L X + gs S - gd D: L of the union kNN graph, S and D
+the scatters of the similar and dissimilar pairs; A = det(Q)^(1/m) Q^-1 (spec s3ml, section 7).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from likewise.errors import InvalidInput
+from likewise.metric.base import LearnedMetric, as_rows, at_least
+from likewise.metric.graph import knn_graph
+from likewise.metric.pairs import Constraints, as_constraints
+from likewise.metric.propagation_solve import weighted_gram
+from likewise.metric.propagation_sum import Sum
+
+Floats = NDArray[np.float64]
+
+
+class LRML(LearnedMetric):
+    """A full metric from pairs or labels and the kNN graph of all rows, in closed form.
+
+    The three parts of Q are averages over edges and pairs, so that ``similar`` (gs) and
+    ``dissimilar`` (gd) need no scale.  Q is floored at ``floor`` times its largest eigenvalue.
+
+    >>> X = [[0.0, 0.0], [1.0, 0.1], [0.1, 4.0], [1.1, 4.1]]
+    >>> model = LRML(n_neighbors=1).fit(X, [0, 0, 1, 1])
+    >>> bool(model.metric_[1, 1] > model.metric_[0, 0])
+    True
+    """
+
+    floor_acted_: bool
+
+    def __init__(
+        self,
+        n_neighbors: int = 6,
+        similar: float = 1.0,
+        dissimilar: float = 0.1,
+        floor: float = 0.01,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.similar = similar
+        self.dissimilar = dissimilar
+        self.floor = floor
+
+    def fit(self, X: Any, y: Any, same: Any = None) -> Self:
+        """Learn from labels (-1: unlabelled), or from pairs with ``same``."""
+        k = self.n_neighbors
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InvalidInput(f"n_neighbors is {k!r}; an integer of at least 1 expected")
+        gs, gd = at_least(self, "similar", 0), at_least(self, "dissimilar", 0)
+        floor = at_least(self, "floor", 0, open_end=True)
+        rows = as_rows(self, X, reset=True)
+        said = as_constraints(y, same, len(rows))
+        S, D = pair_scatters(rows, said)
+        Q = graph_scatter(rows, int(k)) + gs * S - gd * D
+        values, V = eigh((Q + Q.T) / 2)
+        top = float(values[-1])
+        if top <= 0:
+            # Nothing but constant features, or dissimilar pairs alone: no direction to prefer.
+            top = max(float(-values[0]), 1.0)
+            values = np.full_like(values, top)
+        self.floor_acted_ = bool((values < floor * top).any())
+        values = np.maximum(values, floor * top)
+        # det(Q)^(1/m) is the geometric mean of the eigenvalues.
+        scale = float(np.exp(np.log(values).mean()))
+        return self._learned(rows, said, (V * (scale / values)) @ V.T)
+
+
+def pair_scatters(X: Any, said: Constraints) -> tuple[Floats, Floats]:
+    """Mean of (x_i - x_j)(x_i - x_j)' over the similar pairs, and over the dissimilar ones."""
+    first, second, alike = said.listed()
+    made = []
+    for side in (alike, ~alike):
+        difference = np.asarray(X[first[side]], np.float64) - X[second[side]]
+        made.append(difference.T @ difference / max(int(side.sum()), 1))
+    return made[0], made[1]
+
+
+def graph_scatter(X: Any, n_neighbors: int) -> Floats:
+    """The same mean over the edges of the union kNN graph, X'L X by the number of edges."""
+    graph = knn_graph(X, n_neighbors)
+    n, k = graph.shape
+    total = Sum(X)
+    if k == 0:
+        return np.zeros_like(total.product)
+    ends = np.arange(0, n * k + 1, k)
+    directed = sp.csr_array((np.ones(n * k), graph.ravel().astype(np.int64), ends), shape=(n, n))
+    union = sp.csr_array(directed.maximum(directed.T))
+    total.add_sparse(union)
+    Q = weighted_gram(X, total.mean, total.d) - total.product
+    return np.asarray(Q / (union.nnz / 2))

@@ -1,0 +1,88 @@
+"""Affinities spread from a few pairs or labels to all rows, and the scatter matrix T they give.
+
+W* = (1-a)(I - aP)^-1 W0 over the kNN graph P; W is W* symmetrised and cut at theta;
+T = X'(diag(W 1) - W)X (spec s3ml, sections 1 and 6).  Three ways to the same T: a full matrix for
+few rows; without threshold a matrix-free one; with a threshold local pushes and class solves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import InvalidInput
+from likewise.metric.graph import Graph, knn_graph
+from likewise.metric.pairs import Constraints, as_constraints
+from likewise.metric.propagation_dense import dense_affinities, dense_scatter
+from likewise.metric.propagation_push import pushed_scatter
+from likewise.metric.propagation_solve import Progress, matrix_free_scatter, plain_scatter
+
+Floats = NDArray[np.float64]
+# Up to here the full matrix is the fastest way.
+DENSE_UP_TO = 1_000
+METHODS = ("auto", "dense", "matrix-free", "push")
+
+
+def affinities(
+    X: Any,
+    y: Any,
+    same: Any = None,
+    *,
+    n_neighbors: int = 6,
+    propagation: float = 0.5,
+    threshold: float = 0.01,
+) -> Floats:
+    """The full matrix W (n, n) from labels, or from pairs with ``same``; for a few thousand rows.
+
+    >>> W = affinities(np.arange(6.0)[:, None], [[0, 5]], [False], n_neighbors=2)
+    >>> bool(W[0, 5] < 0), bool(W[1, 5] < 0), bool(W[1, 2] > 0)
+    (True, True, True)
+    """
+    rows = np.asarray(X)
+    said = as_constraints(y, same, len(rows))
+    check_weights(propagation, threshold)
+    return dense_affinities(knn_graph(rows, n_neighbors), said, propagation, threshold)
+
+
+def scatter(
+    X: Any,
+    said: Constraints,
+    graph: Graph | None,
+    propagation: float,
+    threshold: float,
+    *,
+    method: str = "auto",
+    progress: Progress | None = None,
+) -> Floats:
+    """T (m, m).  ``graph`` None: no propagation, W = W0."""
+    check_weights(propagation, threshold)
+    if graph is None:
+        return plain_scatter(X, said)
+    if method not in METHODS:
+        raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")
+    if method == "auto":
+        large = "push" if threshold > 0 else "matrix-free"
+        method = "dense" if len(X) <= DENSE_UP_TO else large
+    if method == "dense":
+        return dense_scatter(X, graph, said, propagation, threshold)
+    if method == "matrix-free":
+        if threshold > 0:
+            raise InvalidInput("the matrix-free way knows no threshold; set threshold=0 or push")
+        return matrix_free_scatter(X, graph, said, propagation, progress)
+    if threshold == 0:
+        raise InvalidInput("push needs a threshold above 0; use the matrix-free way")
+    return pushed_scatter(X, graph, said, propagation, threshold, progress=progress)
+
+
+def check_weights(propagation: float, threshold: float) -> None:
+    """0 <= a < 1 and theta >= 0, or a clear refusal."""
+    if not _number(propagation) or not 0 <= propagation < 1:
+        raise InvalidInput(f"propagation is {propagation!r}; a number from 0 to below 1 expected")
+    if not _number(threshold) or not 0 <= threshold < np.inf:
+        raise InvalidInput(f"threshold is {threshold!r}; a number of at least 0 expected")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -1,0 +1,35 @@
+"""Affinities as a full matrix: for up to a few thousand rows, and the form to compare with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lu_factor, lu_solve
+
+from likewise.metric.graph import Graph
+from likewise.metric.pairs import Constraints
+
+Floats = NDArray[np.float64]
+
+
+def dense_affinities(graph: Graph, said: Constraints, a: float, theta: float) -> Floats:
+    """W: (1-a)(I - aP)^-1 W0, symmetrised, then zero where |W_ij| < theta (spec s3ml, 1)."""
+    n, k = graph.shape
+    system = np.eye(n)
+    if k:
+        np.add.at(system, (np.repeat(np.arange(n), k), graph.ravel()), -a / k)
+    W0 = said.apply(np.eye(n))
+    spread = (1 - a) * lu_solve(lu_factor(system, overwrite_a=True), W0, overwrite_b=True)
+    W = (spread + spread.T) / 2
+    W[np.abs(W) < theta] = 0
+    return W
+
+
+def dense_scatter(X: Any, graph: Graph, said: Constraints, a: float, theta: float) -> Floats:
+    """T = X'(diag(W 1) - W)X."""
+    W = dense_affinities(graph, said, a, theta)
+    rows = np.asarray(X, np.float64) - X.mean(axis=0, dtype=np.float64)
+    T = rows.T @ (rows * W.sum(axis=1)[:, None]) - rows.T @ (W @ rows)
+    return np.asarray((T + T.T) / 2)

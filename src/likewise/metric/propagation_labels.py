@@ -1,0 +1,108 @@
+"""The part of W that touches labelled rows: one solve a class, rank-one blocks, sorted ranges.
+
+With h_c = Pi(2 y_c - 1_labelled): between a free row i and a labelled j of class c
+W = (h_c(i) + Pi_ji)/2, the same for all of the class but where Pi_ji is not 0; between labelled
+i and j of classes b and c W = (h_c(i) + h_b(j))/2 (spec s3ml, section 6).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.metric.pairs import Constraints
+from likewise.metric.propagation_solve import COLUMNS, Floats, chunks, solve
+from likewise.metric.propagation_sum import Sum, thresholded
+
+
+def add_classes(
+    total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
+) -> None:
+    """Add these parts; memory of n x 16 numbers, and labelled x (features + classes)."""
+    labelled = said.constrained()
+    if not len(labelled):
+        return
+    assert said.codes is not None
+    codes = said.codes[labelled]
+    n_classes = len(said.class_sizes())
+    own = np.empty((len(labelled), n_classes))
+    for part in chunks(n_classes, COLUMNS):
+        start = np.zeros((len(free), part.stop - part.start))
+        mine = codes[:, None] == np.arange(part.start, part.stop)
+        start[labelled] = np.where(mine, 1.0, -said.minus)
+        H = solve(pusher.graph, start, pusher.a)
+        own[:, part] = H[labelled]
+        for c in range(part.start, part.stop):
+            _class_and_free(total, pusher, H[:, c - part.start], labelled[codes == c], free, theta)
+        pusher.tell("classes", part.stop, n_classes)
+    _among_labelled(total, labelled, codes, own, theta)
+
+
+def _class_and_free(
+    total: Sum,
+    pusher: Any,
+    h: Floats,
+    members: NDArray[np.int64],
+    free: NDArray[np.bool_],
+    theta: float,
+) -> None:
+    """Rank one, g(i) for every member alike, then what Pi_ji changes."""
+    g = thresholded(np.where(free, h / 2, 0.0), theta)
+    some = np.flatnonzero(g)
+    ends = total.rows(members)
+    ends_sum = ends.sum(axis=0)
+    weighted = np.zeros_like(ends_sum)
+    for part in chunks(len(some)):
+        rows = some[part]
+        weighted += g[rows] @ total.rows(rows)
+    # W X between the sets is g times the sum of the members one way, sum g x the other way.
+    A = np.outer(weighted, ends_sum)
+    total.product += A + A.T
+    total.d += g * len(members)
+    total.d[members] += g.sum()
+    for where, row in pusher.rows(members, 0.0, free, "classes: neighbourhoods"):
+        change = (h[row.indices] + row.data) / 2
+        row.data = thresholded(change, theta) - g[row.indices]
+        near = np.unique(row.indices)
+        total.add_block(members[where], near, row[:, near])
+
+
+def _among_labelled(
+    total: Sum, labelled: NDArray[np.int64], codes: NDArray[np.int64], own: Floats, theta: float
+) -> None:
+    """Labelled rows with each other: w = (A_i + B_j)/2 where |A_i + B_j| >= 2 theta.
+
+    With B sorted the j that count for an i are a beginning and an end of the list, whose sums are
+    differences of running sums.
+    """
+    X = total.rows(labelled)
+    for b in range(own.shape[1]):
+        mine = np.flatnonzero(codes == b)
+        for c in range(own.shape[1]):
+            theirs = np.flatnonzero(codes == c)
+            A, B = own[mine, c], own[theirs, b]
+            order = np.argsort(B, kind="stable")
+            B, there = B[order], X[theirs[order]]
+            count, plain, scaled = (
+                _running(np.ones(len(B))),
+                _running(there),
+                _running(B[:, None] * there),
+            )
+            sums = _running(B)
+            upto = np.searchsorted(B, -2 * theta - A, side="right")
+            since = np.searchsorted(B, 2 * theta - A, side="left")
+            since = np.maximum(since, upto)
+
+            def outside(run: Floats, upto: Any = upto, since: Any = since) -> Floats:
+                return np.asarray(run[upto] + run[-1] - run[since])
+
+            total.d[labelled[mine]] += (A * outside(count) + outside(sums)) / 2
+            near = (A[:, None] * outside(plain) + outside(scaled)) / 2
+            total.product += X[mine].T @ near
+
+
+def _running(values: Floats) -> Floats:
+    """Sums of the first 0, 1, 2, ... values."""
+    return np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])

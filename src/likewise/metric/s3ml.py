@@ -1,0 +1,244 @@
+"""S3ML: a sparse Mahalanobis metric from a few pairs (or labels) and all the unlabelled rows.
+
+What was said about pairs spreads over the kNN graph into affinities W (``propagation``); their
+scatter T = X'(D - W)X moves the prior, Sigma = M0^-1 + beta T, and the metric is the sparse inverse
+of Sigma: min -logdet M + <Sigma, M> + lam sum |M_ij| (spec s3ml, sections 1 to 4).  W has negative
+entries, so Sigma may be indefinite: its eigenvalues relative to the prior are floored.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, eigh, solve_triangular
+
+from likewise.errors import InvalidInput
+from likewise.metric.base import RIDGE, LearnedMetric, as_rows, at_least, covariance, inverse
+from likewise.metric.graph import knn_graph
+from likewise.metric.pairs import Constraints, as_constraints
+from likewise.metric.propagation import check_weights, scatter
+from likewise.solvers.sice import sparse_inverse_covariance
+
+Floats = NDArray[np.float64]
+# No direction is shrunk by more than 1 + this times the strength.
+REACH = 10.0
+# Features that share the variance, as a share of all, below which their units differ too much.
+FEW = 0.2
+PRIORS = ("auto", "identity", "variance", "covariance")
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What a fit did, for people to read.
+
+    ``minus``: what a dissimilar pair weighs against a similar one.  ``beta`` = ``strength`` times
+    ``beta_max``, the beta from which Sigma is no longer positive definite (infinite when T has no
+    negative direction), or less: Sigma stays below 1 + 10 ``strength`` times the prior.
+    ``lowest``: smallest eigenvalue of Sigma
+    relative to the prior before the floor; ``floored``: how many were raised to it.
+    ``kept_prior``: there was nothing to learn from, ``why`` says so.
+    """
+
+    n_similar: int
+    n_dissimilar: int
+    minus: float
+    n_neighbors: int
+    beta: float
+    beta_max: float
+    lowest: float
+    floored: int
+    l1: float
+    kept_prior: bool
+    why: str
+
+    @property
+    def floor_acted(self) -> bool:
+        return self.floored > 0
+
+    def __str__(self) -> str:
+        if self.kept_prior:
+            return f"kept the prior: {self.why}"
+        acted = f"raised {self.floored} directions" if self.floored else "did not act"
+        return (
+            f"{self.n_similar} similar and {self.n_dissimilar} dissimilar pairs; "
+            f"beta {self.beta:.3g} (largest safe {self.beta_max:.3g}), the floor {acted} "
+            f"(smallest relative eigenvalue {self.lowest:.3g})" + (f"; {self.why}" * bool(self.why))
+        )
+
+
+class S3ML(LearnedMetric):
+    """Semi-supervised sparse metric learning.
+
+    ``n_neighbors``, ``propagation`` (a), ``threshold`` (theta): how affinities spread;
+    ``propagate=False`` uses the pairs alone (the method is then called S2ML).  ``strength``: weight
+    of the affinities relative to the largest that leaves Sigma positive definite.  ``floor``: a
+    direction is stretched at most 1/floor times over the prior.  ``l1``: the sparsity, relative to
+    the mean diagonal of Sigma; 0 gives a full matrix.  ``dissimilar``: what all dissimilar pairs
+    weigh together against all similar ones (None: every pair 1, as in the paper).
+
+    ``prior``: "identity" (plain distance), "variance" (plain distance of standardised features; the
+    work is then done in those units), "covariance" (M0^-1 = Cov + ridge), "auto" ("variance" where
+    a few features have nearly all the variance, else "identity"; ``prior_`` names it).
+
+    ``fit(X, y)`` takes labels, -1 for unlabelled; ``fit(X, pairs, same)`` pairs (n, 2).  Fewer rows
+    than ``n_neighbors`` + 1: all others are neighbours.  With nothing to learn from the metric is
+    the prior, and ``report_`` says so.
+
+    After ``fit``: ``metric_`` with exact zeros, ``components_`` (L with metric_ = L'L),
+    ``sparsity_`` (share of zeros off the diagonal), ``gap_`` (duality gap of the sparse inverse),
+    ``report_`` and ``floor_acted_``.
+
+    >>> X = [[0.0, 0.0], [1.0, 0.1], [0.1, 4.0], [1.1, 4.1], [0.5, 0.0], [0.4, 4.2]]
+    >>> model = S3ML(n_neighbors=2).fit(X, [0, 0, 1, 1, -1, -1])
+    >>> bool(model.metric_[1, 1] > model.metric_[0, 0])
+    True
+    """
+
+    prior_: str
+    sparsity_: float
+    gap_: float
+    report_: FitReport
+    floor_acted_: bool
+
+    def __init__(
+        self,
+        n_neighbors: int = 6,
+        propagation: float = 0.5,
+        threshold: float = 0.01,
+        strength: float = 5.0,
+        l1: float = 0.01,
+        prior: str = "auto",
+        propagate: bool = True,
+        floor: float = 0.1,
+        dissimilar: float | None = 0.2,
+        tol: float = 1e-6,
+        verbose: bool = False,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.propagation = propagation
+        self.threshold = threshold
+        self.strength = strength
+        self.l1 = l1
+        self.prior = prior
+        self.propagate = propagate
+        self.floor = floor
+        self.dissimilar = dissimilar
+        self.tol = tol
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, same: Any = None) -> Self:
+        """Learn from labels, or from pairs with ``same``; all rows of X shape the graph."""
+        self._check()
+        rows = as_rows(self, X, reset=True)
+        said = as_constraints(y, same, len(rows))
+        if self.dissimilar is not None:
+            said = said.weighed(at_least(self, "dissimilar", 0))
+        self.prior_ = _chosen(rows) if self.prior == "auto" else self.prior
+        units = _units(rows) if self.prior_ == "variance" else None
+        scaled = rows if units is None else rows / units.astype(rows.dtype)
+        base = covariance(scaled, RIDGE) if self.prior_ == "covariance" else None
+        if said.n_similar + said.n_dissimilar == 0:
+            M, report = self._prior_alone(scaled, base, said)
+        else:
+            M, report = self._learn(scaled, base, said)
+        self.report_, self.floor_acted_ = report, report.floor_acted
+        if units is not None:
+            M = M / np.outer(units, units)
+        self._learned(rows, said, M)
+        off = M.size - len(M)
+        self.sparsity_ = float((off - np.count_nonzero(M) + len(M)) / off) if off else 0.0
+        return self
+
+    def _check(self) -> None:
+        k = self.n_neighbors
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InvalidInput(f"n_neighbors is {k!r}; an integer of at least 1 expected")
+        check_weights(self.propagation, self.threshold)
+        at_least(self, "strength", 0)
+        at_least(self, "l1", 0)
+        at_least(self, "tol", 0, open_end=True)
+        if at_least(self, "floor", 0, open_end=True) > 1:
+            raise InvalidInput(f"floor is {self.floor!r}; a share up to 1 expected")
+        if self.prior not in PRIORS:
+            raise InvalidInput(f"prior is {self.prior!r}; one of {', '.join(PRIORS)} expected")
+
+    def _prior_alone(
+        self, X: Any, base: Floats | None, said: Constraints
+    ) -> tuple[Floats, FitReport]:
+        self.gap_ = 0.0
+        M = np.eye(X.shape[1]) if base is None else inverse(base)
+        why = "no pair was given" if said.codes is None else "fewer than two rows have a label"
+        return M, FitReport(0, 0, 1.0, 0, 0.0, np.inf, 1.0, 0, 0.0, True, why)
+
+    def _learn(self, X: Any, base: Floats | None, said: Constraints) -> tuple[Floats, FitReport]:
+        graph = knn_graph(X, int(self.n_neighbors)) if self.propagate else None
+        T = scatter(
+            X, said, graph, float(self.propagation), float(self.threshold),
+            progress=_to_stderr if self.verbose else None,
+        )  # fmt: skip
+        Sigma, beta, beta_max, lowest, floored = self._sigma(T, base)
+        l1 = float(self.l1) * float(np.trace(Sigma)) / len(Sigma)
+        if l1 > 0:
+            found = sparse_inverse_covariance(Sigma, l1, tol=self.tol)
+            M, self.gap_ = np.asarray(found.precision), float(found.gap)
+        else:
+            M, self.gap_ = inverse(Sigma), 0.0
+        kinds = {"similar": said.n_similar, "dissimilar": said.n_dissimilar}
+        why = "".join(f"no {kind} pair was given" for kind, count in kinds.items() if not count)
+        k = 0 if graph is None else graph.shape[1]
+        counts = said.n_similar, said.n_dissimilar, said.minus
+        return M, FitReport(*counts, k, beta, beta_max, lowest, floored, l1, False, why)
+
+    def _sigma(self, T: Floats, base: Floats | None) -> tuple[Floats, float, float, float, int]:
+        """M0^-1 + beta T, floored relative to M0^-1 (spec s3ml, section 4)."""
+        C = None if base is None else cholesky(base, lower=True)
+        relative = (
+            T
+            if C is None
+            else solve_triangular(C, solve_triangular(C, T, lower=True).T, lower=True)
+        )
+        values, V = eigh((relative + relative.T) / 2)
+        low, top = float(values[0]), float(values[-1])
+        beta_max = -1 / low if low < -1e-12 * max(abs(top), abs(low)) else np.inf
+        # Where hardly anything is stretched the strongest shrinking sets the scale instead.
+        most = min(beta_max, REACH / top if top > 0 else np.inf)
+        beta = self.strength * most if most < np.inf else 0.0
+        moved = 1 + beta * values
+        raised = moved < self.floor
+        if raised.any():
+            V = V if C is None else C @ V
+            Sigma = (V * np.maximum(moved, self.floor)) @ V.T
+        else:
+            Sigma = (np.eye(len(T)) if base is None else base) + beta * T
+        Sigma = (Sigma + Sigma.T) / 2
+        return Sigma, float(beta), float(beta_max), float(moved.min()), int(raised.sum())
+
+
+def _chosen(X: Any) -> str:
+    """ "variance" where a few features have nearly all the variance, as units of measure do it.
+
+    (sum v)^2 / sum v^2 of the variances v counts how many features share the total; below a fifth
+    of them, plain distance would see nothing of the others.
+    """
+    v = X.var(axis=0, dtype=np.float64)
+    v = v[v > 0]
+    if not len(v):
+        return "identity"
+    v = v / v.max()
+    return "variance" if v.sum() ** 2 / (v**2).sum() < FEW * len(v) else "identity"
+
+
+def _units(X: Any) -> Floats:
+    """What each feature is divided by: its standard deviation, 1 where it is constant."""
+    deviation = X.std(axis=0, dtype=np.float64)
+    return np.where(deviation > 1e-10 * np.abs(X).max(axis=0), deviation, 1.0)
+
+
+def _to_stderr(what: str, done: int, of: int) -> None:
+    end = "\n" if done >= of else ""
+    sys.stderr.write(f"\r{what}: {done:,} of {of:,}{end}")
+    sys.stderr.flush()

@@ -1,0 +1,234 @@
+"""OrdinalEmbedding: coordinates from comparisons, with scikit-learn's manners.
+
+The estimator checks what it is given and holds parameters; a loss says what is minimised
+(``losses``), a solver minimises it (``likewise.solvers.ordinal_*``).  No matrix of objects by
+objects is ever made, except by the solver "convex".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from likewise.errors import InvalidInput
+from likewise.ordinal.comparisons import (
+    Rows,
+    Said,
+    as_comparisons,
+    count_said,
+    quadruplets,
+)
+from likewise.ordinal.losses import ComparisonLoss, loss_of
+from likewise.ordinal.parameters import generator, number, whole
+from likewise.ordinal.solving import EPOCHS, solve
+from likewise.solvers.ordinal_distances import squares
+from likewise.solvers.ordinal_problem import Problem, Record, Solved
+
+Floats = NDArray[np.float64]
+
+
+class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
+    """Points whose distances agree with what people said.
+
+    Parameters
+    ----------
+    n_components : dimensions of the map.
+    loss : "ste", "tste" (clusters come out clearer), "gnmds" or "ckl".
+    solver : "svrg-sbb" (needs no tuning), "svrg", "sgd", "adagrad" (often the fastest), "batch",
+        "lbfgs", or "convex" (a few hundred objects, loss "gnmds" or "ste").
+    epsilon : floor of the curvature in svrg-sbb's step; None is 0.1 / objects, 0 is SBB_0.
+    epochs : passes (a solver's own unit: an SVRG epoch costs three); None is the solver's default.
+    batch_size : comparisons a step, for svrg-sbb, svrg, sgd and adagrad.
+    tol : stop when an epoch moves the points by less than this share of their size.
+    n_init : random starts, of which the lowest objective wins.
+    step : first (svrg-sbb), fixed (svrg) or initial (sgd, adagrad, batch, convex) step; None is
+        the solver's default.
+    alpha, mu : parameter of "tste" (None: n_components - 1, at least 1) and of "ckl".
+    random_state : seed or Generator.
+
+    Attributes: ``embedding_`` (objects, n_components), centred; ``objective_``, the mean loss;
+    ``history_``, a list of (evaluations, objective, step), one a record; ``ended_``, why the solver
+    stopped; ``said_``, repeats and contradictions counted; ``compared_``, which objects some
+    comparison names (the others lie in the centre); ``comparisons_``; ``n_objects_``.
+
+    >>> model = OrdinalEmbedding(1, random_state=0).fit([[0, 1, 2], [2, 1, 0], [1, 0, 3]])
+    >>> model.score([[0, 1, 2], [2, 1, 0]])
+    1.0
+    >>> model.embedding_.shape
+    (4, 1)
+    """
+
+    embedding_: Floats
+    objective_: float
+    history_: list[Record]
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        loss: str | ComparisonLoss = "ste",
+        solver: str = "svrg-sbb",
+        epsilon: float | None = None,
+        epochs: int | None = None,
+        batch_size: int = 1,
+        tol: float = 1e-6,
+        n_init: int = 1,
+        step: float | None = None,
+        alpha: float | None = None,
+        mu: float = 0.05,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.epsilon = epsilon
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.tol = tol
+        self.n_init = n_init
+        self.step = step
+        self.alpha = alpha
+        self.mu = mu
+        self.random_state = random_state
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def fit(self, comparisons: Any, n_objects: int | None = None) -> Self:
+        """Forget, then place all objects; without ``n_objects`` they are 0 to the highest named."""
+        rows = self._rows(comparisons, n_objects)
+        n = self._count(rows, n_objects, 0)
+        settings = self._settings(n)
+        rng = generator(self.random_state)
+        best: Solved | None = None
+        for _ in range(whole(self.n_init, "n_init", 1)):
+            start = rng.random((n, self.n_components))
+            found = self._solved(rows, start, rng, settings)
+            if best is None or found.objective < best.objective:
+                best = found
+        assert best is not None
+        self._keep(rows, n, best)
+        return self
+
+    def partial_fit(self, comparisons: Any, n_objects: int | None = None) -> Self:
+        """Go on from the map there is, with these comparisons beside those already known.
+
+        New objects start at random places within the map.  A first call is ``fit``.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(comparisons, n_objects)
+        if self.embedding_.shape[1] != self.n_components:
+            raise InvalidInput(
+                f"n_components is {self.n_components}, but the map has "
+                f"{self.embedding_.shape[1]} dimensions; fit anew"
+            )
+        rows = self._rows(comparisons, n_objects)
+        n = self._count(rows, n_objects, self.n_objects_)
+        if rows.shape[1] != self.comparisons_.shape[1]:
+            rows = np.vstack([quadruplets(self.comparisons_), quadruplets(rows)])
+        else:
+            rows = np.vstack([self.comparisons_, rows])
+        settings = self._settings(n)
+        rng = generator(self.random_state)
+        start = np.empty((n, self.n_components))
+        spread = self.embedding_[self.compared_].std(axis=0)
+        start[:] = rng.normal(0.0, 1.0, start.shape) * spread
+        placed = np.flatnonzero(self.compared_)
+        start[placed] = self.embedding_[placed]
+        self._keep(rows, n, self._solved(rows, start, rng, settings))
+        return self
+
+    def _solved(
+        self, rows: Rows, start: Floats, rng: np.random.Generator, settings: dict[str, Any]
+    ) -> Solved:
+        # Inner products of a few thousand numbers: threads of BLAS would only wait for each other.
+        # Eigenvectors of a large matrix are another matter.
+        with threadpool_limits(None if self.solver == "convex" else 1, user_api="blas"):
+            return solve(Problem(rows, len(start), settings["loss"]), start, rng, settings)
+
+    def _rows(self, comparisons: Any, n_objects: int | None) -> Rows:
+        if n_objects is not None:
+            whole(n_objects, "n_objects", 1)
+        return as_comparisons(comparisons, n_objects)
+
+    def _count(self, rows: Rows, n_objects: int | None, before: int) -> int:
+        n = max(int(rows.max()) + 1, before) if n_objects is None else n_objects
+        if n < before:
+            raise InvalidInput(f"n_objects is {n}; the map already has {before}")
+        p = whole(self.n_components, "n_components", 1)
+        if p >= n:
+            raise InvalidInput(
+                f"n_components is {p} for {n} objects, which always fit into {n - 1} dimensions; "
+                "take fewer dimensions"
+            )
+        return n
+
+    def _settings(self, n: int) -> dict[str, Any]:
+        """Parameters, checked."""
+        if self.solver not in EPOCHS:
+            known = ", ".join(map(repr, EPOCHS))
+            raise InvalidInput(f"solver is {self.solver!r}; one of {known} expected")
+        default = EPOCHS[self.solver]
+        return {
+            "loss": loss_of(self.loss, self.n_components, alpha=self.alpha, mu=self.mu),
+            "solver": self.solver,
+            "epsilon": None if self.epsilon is None else number(self.epsilon, "epsilon", least=0),
+            "epochs": default if self.epochs is None else whole(self.epochs, "epochs", 1),
+            "batch": whole(self.batch_size, "batch_size", 1),
+            "tol": number(self.tol, "tol", least=0),
+            "step": None if self.step is None else number(self.step, "step", above=0),
+        }
+
+    def _keep(self, rows: Rows, n: int, found: Solved) -> None:
+        seen = np.zeros(n, np.bool_)
+        seen[rows.ravel()] = True
+        # No loss changes when all points move together; objects nobody compared lie in the centre.
+        placed = found.points - found.points[seen].mean(axis=0)
+        placed[~seen] = 0.0
+        self.embedding_ = placed
+        self.objective_ = found.objective
+        self.history_ = found.history
+        self.ended_ = found.ended
+        self._said: Said | None = None
+        self.compared_ = seen
+        self.comparisons_ = rows
+        self.n_objects_ = n
+
+    # -- what was learnt --------------------------------------------------------------------
+
+    @property
+    def said_(self) -> Said:
+        """Repeats and contradictions among the comparisons, counted when first asked for."""
+        check_is_fitted(self)
+        if self._said is None:
+            self._said = count_said(self.comparisons_)
+        return self._said
+
+    def margins(self, comparisons: Any) -> Floats:
+        """b - a of every comparison, in squared distances; above 0 where it is satisfied."""
+        check_is_fitted(self)
+        rows = as_comparisons(comparisons, self.n_objects_)
+        a, b = squares(self.embedding_, rows)
+        return b - a
+
+    def predict(self, comparisons: Any) -> NDArray[np.bool_]:
+        """Whether each comparison holds in the map; a tie does not."""
+        return np.asarray(self.margins(comparisons) > 0)
+
+    def score(self, comparisons: Any, y: Any = None) -> float:
+        """Share of comparisons satisfied; ties are wrong."""
+        return float(np.mean(self.predict(comparisons)))
+
+    def suggest_comparisons(self, k: int, *, candidates: Any = None) -> NDArray[np.int64]:
+        """The k questions (anchor, a, b) whose answers would teach most; see
+        :func:`~likewise.ordinal.suggesting.suggest_comparisons`."""
+        from likewise.ordinal.suggesting import suggest_comparisons
+
+        return suggest_comparisons(self, k, candidates=candidates, random_state=self.random_state)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")

@@ -1,0 +1,153 @@
+"""The four losses of a comparison as small objects: a name, a parameter, and four kernels.
+
+A loss turns the two squared distances of a comparison, a (should be small) and b (should be large),
+into a value f(a, b) to minimise and two weights f_a, f_b; everything a solver does follows from
+these (ordinal spec, section 1).  Solvers never see a formula: they call the kernels that a loss
+names.  A new loss is one file of kernels like its neighbours and one class here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.errors import InvalidInput
+
+Floats = NDArray[np.float64]
+
+
+class Weights(NamedTuple):
+    """Value and the two weights of every comparison."""
+
+    f: Floats
+    fa: Floats
+    fb: Floats
+
+
+@dataclass(frozen=True)
+class ComparisonLoss:
+    """What all four share."""
+
+    name: ClassVar[str]
+    convex: ClassVar[bool] = False
+    # Steps found good for n = 100, p = 10 and 10,000 comparisons (spec, section 3), and the one of
+    # AdaGrad by the same measure.
+    sgd_step: ClassVar[float] = 0.02
+    svrg_step: ClassVar[float] = 0.01
+    adagrad_step: ClassVar[float] = 1.0
+
+    @property
+    def parameter(self) -> float:
+        """The number the kernels take; 0 where there is none."""
+        return 0.0
+
+    @property
+    def kernels(self) -> Any:
+        """The module of this loss's kernels: ``evaluate``, ``sweep``, ``svrg`` and ``online``."""
+        return importlib.import_module(f"likewise.ordinal.{self.name}_kernels")
+
+    def weights(self, a: ArrayLike, b: ArrayLike) -> Weights:
+        """f, f_a and f_b of squared distances ``a`` and ``b``."""
+        near, far = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
+        flat = [np.ascontiguousarray(x).ravel() for x in (near, far)]
+        out = [np.empty(near.size) for _ in range(3)]
+        self.kernels.evaluate(*flat, self.parameter, *out)
+        return Weights(*(x.reshape(near.shape) for x in out))
+
+    def value(self, a: ArrayLike, b: ArrayLike) -> Floats:
+        """f alone."""
+        return self.weights(a, b).f
+
+
+@dataclass(frozen=True)
+class GNMDS(ComparisonLoss):
+    """max(0, 1 + a - b): a hinge with margin 1.
+
+    >>> GNMDS().value([0.0, 2.0], [3.0, 1.0]).tolist()
+    [0.0, 2.0]
+    """
+
+    name: ClassVar[str] = "gnmds"
+    convex: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class STE(ComparisonLoss):
+    """log(1 + e^(a - b)): how unlikely the answer is when likeness falls like e^-d2.
+
+    >>> round(float(STE().value(1.0, 1.0)), 4)  # a coin's
+    0.6931
+    """
+
+    name: ClassVar[str] = "ste"
+    convex: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class TSTE(ComparisonLoss):
+    """STE with likeness (1 + d2 / alpha)^(-(alpha + 1) / 2), whose tails are heavy.
+
+    Far-off objects pull little, so clusters come out clearer.  alpha = p - 1 is the usual choice.
+    """
+
+    alpha: float = 1.0
+    name: ClassVar[str] = "tste"
+    sgd_step: ClassVar[float] = 0.2
+    svrg_step: ClassVar[float] = 0.1
+    adagrad_step: ClassVar[float] = 3.0
+
+    @property
+    def parameter(self) -> float:
+        return float(self.alpha)
+
+
+@dataclass(frozen=True)
+class CKL(ComparisonLoss):
+    """log(a + b + 2 mu) - log(b + mu): crowd kernel learning; hardly depends on the scale.
+
+    The ratio's exponent of 1 makes it stall at more violated comparisons than the others, with
+    every solver (spec, section 5).
+    """
+
+    mu: float = 0.05
+    name: ClassVar[str] = "ckl"
+
+    @property
+    def parameter(self) -> float:
+        return float(self.mu)
+
+
+LOSSES = ("ste", "tste", "gnmds", "ckl")
+
+
+def loss_of(
+    name: Any, n_components: int, *, alpha: float | None = None, mu: float = 0.05
+) -> ComparisonLoss:
+    """The loss by its name; ``alpha`` None is p - 1, at least 1.
+
+    >>> loss_of("tste", 10).parameter
+    9.0
+    """
+    if isinstance(name, ComparisonLoss):
+        return name
+    if name not in LOSSES:
+        raise InvalidInput(f"loss is {name!r}; one of {', '.join(map(repr, LOSSES))} expected")
+    if name == "gnmds":
+        return GNMDS()
+    if name == "ste":
+        return STE()
+    if name == "tste":
+        return TSTE(_positive(max(n_components - 1, 1) if alpha is None else alpha, "alpha"))
+    return CKL(_positive(mu, "mu"))
+
+
+def _positive(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise InvalidInput(f"{name} is {value!r}; a number above 0 expected")
+    if not (np.isfinite(value) and value > 0):
+        raise InvalidInput(f"{name} is {value!r}; a finite number above 0 expected")
+    return float(value)

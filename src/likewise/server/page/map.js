@@ -1,0 +1,266 @@
+// The map: every picture at its place in the learned plane.
+
+import { api, ApiError, messageOf } from "./api.js";
+import { Chart } from "./chart.js";
+import { fill, h, icon, settled } from "./dom.js";
+import { count, counted } from "./format.js";
+import * as known from "./known.js";
+import * as live from "./live.js";
+import { legend, paint } from "./map-colours.js";
+import { empty } from "./search.js";
+import { selection } from "./selection.js";
+import { Sheets } from "./sheets.js";
+import { asking, current, go, hasQuery, queryOf } from "./state.js";
+import { complain, toast } from "./toast.js";
+
+/** @typedef {import("./state.js").State} State */
+/** @typedef {import("./types.js").MapPoints} MapPoints */
+
+const STEP = 80; // pixels an arrow key moves
+const CLOSER = 1.35;
+
+export class MapView {
+  constructor() {
+    this.canvas = h("canvas", { class: "chart", tabindex: "0", role: "application", "aria-label": "Map of the pictures", "aria-describedby": "map-how" });
+    this.chart = new Chart(this.canvas, {
+      sprite: (i, side) => this.sheets?.sprite(i, side) ?? null,
+      moved: () => this.#moved(),
+      picked: (i) => this.#ask(i),
+      caught: (indices, more) => this.#caught(indices, more),
+      hovered: (i) => this.#named(i),
+    });
+    this.names = h("select", { id: "map-name", onchange: () => go({ map: this.names.value, at: "" }) });
+    this.paint = h("select", { id: "map-paint", onchange: () => go({ paint: this.paint.value }, { replace: true }) },
+      h("option", { value: "" }, "nothing"), h("option", { value: "tags" }, "tags"), h("option", { value: "likeness" }, "likeness to the asked picture"));
+    this.lasso = h("button", { type: "button", class: "small", "aria-pressed": "false", onclick: () => this.#lasso(!this.chart.lassoing) }, icon("lasso"), "Lasso");
+    this.learn = h("button", { type: "button", class: "small", onclick: () => this.#learn() }, icon("map"), "Draw anew");
+    this.legend = h("div", { class: "legend", "aria-live": "polite" });
+    this.told = h("p", { class: "chart-name", role: "status" });
+    this.about = h("p", { class: "soft map-about" });
+    this.how = h("p", { id: "map-how", class: "spoken" }, "Arrow keys move, plus and minus zoom, 0 shows all, l is the lasso, Enter asks about the picture in the middle.");
+    this.state = h("div", { class: "state" });
+    this.frame = h("div", { class: "chart-frame" }, this.canvas, this.told,
+      h("div", { class: "chart-tools" },
+        h("button", { type: "button", class: "round", "aria-label": "Closer", onclick: () => this.chart.zoom(CLOSER) }, icon("plus")),
+        h("button", { type: "button", class: "round", "aria-label": "Farther", onclick: () => this.chart.zoom(1 / CLOSER) }, icon("minus")),
+        h("button", { type: "button", class: "round", "aria-label": "All of it", onclick: () => this.chart.fit() }, icon("look"))));
+    this.el = h("div", { class: "map-view" },
+      h("header", { class: "map-head" }, h("h1", {}, "Map"),
+        h("div", { class: "how" }, h("label", { for: "map-name" }, "Of"), this.names,
+          h("label", { for: "map-paint" }, "Colour by"), this.paint, this.lasso, this.learn),
+        this.about),
+      this.how, this.legend, this.state, this.frame);
+    this.canvas.addEventListener("keydown", (event) => this.#key(event));
+    selection.onChange(() => this.#marks());
+    live.on("changed", settled(() => { if (current().view === "map") this.#load(current(), true); }, 700));
+    /** @type {MapPoints|null} */
+    this.map = null;
+    /** @type {Sheets|null} */
+    this.sheets = null;
+    /** @type {Map<string, number>} */
+    this.rows = new Map();
+    this.painted = "";
+    this.turn = 0;
+    this.remember = settled(() => {
+      const { x, y, zoom } = this.chart.window;
+      if (current().view === "map") go({ at: [x, y, zoom].map((n) => Number(n.toPrecision(5))).join(",") }, { replace: true });
+    }, 300);
+  }
+
+  /** @param {State} state */
+  async show(state) {
+    document.title = "Map · Likewise";
+    this.#colours();
+    this.paint.value = state.paint;
+    if (!this.map || (state.map && state.map !== this.map.name)) await this.#load(state, false);
+    else this.#look(state);
+    await this.#paint(current());
+  }
+
+  /** @param {State} state @param {boolean} again the same map, which may have grown */
+  async #load(state, again) {
+    const turn = ++this.turn;
+    if (!again) fill(this.state, h("p", { class: "empty", role: "status" }, "Unfolding the map…"));
+    try {
+      const models = (await api.models()).items.filter((one) => one.kind === "map");
+      const about = await known.collection.get();
+      if (turn !== this.turn) return;
+      const one = models.find((model) => model.name === state.map) ?? models.find((model) => !model.stale) ?? models[0];
+      fill(this.names, ...models.map((model) => h("option", { value: model.name }, model.name)));
+      this.learn.hidden = !about.pictures;
+      if (!one) {
+        this.#nothing(about.pictures);
+        return;
+      }
+      const map = await api.map(one.name);
+      if (turn !== this.turn) return;
+      fill(this.state);
+      this.frame.hidden = false;
+      this.names.value = one.name;
+      this.about.textContent = one.told;
+      if (again && this.map && map.name === this.map.name && map.version === this.map.version && one.made === this.made) return;
+      this.made = one.made;
+      this.#place(map);
+      this.#look(state);
+      this.painted = "";
+      if (again) await this.#paint(current());
+    } catch (error) {
+      if (turn !== this.turn) return;
+      fill(this.state, empty("That did not work.", messageOf(error), "Try again", () => this.show(current()), true));
+      this.frame.hidden = true;
+    }
+  }
+
+  /** @param {number} pictures */
+  #nothing(pictures) {
+    this.frame.hidden = true;
+    this.about.textContent = "";
+    this.map = null;
+    if (!pictures) fill(this.state, empty("No pictures yet.", "Add a folder first, then draw their map.", "Add a folder", () => go({ view: "collection" })));
+    else fill(this.state, empty("No map yet.", "I can draw one now: from the comparisons people made, or, where nobody compared anything, from how alike the pictures look.", "Draw the map", () => this.#learn()));
+    this.learn.hidden = true;
+  }
+
+  /** @param {MapPoints} map */
+  #place(map) {
+    this.sheets?.close();
+    this.map = map;
+    this.sheets = new Sheets(map, () => this.chart.draw());
+    this.rows = new Map(map.ids.map((id, i) => [id, i]));
+    this.chart.colours = null;
+    this.chart.place(Float32Array.from(map.x), Float32Array.from(map.y));
+    this.canvas.setAttribute("aria-label", `Map of ${counted(map.ids.length, "picture")}`);
+    this.#marks();
+  }
+
+  /** @param {State} state */
+  #look(state) {
+    const [x, y, zoom] = state.at.split(",").map(Number);
+    const given = state.at && [x, y, zoom].every(Number.isFinite) && zoom > 0;
+    const next = given ? { x, y, zoom } : { x: 0, y: 0, zoom: 1 };
+    if (JSON.stringify(next) !== JSON.stringify(this.chart.window)) this.chart.look(next);
+    this.chart.draw();
+  }
+
+  #moved() {
+    this.sheets?.calm();
+    this.remember();
+  }
+
+  /** The page's colours, for a canvas that has none of its own. */
+  #colours() {
+    const style = getComputedStyle(this.el);
+    this.chart.accent = style.getPropertyValue("--glow").trim() || this.chart.accent;
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const theme = document.documentElement.dataset.theme;
+    this.chart.ink = (theme ? theme === "dark" : dark) ? 0xff8a8478 : 0xff9a948a;
+  }
+
+  /** @param {State} state */
+  async #paint(state) {
+    const { map } = this;
+    if (!map) return;
+    const wanted = JSON.stringify([map.name, map.version, state.paint, state.paint === "likeness" ? [state.q, state.up, state.region, state.by] : 0]);
+    if (wanted === this.painted) return;
+    this.painted = wanted;
+    try {
+      if (state.paint === "likeness" && !hasQuery(state)) {
+        this.chart.colours = null;
+        fill(this.legend, h("p", { class: "soft" }, "Ask about a picture first: click one here or in the search, and come back."));
+      } else {
+        const made = await paint(map, state.paint, state.paint === "likeness" ? { query: queryOf(state), by: state.by || "default" } : null);
+        if (wanted !== this.painted) return;
+        this.chart.colours = made.colours;
+        fill(this.legend, legend(made.keys));
+      }
+    } catch (error) {
+      this.painted = "";
+      complain(error);
+    }
+    this.chart.draw();
+  }
+
+  /** @param {number} i */
+  async #named(i) {
+    const id = this.map?.ids[i];
+    if (!id) {
+      this.told.textContent = "";
+      return;
+    }
+    try {
+      const { name } = await api.picture(id);
+      if (this.chart.hover === i || this.chart.hover < 0) this.told.textContent = name;
+    } catch {
+      this.told.textContent = "";
+    }
+  }
+
+  /** @param {number} i */
+  #ask(i) {
+    const id = this.map?.ids[i];
+    if (id) go(asking({ q: id }));
+  }
+
+  /** @param {number[]} indices @param {boolean} more */
+  #caught(indices, more) {
+    const { map } = this;
+    if (!map) return;
+    const ids = indices.map((i) => map.ids[i]);
+    if (more) selection.add(ids);
+    else selection.set(ids);
+    this.#lasso(false);
+    this.told.textContent = `${count(ids.length)} selected`;
+  }
+
+  #marks() {
+    this.chart.selected = new Set(selection.ids().map((id) => this.rows.get(id)).filter((i) => i !== undefined));
+    this.chart.draw();
+  }
+
+  /** @param {boolean} on */
+  #lasso(on) {
+    this.chart.lassoing = on;
+    this.lasso.setAttribute("aria-pressed", String(on));
+    this.canvas.style.cursor = on ? "crosshair" : "grab";
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { chart } = this;
+    const by = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] }[event.key];
+    if (by) {
+      chart.pan(by[0], by[1]);
+      this.#middle();
+    } else if (event.key === "+" || event.key === "=") chart.zoom(CLOSER);
+    else if (event.key === "-" || event.key === "−") chart.zoom(1 / CLOSER);
+    else if (event.key === "0") chart.fit();
+    else if (event.key === "l") this.#lasso(!chart.lassoing);
+    else if (event.key === "Enter") this.#ask(this.#middle());
+    else if (event.key === "Escape" && (chart.lassoing || selection.size)) {
+      this.#lasso(false);
+      selection.clear();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** The picture in the middle, which keys act on; it is named. */
+  #middle() {
+    const i = this.chart.nearest(this.canvas.clientWidth / 2, this.canvas.clientHeight / 2);
+    this.chart.hover = i;
+    this.chart.draw();
+    this.#named(i);
+    return i;
+  }
+
+  async #learn() {
+    try {
+      await api.learnModel({ kind: "map", name: this.map?.name ?? "map" });
+      fill(this.state, h("p", { class: "empty", role: "status" }, "Drawing the map. It appears here when it is done."));
+    } catch (error) {
+      if (error instanceof ApiError && error.kind === "busy") toast(error.message, { bad: true });
+      else complain(error);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+// Metrics and maps beside profiles: what each is worth, learn now, and two of them side by side.
+
+import { api, messageOf } from "./api.js";
+import { confirmed } from "./dialog.js";
+import { fill, h, icon } from "./dom.js";
+import { count, percent, when } from "./format.js";
+import { jobBox } from "./job.js";
+import * as known from "./known.js";
+import { current, go, hrefFor } from "./state.js";
+import { complain } from "./toast.js";
+import { Versus } from "./versus.js";
+
+/** @typedef {import("./types.js").Model} Model */
+
+const KINDS = { metric: "Metric", map: "Map" };
+
+export class Models {
+  constructor() {
+    this.list = h("div", {});
+    this.space = h("select", { id: "learn-space" });
+    this.job = jobBox(["learn metric", "learn map"], (done) => this.#done(done));
+    this.versus = new Versus();
+    this.el = h("div", { class: "models" },
+      h("section", {}, h("h2", {}, "Ways to rank"),
+        h("p", { class: "soft" }, "A profile learns with every click. A metric (from what is alike and what is not) and a map (from comparisons) are learned when you say so, from the same log, and ranked by wherever they are chosen."),
+        this.list,
+        h("div", { class: "in-line" }, h("label", { for: "learn-space" }, "From"), this.space,
+          h("button", { type: "button", onclick: () => this.#learn("metric") }, icon("learned"), "Learn a metric now"),
+          h("button", { type: "button", onclick: () => this.#learn("map") }, icon("map"), "Draw a map now")),
+        this.job.el));
+  }
+
+  /** @param {import("./state.js").State} state */
+  async show(state) {
+    try {
+      const [all, similarities, about] = await Promise.all([api.models(), known.similarities.get(), known.collection.get()]);
+      const dense = about.spaces.filter((space) => space.kind === "dense").map((space) => space.name);
+      const chosen = this.space.value;
+      fill(this.space, h("option", { value: "" }, "the best vectors there are"), ...dense.map((name) => h("option", { value: name }, name)));
+      if (dense.includes(chosen)) this.space.value = chosen;
+      const profiles = similarities.items.filter((one) => one.learned && (one.name !== "default" || about.profile === "default"));
+      fill(this.list, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of ways to rank" }, h("table", {},
+        h("thead", {}, h("tr", {}, ...["Name", "Kind", "Told", "Right, held out", "Without learning", "Made", ""].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {},
+          ...profiles.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", {}, "Profile"), h("td", {}, count(one.figures?.judgements ?? 0)),
+            h("td", {}, percent(one.figures?.agreement ?? null)), h("td", {}, percent(one.figures?.agreement_plain ?? null)), h("td", {}, "always"), h("td", {}))),
+          ...all.items.map((one) => this.#row(one))))));
+      await this.versus.show(state, similarities.items.map((one) => one.name));
+    } catch (error) {
+      fill(this.list, h("p", { class: "bad", role: "alert" }, messageOf(error)));
+    }
+  }
+
+  /** @param {Model} one */
+  #row(one) {
+    return h("tr", { title: one.told }, h("th", { scope: "row" }, one.name),
+      h("td", {}, KINDS[one.kind], one.stale ? ", out of date" : one.learned ? "" : ", nothing learned"),
+      h("td", {}, count(Number(one.figures.pairs ?? one.figures.comparisons ?? 0)), one.since ? h("span", { class: "soft" }, ` (${count(one.since)} since)`) : ""),
+      h("td", {}, percent(one.agreement)), h("td", {}, percent(one.agreement_plain)), h("td", {}, when(one.made)),
+      h("td", {}, h("span", { class: "buttons" },
+        one.kind === "map" && h("a", { class: "button small", href: hrefFor({ view: "map", map: one.name }), onclick: (/** @type {Event} */ event) => { event.preventDefault(); go({ view: "map", map: one.name, at: "" }); } }, "Show"),
+        h("button", { type: "button", class: "small", "aria-label": `Learn ${one.name} again`, onclick: () => this.#learn(one.kind, one.name, one.space) }, "Again"),
+        h("button", { type: "button", class: "small", "aria-label": `Forget ${one.name}`, onclick: () => this.#forget(one) }, icon("close"), "Forget"))));
+  }
+
+  /** @param {"metric"|"map"} kind @param {string} [name] @param {string} [space] */
+  async #learn(kind, name = kind, space = this.space.value) {
+    try {
+      await api.learnModel({ kind, name, space: space || null });
+      this.job.started();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  /** @param {Record<string, any>} done */
+  #done(done) {
+    known.forgetAll();
+    if (this.el.isConnected) this.show(current());
+    return String(done.told);
+  }
+
+  /** @param {Model} one */
+  async #forget(one) {
+    if (!(await confirmed(`Forget ${one.name}?`, "What was said stays in the log: it can be learned again.", "Forget it"))) return;
+    try {
+      await api.forgetModel(one.name);
+      known.forgetAll();
+      await this.show(current());
+    } catch (error) {
+      complain(error);
+    }
+  }
+}

@@ -1,0 +1,159 @@
+// Tag: every tag there is, pictures nobody tagged one after the other, all at once, and sidecars.
+
+import { api, messageOf } from "./api.js";
+import { fill, h, icon } from "./dom.js";
+import { count, counted } from "./format.js";
+import { jobBox } from "./job.js";
+import { empty } from "./search.js";
+import { asking, current, go, hrefFor } from "./state.js";
+import { TagPanel } from "./tag-panel.js";
+import { complain } from "./toast.js";
+
+/** @typedef {import("./types.js").Picture} Picture */
+
+const QUEUE = 24;
+
+export class TagView {
+  constructor() {
+    this.panel = new TagPanel(() => this.#tags());
+    this.img = h("img", { alt: "" });
+    this.name = h("p", { class: "soft" });
+    this.left = h("p", { class: "soft", role: "status" });
+    this.next = h("button", { type: "button", class: "main", "aria-keyshortcuts": "n", onclick: () => this.#step(1) }, "Next", h("kbd", { "aria-hidden": "true" }, "n"));
+    this.prior = h("button", { type: "button", "aria-keyshortcuts": "p", onclick: () => this.#step(-1) }, icon("left"), "Back");
+    this.one = h("section", { class: "tag-one" },
+      h("div", { class: "tag-picture" }, this.img, this.name, h("p", { class: "buttons" }, this.prior, this.next), this.left), this.panel.el);
+    this.all = h("section", {});
+    this.above = h("input", { type: "range", id: "tag-above", min: "0.3", max: "0.95", step: "0.05", value: "0.6", oninput: () => this.#shown() });
+    this.aboveSaid = h("output", { for: "tag-above" });
+    this.folder = h("input", { type: "text", id: "xmp-place", placeholder: "beside the pictures", autocomplete: "off", spellcheck: "false" });
+    this.job = jobBox(["tag", "export"], (done) => this.#done(done));
+    this.el = h("div", { class: "view tag-view" }, h("header", { class: "view-head" }, h("h1", {}, "Tags")),
+      this.one, this.all,
+      h("section", {}, h("h2", {}, "All at once"),
+        h("p", { class: "soft" }, "Suggested tags for every picture nobody tagged, where I am at least this sure. They are marked as suggested until you agree, and teach me nothing until then."),
+        h("div", { class: "in-line" }, h("label", { for: "tag-above" }, "At least"), this.above, this.aboveSaid,
+          h("button", { type: "button", onclick: () => this.#start(api.tagAll(Number(this.above.value))) }, icon("tag"), "Tag them"))),
+      h("section", {}, h("h2", {}, "Take them along"),
+        h("p", { class: "soft" }, "XMP sidecars that other programs read. Pictures are never changed; what another program wrote into a sidecar stays."),
+        h("div", { class: "in-line" }, h("label", { for: "xmp-place" }, "Where"), this.folder,
+          h("button", { type: "button", onclick: () => this.#start(api.exportXmp(this.folder.value.trim() || "beside")) }, "Write sidecars"))),
+      this.job.el);
+    /** @type {Picture[]} */
+    this.queue = [];
+    this.at = 0;
+    this.total = 0;
+    this.#shown();
+    addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  async show() {
+    document.title = "Tags · Likewise";
+    await Promise.all([this.#tags(), this.#load()]);
+  }
+
+  #shown() {
+    this.aboveSaid.textContent = `${Math.round(100 * Number(this.above.value))}\u00a0%`;
+  }
+
+  async #tags() {
+    try {
+      const { items } = await api.tags("", 500);
+      fill(this.all, h("h2", {}, items.length ? counted(items.length, "tag") : "No tags yet"),
+        h("ul", { class: "tag-cloud" }, ...items.map((one) => h("li", {},
+          h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ", h("span", { class: "soft" }, count(one.pictures)))))));
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  async #load() {
+    try {
+      const { total, items } = await api.untagged(0, QUEUE);
+      this.total = total;
+      this.queue = items;
+      const at = items.findIndex((one) => one.id === current().look);
+      this.at = Math.max(0, at);
+      this.#draw();
+    } catch (error) {
+      fill(this.all, empty("That did not work.", messageOf(error), "Try again", () => this.show(), true));
+    }
+  }
+
+  #draw() {
+    const picture = this.queue[this.at];
+    this.one.hidden = !picture;
+    if (!picture) return;
+    this.img.src = picture.image;
+    this.img.alt = picture.name;
+    this.name.textContent = picture.name;
+    this.left.textContent = this.total > 1 ? `${counted(this.total, "picture")} nobody tagged` : "The last one nobody tagged";
+    this.prior.disabled = this.at === 0;
+    this.panel.show(picture.id);
+    const following = this.queue[this.at + 1];
+    if (following) new Image().src = following.image;
+  }
+
+  /** @param {1|-1} step */
+  async #step(step) {
+    this.at = Math.max(0, this.at + step);
+    if (this.at < this.queue.length) {
+      this.#draw();
+      return;
+    }
+    try {
+      // Those that were passed over stay untagged and come first: look beyond them.
+      const passed = await Promise.all([api.untagged(0, 1)]);
+      const seen = new Set(this.queue.map((one) => one.id));
+      const { items } = await api.untagged(Math.max(0, this.queue.length - (this.total - passed[0].total)), QUEUE);
+      this.total = passed[0].total;
+      this.queue.push(...items.filter((one) => !seen.has(one.id)));
+      if (this.at >= this.queue.length) {
+        this.at = 0;
+        this.queue = (await api.untagged(0, QUEUE)).items;
+      }
+      this.#draw();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (current().view !== "tag" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (event.target instanceof HTMLElement && event.target.matches("input:not([type=range]), textarea, select")) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (event.key === "a") this.panel.accept();
+    else if (event.key === "x") this.panel.reject();
+    else if (event.key === "n") this.#step(1);
+    else if (event.key === "p") this.#step(-1);
+    else if (event.key === "e") this.panel.input.focus();
+    else if (event.key === "u") this.panel.undo();
+    else return;
+    event.preventDefault();
+  }
+
+  /** @param {Promise<{job: number}>} asked */
+  async #start(asked) {
+    try {
+      await asked;
+      this.job.started();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  /** @param {Record<string, number|string>} done */
+  #done(done) {
+    if (this.el.isConnected) this.show();
+    if (done.what === "tag") return `${counted(Number(done.tagged), "picture")} tagged, with ${counted(Number(done.tags), "tag")}.`;
+    const kept = Number(done.problems) ? `; ${count(Number(done.problems))} left as they were` : "";
+    return `${counted(Number(done.written), "sidecar")} written, ${count(Number(done.unchanged))} unchanged${kept}.`;
+  }
+}
+
+/** Where a tag leads: the pictures that have it. @param {string} tag */
+export const goTag = (tag) => go({ ...asking({}), tag });

@@ -1,0 +1,289 @@
+"""Comparisons: questions worth asking, answers, links for other people, and how far they agree."""
+
+from __future__ import annotations
+
+import threading
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, Field
+
+from likewise.collection.comparing import ComparisonReport
+from likewise.collection.errors import CollectionError
+from likewise.collection.sharing import Share
+from likewise.errors import LikewiseError
+from likewise.server.access import GUEST
+from likewise.server.routes_pictures import Serving
+from likewise.server.service import Service
+from likewise.server.shapes import Line, Name, PictureId, PictureOut, Strict
+
+router = APIRouter(prefix="/api", tags=["compare"])
+OFTEN = 5
+"""Answers after which the agreement is measured again."""
+
+
+class MeOut(BaseModel):
+    guest: bool
+    name: str
+
+
+class QuestionOut(BaseModel):
+    """Is the anchor closer to the left or to the right picture?"""
+
+    anchor: PictureOut
+    left: PictureOut
+    right: PictureOut
+
+
+class ProgressOut(BaseModel):
+    """``agreement``: of a map learned without them with ``tested`` answers; measured now and then,
+    None before there are enough."""
+
+    yours: int
+    all: int
+    agreement: float | None
+    tested: int
+
+
+class QuestionsOut(BaseModel):
+    questions: list[QuestionOut]
+    progress: ProgressOut
+
+
+class AnswerIn(Strict):
+    anchor: PictureId
+    nearer: PictureId
+    farther: PictureId
+    profile: Name = "default"
+
+
+class AnswerOut(BaseModel):
+    number: int
+    progress: ProgressOut
+
+
+class UndoAnswerIn(Strict):
+    number: Line
+    profile: Name = "default"
+
+
+class PersonOut(BaseModel):
+    """``agreement`` with a map that had not heard them, ``with_others`` on the same questions."""
+
+    name: str
+    answers: int
+    agreement: float | None
+    with_others: float | None
+
+
+class RepeatedOut(BaseModel):
+    questions: int
+    agreement: float
+
+
+class ReportOut(BaseModel):
+    people: list[PersonOut]
+    repeated: RepeatedOut | None
+
+
+class ShareIn(Strict):
+    name: Annotated[str, Field(min_length=1, max_length=40)]
+
+
+class ShareOut(BaseModel):
+    """``address`` is shown this once; it begins after the server's own address."""
+
+    name: str
+    address: str
+
+
+class SharedOut(BaseModel):
+    name: str
+    made: str
+    answers: int
+
+
+class SharesOut(BaseModel):
+    items: list[SharedOut]
+
+
+class Agreement:
+    """How far comparisons agree, measured beside the requests: an answer must not wait."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[int, ComparisonReport]] = {}
+        self._busy: set[str] = set()
+
+    def known(self, profile: str, answers: int) -> ComparisonReport | None:
+        """The last measured; measured anew in the background when enough was said since."""
+        with self._lock:
+            found = self._known.get(profile)
+            fresh = found is not None and abs(found[0] - answers) < OFTEN
+            if answers >= OFTEN and not fresh and profile not in self._busy:
+                self._busy.add(profile)
+                threading.Thread(target=self._measure, args=(profile, answers), daemon=True).start()
+        return found[1] if found else None
+
+    def now(self, profile: str) -> ComparisonReport:
+        made = self._service.collection.comparison_report(profile=profile)
+        with self._lock:
+            self._known[profile] = made.comparisons, made
+        return made
+
+    def _measure(self, profile: str, answers: int) -> None:
+        try:
+            made = self._service.collection.comparison_report(profile=profile)
+            with self._lock:
+                self._known[profile] = answers, made
+        except (LikewiseError, OSError):
+            # Asked again after the next answers; until then there is no figure to show.
+            return
+        finally:
+            with self._lock:
+                self._busy.discard(profile)
+
+
+async def _guest_of(request: Request) -> Share | None:
+    found: Share | None = request.scope.get(GUEST)
+    return found
+
+
+async def _agreement_of(request: Request) -> Agreement:
+    found: Agreement = request.app.state.agreement
+    return found
+
+
+Guest = Annotated[Share | None, Depends(_guest_of)]
+Agreeing = Annotated[Agreement, Depends(_agreement_of)]
+
+
+@router.get("/me")
+def me(guest: Guest) -> MeOut:
+    """Who asks: somebody with the key, or a guest who may answer questions."""
+    return MeOut(guest=guest is not None, name=guest.name if guest else "")
+
+
+@router.get("/compare/questions")
+def questions(
+    service: Serving,
+    guest: Guest,
+    agreeing: Agreeing,
+    n: Annotated[int, Query(ge=1, le=50)] = 4,
+    profile: Annotated[str, Query(max_length=40)] = "default",
+) -> QuestionsOut:
+    """Questions whose answers would teach a map most."""
+    profile = _profile(guest, profile)
+    asked = service.collection.suggest_comparisons(n, profile=profile)
+    shown = service.shown_many({image for question in asked for image in question})
+    made = [
+        QuestionOut(anchor=shown[one.anchor], left=shown[one.left], right=shown[one.right])
+        for one in asked
+        if all(image in shown for image in one)
+    ]
+    return QuestionsOut(questions=made, progress=_progress(service, guest, agreeing, profile))
+
+
+@router.post("/compare/answers", status_code=201)
+def answer(service: Serving, guest: Guest, agreeing: Agreeing, said: AnswerIn) -> AnswerOut:
+    """Say which is closer.  When this answers, it is on disk."""
+    profile = _profile(guest, said.profile)
+    anchor, nearer, farther = map(service.image_of, (said.anchor, said.nearer, said.farther))
+    number = service.collection.compare(
+        anchor, nearer, farther, profile=profile, by=guest.name if guest else None
+    )
+    return AnswerOut(number=number, progress=_progress(service, guest, agreeing, profile))
+
+
+@router.post("/compare/undo")
+def undo(service: Serving, guest: Guest, agreeing: Agreeing, said: UndoAnswerIn) -> AnswerOut:
+    """Take an answer back; a guest their own."""
+    profile = _profile(guest, said.profile)
+    col = service.collection
+    own = {one.number for one in col.comparisons(profile=profile) if _mine(one.by, guest)}
+    if said.number not in own:
+        raise CollectionError(f"line {said.number} is no answer of yours that stands")
+    col.undo(said.number, profile=profile)
+    return AnswerOut(number=said.number, progress=_progress(service, guest, agreeing, profile))
+
+
+@router.get("/compare/report")
+def report(
+    service: Serving, agreeing: Agreeing, profile: Annotated[str, Query(max_length=40)] = "default"
+) -> ReportOut:
+    """Who answered how often, and how far they agree with a map and with each other."""
+    if not service.collection.comparisons(profile=profile):
+        return ReportOut(people=[], repeated=None)
+    found = agreeing.now(profile)
+    asked = sum(pair.questions for pair in found.between)
+    agreed = sum(pair.agreement * pair.questions for pair in found.between)
+    return ReportOut(
+        people=[
+            PersonOut(
+                name=one.by or "",
+                answers=one.comparisons,
+                agreement=one.agreement,
+                with_others=one.agreement_repeated,
+            )
+            for one in found.annotators
+        ],
+        repeated=RepeatedOut(questions=asked, agreement=agreed / asked) if asked else None,
+    )
+
+
+@router.get("/compare/shares")
+def shares(service: Serving) -> SharesOut:
+    """Links for other people that work now."""
+    col = service.collection
+    said: dict[tuple[str, str], int] = {}
+    found = col.shares()
+    for profile in {one.profile for one in found}:
+        for line in col.comparisons(profile=profile):
+            if line.by is not None:
+                said[profile, line.by] = said.get((profile, line.by), 0) + 1
+    return SharesOut(
+        items=[
+            SharedOut(name=one.name, made=one.made, answers=said.get((one.profile, one.name), 0))
+            for one in found
+        ]
+    )
+
+
+@router.post("/compare/shares", status_code=201)
+def share(service: Serving, said: ShareIn) -> ShareOut:
+    """A link with which somebody can answer questions, and do nothing else."""
+    token = service.collection.share(said.name)
+    return ShareOut(name=said.name.strip(), address=f"/?token={token}")
+
+
+@router.post("/compare/unshare")
+def unshare(service: Serving, said: ShareIn) -> SharesOut:
+    """Close a link; what was said through it stays."""
+    service.collection.unshare(said.name)
+    return shares(service)
+
+
+def _profile(guest: Share | None, asked: str) -> str:
+    return guest.profile if guest else asked or "default"
+
+
+def _mine(by: str | None, guest: Share | None) -> bool:
+    # Whoever has the key may take back everybody's.
+    return guest is None or by == guest.name
+
+
+def _progress(
+    service: Service, guest: Share | None, agreeing: Agreement, profile: str
+) -> ProgressOut:
+    said = service.collection.comparisons(profile=profile)
+    name: Any = guest.name if guest else None
+    yours = sum(one.by == name for one in said)
+    found = agreeing.known(profile, len(said))
+    agreement = found.agreement if found else None
+    return ProgressOut(
+        yours=yours,
+        all=len(said),
+        agreement=agreement,
+        tested=found.comparisons if found and agreement is not None else 0,
+    )

@@ -1,0 +1,203 @@
+"""Tags: what there is, what is suggested, what people say of it, and sidecars."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
+
+from likewise.collection.errors import CollectionError
+from likewise.errors import InvalidInput
+from likewise.server.routes_collection import start_job
+from likewise.server.routes_pictures import Serving
+from likewise.server.service import Service
+from likewise.server.shapes import JobOut, Line, PictureId, PictureOut, Strict
+
+router = APIRouter(prefix="/api", tags=["tags"])
+
+Tag = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class TagOut(BaseModel):
+    tag: str
+    pictures: int
+    sources: dict[str, int]
+
+
+class AllTagsOut(BaseModel):
+    items: list[TagOut]
+
+
+class BehindOut(BaseModel):
+    picture: PictureOut
+    weight: float
+
+
+class SuggestionOut(BaseModel):
+    """``confidence`` is measured on this collection where ``calibrated``."""
+
+    tag: str
+    confidence: float
+    calibrated: bool
+    because: list[BehindOut]
+
+
+class TaggedOut(BaseModel):
+    """A picture's tags with who says so, those refused for it, and what it may deserve."""
+
+    picture: PictureOut
+    tags: dict[str, list[str]]
+    refused: list[str]
+    suggestions: list[SuggestionOut]
+
+
+class TagManyIn(Strict):
+    pictures: list[PictureId] = Field(min_length=1, max_length=10_000)
+    add: list[Tag] = Field(default=[], max_length=50)
+    remove: list[Tag] = Field(default=[], max_length=50)
+
+
+class TagOneIn(Strict):
+    picture: PictureId
+    tag: Tag
+
+
+class TagUndoIn(Strict):
+    lines: list[Line] = Field(min_length=1, max_length=10)
+
+
+class TagLinesOut(BaseModel):
+    """Lines of the log, for undo; empty where it had been said before."""
+
+    lines: list[int]
+
+
+class TagAllIn(Strict):
+    above: float = Field(0.6, gt=0, le=1)
+
+
+class ExportIn(Strict):
+    """``place``: "beside" the pictures, or a folder of this machine."""
+
+    place: str = Field("beside", min_length=1, max_length=4096)
+
+
+class UntaggedOut(BaseModel):
+    total: int
+    items: list[PictureOut]
+
+
+@router.get("/tags")
+def tags(
+    service: Serving,
+    prefix: Annotated[str, Query(max_length=200)] = "",
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> AllTagsOut:
+    """Tags with their pictures counted, the most frequent first; ``prefix`` completes one."""
+    found = service.collection.all_tags(prefix, limit)
+    return AllTagsOut(
+        items=[TagOut(tag=r.tag, pictures=r.pictures, sources=dict(r.sources)) for r in found]
+    )
+
+
+@router.get("/tags/untagged")
+def untagged(
+    service: Serving,
+    offset: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+) -> UntaggedOut:
+    """Pictures nobody tagged, as they were added."""
+    total, rows = service.collection.listed(
+        sort="added", descending=False, where={"tagged": False}, offset=offset, limit=limit
+    )
+    return UntaggedOut(total=total, items=[PictureOut(**service.drawn(row)) for row in rows])
+
+
+@router.get("/pictures/{picture}/tags")
+def of_picture(
+    service: Serving, picture: str, k: Annotated[int, Query(ge=1, le=50)] = 6
+) -> TaggedOut:
+    """What a picture is tagged with, and what it may deserve, with the pictures behind it."""
+    col = service.collection
+    row = service.row_of(picture)
+    found = col.suggest_tags(row.id, k) if len(col) else []
+    shown = service.shown_many({one.id for some in found for one in some.because})
+    return TaggedOut(
+        picture=PictureOut(**service.drawn(row)),
+        tags=col.tag_sources(row.id),
+        refused=col.refused_tags(row.id),
+        suggestions=[
+            SuggestionOut(
+                tag=one.tag,
+                confidence=one.confidence,
+                calibrated=one.calibrated,
+                because=[
+                    BehindOut(picture=shown[b.id], weight=b.weight)
+                    for b in one.because
+                    if b.id in shown
+                ],
+            )
+            for one in found
+        ],
+    )
+
+
+@router.post("/tags/set")
+def set_tags(service: Serving, said: TagManyIn) -> TagLinesOut:
+    """Give tags to pictures and take tags from them, all or none of it."""
+    images = [service.image_of(picture) for picture in said.pictures]
+    return TagLinesOut(lines=service.collection.tag_many(images, said.add, said.remove))
+
+
+@router.post("/tags/accept")
+def accept(service: Serving, said: TagOneIn) -> TagLinesOut:
+    """A suggested tag is right."""
+    return _lines(service.collection.accept_tag(service.image_of(said.picture), said.tag))
+
+
+@router.post("/tags/reject")
+def reject(service: Serving, said: TagOneIn) -> TagLinesOut:
+    """A tag is wrong: it goes, and is not suggested for this picture again."""
+    return _lines(service.collection.reject_tag(service.image_of(said.picture), said.tag))
+
+
+@router.post("/tags/undo")
+def undo(service: Serving, said: TagUndoIn) -> TagLinesOut:
+    """Take words about tags back, the last one first."""
+    return TagLinesOut(
+        lines=[service.collection.undo_tags(line) for line in sorted(said.lines, reverse=True)]
+    )
+
+
+@router.post("/tags/all", status_code=202)
+def tag_all(request: Request, service: Serving, said: TagAllIn) -> JobOut:
+    """Suggested tags for every picture nobody tagged; progress comes as events."""
+    _needs_tags(service)
+    return start_job(
+        request, service, "tag", lambda col, report: col.tag_all(above=said.above, report=report)
+    )
+
+
+@router.post("/tags/export", status_code=202)
+def export(request: Request, service: Serving, said: ExportIn) -> JobOut:
+    """XMP sidecars, never into the pictures; progress comes as events."""
+    place = said.place
+    if place != "beside":
+        place = os.path.expanduser(place)
+        if not os.path.isabs(place) or "\0" in place:
+            raise InvalidInput(f"{said.place!r} is no whole path; begin with /, or say 'beside'")
+    _needs_tags(service)
+    return start_job(
+        request, service, "export", lambda col, report: col.export_xmp(place, report=report)
+    )
+
+
+def _needs_tags(service: Service) -> None:
+    if not service.collection.all_tags(limit=1):
+        raise CollectionError("no picture has a tag yet; tag some first")
+
+
+def _lines(number: int | None) -> TagLinesOut:
+    return TagLinesOut(lines=[] if number is None else [number])

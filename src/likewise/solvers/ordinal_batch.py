@@ -1,0 +1,108 @@
+"""Full gradients: descent with Armijo's rule, and L-BFGS on the same compiled gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from likewise.solvers.ordinal_problem import Floats, Journal, Problem, Solved, Watch, pad
+
+SUFFICIENT = 1e-4
+MAX_HALVINGS = 50
+
+
+def solve_batch(
+    problem: Problem,
+    start: Floats,
+    *,
+    epochs: int,
+    step: float | None = None,
+    tol: float = 1e-6,
+    armijo: bool = True,
+    watch: Watch | None = None,
+) -> Solved:
+    """Gradient descent; the step doubles after each success and is halved until F falls enough.
+
+    A good step on the mean loss is of the order of n / 5 (spec, section 3), where the first try
+    begins.  ``armijo=False`` keeps ``step`` fixed, for the record; it ends when F is not finite.
+    Looking at F alone counts as much as a gradient.
+    """
+    X = pad(start)
+    journal = Journal(problem, start.shape[1], watch)
+    slope = np.empty_like(X)
+    eta = problem.named() / 5.0 if step is None else step
+    F = problem.gradient(X, slope)
+    journal.spend(problem.size)
+    journal.note(F, eta, X)
+    for _ in range(epochs):
+        steep = float(np.vdot(slope, slope))
+        if steep == 0.0:
+            return journal.solved("the gradient is zero")
+        tried = X - eta * slope
+        found = problem.value(tried) if armijo else 0.0
+        for _ in range(MAX_HALVINGS if armijo else 0):
+            journal.spend(problem.size)
+            if np.isfinite(found) and found <= F - SUFFICIENT * eta * steep:
+                break
+            eta /= 2.0
+            tried = X - eta * slope
+            found = problem.value(tried)
+        else:
+            if armijo:
+                return journal.solved("no step makes F fall")
+        moved = eta * steep**0.5
+        X = tried
+        F = problem.gradient(X, slope)
+        journal.spend(problem.size)
+        journal.note(F, eta, X)
+        if not np.isfinite(F):
+            return journal.solved("F is no longer finite")
+        if moved <= tol * float(np.linalg.norm(X)):
+            return journal.solved("converged")
+        eta *= 2.0 if armijo else 1.0
+    return journal.solved("all epochs done")
+
+
+def solve_lbfgs(
+    problem: Problem,
+    start: Floats,
+    *,
+    epochs: int,
+    tol: float = 1e-6,
+    watch: Watch | None = None,
+) -> Solved:
+    """SciPy's L-BFGS-B without bounds, ten pairs kept; an epoch is one of its iterations.
+
+    The step recorded is the length of an iteration's move over the length of the gradient there.
+    """
+    X = pad(start)
+    journal = Journal(problem, start.shape[1], watch)
+    slope = np.empty_like(X)
+
+    def both(flat: Floats) -> tuple[float, Floats]:
+        F = problem.gradient(flat.reshape(X.shape), slope)
+        journal.spend(problem.size)
+        # A line search may try a place where F overflows; it must see a number there.
+        return (F if np.isfinite(F) else 1e300), np.nan_to_num(slope).ravel().copy()
+
+    first = problem.value(X)
+    journal.note(first, 0.0, X)
+    last = [X.ravel().copy()]
+
+    def noted(intermediate_result: Any) -> None:
+        moved = float(np.linalg.norm(intermediate_result.x - last[0]))
+        last[0] = intermediate_result.x.copy()
+        steep = float(np.linalg.norm(slope)) or 1.0
+        journal.note(intermediate_result.fun, moved / steep, last[0].reshape(X.shape))
+
+    options: Any = {
+        "maxiter": epochs,
+        "maxfun": 20 * epochs,
+        "maxcor": 10,
+        "gtol": 0.0,
+        "ftol": tol / 1e3,
+    }
+    done = minimize(both, X.ravel(), jac=True, method="L-BFGS-B", callback=noted, options=options)
+    return journal.solved(str(done.message))

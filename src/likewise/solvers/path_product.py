@@ -1,0 +1,211 @@
+"""Codes of many vectors over a product codebook, from the paths of their parts (PSC; Ge et al. 2014).
+
+A code over all k^m products of words has marginals u_1 ... u_m, one for each part of the vector, and
+the objective sees nothing else: it is the sum of |x_i - A_i u_i|^2 plus alpha times the common mass
+s of the marginals.  With half-thresholds h_i(s), the slopes of the parts at mass s, the optimum is
+where the h_i add up to alpha / 2.  Each h_i falls along its own path, piece by piece (``path``), so
+marching all paths by mass finds it exactly, for any m and any vector.
+
+h_i may become negative, and at h_i = 0 a path may rest while its mass grows.  The Gram matrices
+given to ``exact`` therefore have ``lift`` added to every entry, as if each word had one more
+coordinate: the same u(s), since that coordinate only sees s, but a threshold h_i - lift s that
+falls strictly and factors that exist for every support in general position.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from likewise.solvers.path import (
+    ACT,
+    DEPENDS,
+    END,
+    EVENT,
+    MASS,
+    NOBODY,
+    NOW,
+    RATE,
+    SIZE,
+    SCALE,
+    STEP,
+    H,
+    Q,
+    U,
+    begin,
+    forget,
+    go,
+    look,
+    settle,
+    sound,
+    turn,
+    walk,
+)
+
+DONE, TIED = 0, 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _write(F, I, i, row, h, ids, values, counts):  # type: ignore[no-untyped-def]  # noqa: E741
+    """The support by rising word and u = p - h q of path i, as ``settle`` left them."""
+    found = 0
+    for p in range(I[i, END, SIZE]):
+        value = F[i, U, p] - h * F[i, Q, p]
+        if value > 0.0:
+            word, at = I[i, ACT, p], found
+            while at > 0 and ids[i, row, at - 1] > word:
+                ids[i, row, at], values[i, row, at] = ids[i, row, at - 1], values[i, row, at - 1]
+                at -= 1
+            ids[i, row, at], values[i, row, at] = word, value
+            found += 1
+    counts[i, row] = found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def apart(G, E, state, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
+    """Each part by itself at the half-threshold ``level``: APSC (eq. 12)."""
+    F, I, c, w, t, cb, tb = state  # noqa: E741
+    for row in range(given.shape[1]):
+        for i in range(given.shape[0]):
+            counts[i, row] = 0
+            begin(E, F, I, c, cb, given, i, row)
+            if F[i, NOW, H] <= level:
+                continue
+            arrived = walk(G, E, F, I, c, w, t, tb, i, level, still, limit)
+            if not arrived or I[i, END, DEPENDS] or not sound(F, c, cb, i, still):
+                status[row] = TIED
+            settle(E, F, I, given, i, row)
+            _write(F, I, i, row, level, ids, values, counts)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped-def]
+    """The path at half-threshold h, from wherever it stands; False where words depend."""
+    F, I, c, w, t, cb, tb = state  # noqa: E741
+    if I[i, END, SIZE] == 0:
+        begin(E, F, I, c, cb, given, i, row)
+        if F[i, NOW, H] <= h:
+            forget(F, I, i)
+            return True
+    arrived = walk(G, E, F, I, c, w, t, tb, i, h, still, limit)
+    return arrived and not I[i, END, DEPENDS] and sound(F, c, cb, i, still)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
+    """Two parts, thresholds bisected until masses agree: IPSC (section 3.2 of the paper)."""
+    F, I, c, w, t, cb, tb = state  # noqa: E741
+    for row in range(given.shape[1]):
+        forget(F, I, 0)
+        forget(F, I, 1)
+        low, high, first = 0.0, half, 0.0
+        for turns in range(steps + 1):
+            first = 0.5 * (low + high)
+            good = _to(G, E, state, given, 0, row, first, still, limit)
+            good = _to(G, E, state, given, 1, row, half - first, still, limit) and good
+            if not good:
+                status[row] = TIED
+            if abs(F[0, NOW, MASS] - F[1, NOW, MASS]) <= tol or turns == steps:
+                break
+            if F[0, NOW, MASS] < F[1, NOW, MASS]:
+                high = first
+            else:
+                low = first
+        for i in range(2):
+            settle(E, F, I, given, i, row)
+            _write(F, I, i, row, first if i == 0 else half - first, ids, values, counts)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _meet(F, half, lift, low, high):  # type: ignore[no-untyped-def]
+    """The mass at which thresholds add up, on the pieces at hand: h_i falls by 1 / rate_i."""
+    m = F.shape[0]
+    above, slope = -half, -m * lift
+    for i in range(m):
+        above += F[i, NOW, H] + F[i, NOW, MASS] / F[i, NOW, RATE]
+        slope += 1.0 / F[i, NOW, RATE]
+    # A rest at threshold zero in all parts: every mass of the piece will do.
+    mass = above / slope if slope > 1e-13 * m * lift else low
+    return min(max(mass, low), high)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-def]
+    """Follow all paths to the piece where thresholds add up to ``half``: (low, high) masses."""
+    F, I, c, w, t, _, tb = state  # noqa: E741
+    m = F.shape[0]
+    for _ in range(limit):
+        low, high, first = 0.0, np.inf, -1
+        for i in range(m):
+            low = max(low, F[i, NOW, MASS])
+            if I[i, END, EVENT] != NOBODY:
+                end = F[i, NOW, MASS] + F[i, NOW, STEP] * F[i, NOW, RATE]
+                if end < high:
+                    high, first = end, i
+        if first < 0:
+            return low, high
+        total = m * lift * high
+        for i in range(m):
+            total += F[i, NOW, H] - (high - F[i, NOW, MASS]) / F[i, NOW, RATE]
+        if total <= half:
+            return low, max(high, low)
+        go(F, I, c, w, first, F[first, NOW, STEP])
+        turn(E, F, I, c, first)
+        look(G, F, I, c, w, t, tb, first, 1.0, still)
+    return -1.0, -1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def together(G, E, state, given, plain, half, lift, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
+    """All parts at the common mass where their half-thresholds add up to ``half``: the optimum.
+
+    ``given`` leads the way, ``plain`` says what u is in the end; they differ where ties are broken.
+    """
+    F, I, c, w, t, cb, tb = state  # noqa: E741
+    m = given.shape[0]
+    for row in range(given.shape[1]):
+        total, scale, tied = 0.0, 0.0, False
+        for i in range(m):
+            counts[i, row] = 0
+            begin(E, F, I, c, cb, given, i, row)
+            total += F[i, NOW, H]
+            scale = max(scale, F[i, NOW, SCALE])
+            tied = tied or F[i, NOW, H] == 0.0
+        if total <= half:
+            continue
+        low, high = -1.0, -1.0
+        if not tied:
+            for i in range(m):
+                F[i, NOW, SCALE] = scale
+                look(G, F, I, c, w, t, tb, i, 1.0, still)
+            low, high = _march(G, E, state, half, lift, still, limit)
+        if low < 0.0:
+            status[row] = TIED
+            continue
+        mass = _meet(F, half, lift, low, high)
+        for i in range(m):
+            go(F, I, c, w, i, (mass - F[i, NOW, MASS]) / F[i, NOW, RATE])
+            if I[i, END, DEPENDS] or not sound(F, c, cb, i, still):
+                status[row] = TIED
+            settle(E, F, I, plain, i, row)
+            F[i, NOW, H], F[i, NOW, MASS] = 0.0, 0.0
+            for p in range(I[i, END, SIZE]):
+                F[i, NOW, MASS] += F[i, U, p]
+        mass = _meet(F, half, lift, low, high)
+        for i in range(m):
+            h = (F[i, NOW, MASS] - mass) / F[i, NOW, RATE]
+            _write(F, I, i, row, h, ids, values, counts)
+            kept = 0.0
+            for p in range(counts[i, row]):
+                kept += values[i, row, p]
+            for p in range(counts[i, row]):
+                values[i, row, p] *= mass / kept
+
+
+@njit(cache=True, nogil=True)
+def pack(ids, values, counts, ends, all_ids, all_values):  # type: ignore[no-untyped-def]
+    """Rows of a batch to their places in a CSR matrix; ``ends`` are theirs."""
+    for row in range(counts.shape[0]):
+        start = ends[row]
+        for p in range(counts[row]):
+            all_ids[start + p], all_values[start + p] = ids[row, p], values[row, p]

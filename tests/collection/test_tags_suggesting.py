@@ -1,0 +1,244 @@
+"""Suggested tags: sensible, explained, calibrated, at once; in bulk, killed and resumed."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from likewise.annotation.annotator import SparseAnnotator
+from likewise.collection import bulk_tagging, calibrating, catalog_tags
+from likewise.collection.calibrating import Calibration, isotonic
+from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionBusy
+from likewise.collection.jobs import lease, running
+from likewise.errors import InvalidInput
+from tests.collection.tag_cases import EACH, KINDS, copied, inside, kind_of, outside, tag_some
+from tests.collection.test_crashes import Launcher
+
+
+@pytest.fixture
+def col(tmp_path: Path) -> Iterator[Collection]:
+    with Collection.open(copied(tmp_path)) as made:
+        yield made
+        assert made.verify() == []
+
+
+def suggested(col: Collection) -> dict[int, list[str]]:
+    return {i: sorted(t) for i, t in catalog_tags.said_by(col._catalog, "suggested").items()}
+
+
+def test_suggestions_for_pictures_inside_and_outside(col: Collection) -> None:
+    assert col.suggest_tags(1) == []
+    tag_some(col)
+    for kind in KINDS:
+        for query in (inside(kind, 9), outside(kind), outside(kind).read_bytes()):
+            (first, *_) = col.suggest_tags(query)
+            assert first.tag == kind
+            assert first.calibrated
+            assert first.confidence > 0.7
+            assert all(kind_of(b.path) == kind and b.weight > 0 for b in first.because)
+            weights = [b.weight for b in first.because]
+            assert weights == sorted(weights, reverse=True)
+            assert first.score >= sum(weights) - 1e-6
+    with pytest.raises(InvalidInput, match="vector"):
+        col.suggest_tags(np.ones(428, np.float32))
+    with pytest.raises(InvalidInput, match="k is 0"):
+        col.suggest_tags(1, k=0)
+
+
+def test_a_tagged_picture_is_not_its_own_evidence(col: Collection) -> None:
+    tag_some(col)
+    image = col.id_of(inside("red", 0))
+    col.tag(image, "only here")
+    found = col.suggest_tags(image)
+    assert {s.tag for s in found}.isdisjoint({"red", "only here"})
+    assert all(b.id != image for s in found for b in s.because)
+    # And it is evidence for others again afterwards.
+    (first, *_) = col.suggest_tags(outside("red"))
+    assert first.tag == "red"
+    assert len(col._suggester.evidence(("holistic",))) == 8 * len(KINDS)
+
+
+def test_scores_are_those_of_the_annotator(col: Collection) -> None:
+    """What is kept up to date in memory scores like an annotator fitted from nothing."""
+    tag_some(col, 4)
+    col.suggest_tags(outside("red"))
+    col.tag(inside("red", 7), "rose", "red")
+    col.untag(inside("red", 0), "red")
+    col.remove(inside("blue", 1))
+    col.tag(inside("green", 0), "leaf")
+    found = {s.tag: s.score for s in col.suggest_tags(outside("red"), k=20)}
+    view = col._live.view("holistic")
+    tagged = catalog_tags.evidence(col._catalog)
+    ids, rows = view.rows_of(sorted(tagged))
+    model = SparseAnnotator(alpha=0.05, nonnegative=True).fit(rows, [tagged[i] for i in ids], ids)
+    query = view.row_of(col.id_of(inside("red", 9)))
+    again = {s.tag: s.score for s in col.suggest_tags(inside("red", 9), k=20)}
+    wanted = dict(zip(model.tags_, model.predict_scores(query[None])[0].tolist(), strict=True))
+    assert again == pytest.approx({t: s for t, s in wanted.items() if s > 0}, abs=1e-4)
+    assert found["red"] > 0.3
+
+
+def test_a_new_tag_works_at_once_and_refusals_last(col: Collection) -> None:
+    tag_some(col)
+    col.suggest_tags(inside("red", 9))
+    col.tag(inside("red", 10), "a second ago")
+    tags = [s.tag for s in col.suggest_tags(inside("red", 9), k=20)]
+    assert "a second ago" in tags
+    line = col.reject_tag(inside("red", 9), "red")
+    assert "red" not in [s.tag for s in col.suggest_tags(inside("red", 9))]
+    assert "red" in [s.tag for s in col.suggest_tags(inside("red", 8))]
+    col.undo_tags(line)
+    assert col.suggest_tags(inside("red", 9))[0].tag == "red"
+    col.accept_tag(inside("red", 9), "red")
+    assert "red" not in [s.tag for s in col.suggest_tags(inside("red", 9))]
+    assert col.tag_sources(inside("red", 9)) == {"red": ["accepted"]}
+    with Collection.open(col.root) as other:  # another process would see the same
+        assert "red" not in [s.tag for s in other.suggest_tags(inside("red", 9))]
+
+
+def test_too_few_tags_are_never_called_sure(col: Collection) -> None:
+    col.tag_many([inside("red", i) for i in range(8)], ["red"])
+    (first, *_) = col.suggest_tags(outside("red"))
+    assert (first.tag, first.calibrated) == ("red", False)
+    assert first.confidence <= calibrating.UNMEASURED
+    # Many pictures of one tag only: nothing ever was wrong, so nothing can be measured.
+    col.tag_many([row.id for row in col.images()][:25], ["red"])
+    assert not col.suggest_tags(outside("red"))[0].calibrated
+    run = col.tag_all(above=0.6)
+    assert (run.tagged, run.measured) == (0, False)
+
+
+def test_calibration_is_isotonic_and_kept(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    tag_some(col)
+    col.suggest_tags(outside("red"))
+    measured = []
+    monkeypatch.setattr(
+        "likewise.collection.suggesting.measure", lambda *a: measured.append(a) or 1 / 0
+    )
+    col.tag(inside("red", 9), "one more")  # too little to measure again
+    first = col.suggest_tags(outside("red"))
+    with Collection.open(col.root) as again:
+        assert again.suggest_tags(outside("red"))[0].confidence == pytest.approx(
+            first[0].confidence
+        )
+    assert measured == []
+    for i in range(EACH):
+        col.tag(inside("blue", i), f"tag {i}")
+    with pytest.raises(ZeroDivisionError):
+        col.suggest_tags(outside("red"))
+    assert len(measured) == 1
+
+
+def test_isotonic_against_the_plain_rule() -> None:
+    """Pool adjacent violators, written down: means of blocks that rise."""
+    rng = np.random.default_rng(0)
+    scores = np.sort(rng.random(60))
+    right = rng.random(60) < scores
+    x, y = isotonic(scores, right)
+    # A wrong answer is added at zero, and one that shares the place of the highest score.
+    values = [0.0, *right.astype(float).tolist(), 0.0]
+    blocks = [*([v] for v in values[:-2]), values[-2:]]
+    pooled: list[list[float]] = []
+    for block in blocks:
+        pooled.append(list(block))
+        while len(pooled) > 1 and np.mean(pooled[-2]) >= np.mean(pooled[-1]):
+            last = pooled.pop()
+            pooled[-1] += last
+    steps = np.concatenate([[np.mean(b)] * len(b) for b in pooled])
+    assert np.interp(scores, x, y) == pytest.approx(steps[1:-1])
+    curve = Calibration((), 0, 60, tuple(x), tuple(y))
+    assert 0 == curve.confidence(-1.0) <= curve.confidence(0.5) <= curve.confidence(9.0) < 1
+    assert Calibration.from_plain(curve.plain()) == curve
+
+
+def test_bulk_tags_what_nobody_tagged(col: Collection) -> None:
+    tag_some(col)
+    before = {row.id: col.tags(row.id) for row in col.images()}
+    col.reject_tag(inside("green", 9), "green")
+    dry = col.tag_all(above=0.6, dry_run=True)
+    assert suggested(col) == {}
+    run = col.tag_all(above=0.6)
+    assert (run.pictures, run.tags) == (3 * (EACH - 8), dry.tags)
+    found = suggested(col)
+    assert found == {i: sorted(t for t, _ in tags) for i, tags in dry.found.items()}
+    refused = col.id_of(inside("green", 9))
+    assert "green" not in found.get(refused, [])
+    for image, tags in found.items():
+        assert tags == [kind_of(col.image(image).path)]
+        assert before[image] == []
+    # Again: nothing moves, not even the evidence; a picture that is new is all there is to do.
+    number = catalog_tags.evidence_number(col._catalog)
+    assert (again := col.tag_all(above=0.6)).pictures == 0
+    assert again.resumed > 0
+    assert suggested(col) == found
+    assert catalog_tags.evidence_number(col._catalog) == number
+    col.add(outside("blue"), workers=0)
+    assert col.tag_all(above=0.6).pictures == 1
+    assert col.tags(outside("blue")) == ["blue"]
+    # Suggestions teach nothing; accepted ones do.
+    evidence = catalog_tags.evidence(col._catalog)
+    assert not set(evidence) & set(found)
+    col.accept_tag(outside("blue"), "blue")
+    assert col.tag_sources(outside("blue")) == {"blue": ["accepted", "suggested"]}
+    assert col.id_of(outside("blue")) in catalog_tags.evidence(col._catalog)
+    assert col.clear_suggestions() > 0
+    assert suggested(col) == {}
+    assert col.tags(outside("blue")) == ["blue"]
+
+
+def test_bulk_for_tagged_pictures_and_refusals(col: Collection) -> None:
+    tag_some(col)
+    col.tag(inside("red", 0), "other")
+    col.tag_all(above=0.6, also_tagged=True)
+    for image, tags in suggested(col).items():
+        assert not set(tags) & set(catalog_tags.evidence(col._catalog, [image]).get(image, []))
+    for bad in (0.0, 1.5, -1.0):
+        with pytest.raises(InvalidInput, match="above"):
+            col.tag_all(above=bad)
+    with lease(col.root, "other"), pytest.raises(CollectionBusy):
+        col.tag_all(above=0.6)
+
+
+def test_kill_in_the_middle_of_a_bulk_run(tmp_path: Path) -> None:
+    """SIGKILL after every batch in turn; what was done is kept, and the end is the same."""
+    roots = {}
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+        roots[name] = copied(tmp_path / name)
+        with Collection.open(roots[name]) as col:
+            tag_some(col)
+    launcher = Launcher()
+    try:
+        job = {"do": "tag", "above": "0.6"}
+        assert launcher.run(**job, root=str(roots["whole"]))[0] == 0
+        with Collection.open(roots["whole"]) as col:
+            wanted = suggested(col)
+        assert len(wanted) > 4
+        done: dict[int, list[str]] = {}
+        kills = 0
+        for _ in range(20):
+            # Two pictures further each time: the next batch is committed, then the end.
+            status, _ = launcher.run(**job, root=str(roots["killed"]), die_after="2")
+            if status == 0:
+                break
+            assert status == signal.SIGKILL
+            kills += 1
+            with Collection.open(roots["killed"]) as col:
+                assert running(col.root) is None
+                assert col.verify() == []
+                now = suggested(col)
+                assert done.items() <= now.items() <= wanted.items()
+                assert col._catalog.setting(bulk_tagging.RUN)["upto"] > 0
+                done = now
+        assert kills >= 3
+        with Collection.open(roots["killed"]) as col:
+            assert suggested(col) == wanted
+            assert col.tag_all(above=0.6).pictures == 0
+            assert suggested(col) == wanted
+    finally:
+        launcher.close()

@@ -1,0 +1,141 @@
+"""Comparisons over the wire: questions, answers, undo, guests with a link, agreement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from likewise.server.access import cookie_name
+from tests.server.conftest import HOST, Client, check_error, client_of
+
+
+def answered(client: Client, n: int) -> list[int]:
+    """Answer n questions: the left one is closer."""
+    numbers = []
+    while len(numbers) < n:
+        asked = client.get_json("/api/compare/questions?n=10")["questions"]
+        assert asked, "there are always questions"
+        for one in asked[: n - len(numbers)]:
+            said = {
+                "anchor": one["anchor"]["id"],
+                "nearer": one["left"]["id"],
+                "farther": one["right"]["id"],
+            }
+            numbers.append(client.post_json("/api/compare/answers", said, 201)["number"])
+    return numbers
+
+
+def test_questions_are_about_three_pictures(client: Client) -> None:
+    found = client.get_json("/api/compare/questions?n=6")
+    assert len(found["questions"]) == 6
+    for one in found["questions"]:
+        assert len({one[part]["id"] for part in ("anchor", "left", "right")}) == 3
+    assert found["progress"] == {"yours": 0, "all": 0, "agreement": None, "tested": 0}
+
+
+def test_answers_are_counted_and_taken_back(client: Client) -> None:
+    numbers = answered(client, 3)
+    assert numbers == sorted(set(numbers))
+    undone = client.post_json("/api/compare/undo", {"number": numbers[1]})
+    assert undone["progress"]["all"] == 2
+    message = client.refused("/api/compare/undo", {"number": numbers[1]}, 409, "refused")
+    assert "no answer of yours" in message
+
+
+def test_an_answer_names_three_pictures(client: Client) -> None:
+    one, two = client.ids()[:2]
+    said = {"anchor": one, "nearer": one, "farther": two}
+    client.refused("/api/compare/answers", said, 422, "invalid")
+    said = {"anchor": one, "nearer": "nobody", "farther": two}
+    client.refused("/api/compare/answers", said, 404, "unknown_picture")
+
+
+def test_a_report_without_answers_is_empty(client: Client) -> None:
+    assert client.get_json("/api/compare/report") == {"people": [], "repeated": None}
+
+
+@pytest.fixture
+def guest(client: Client, root: Path) -> Any:
+    """Somebody who opened a link, on the same server."""
+    address = client.post_json("/api/compare/shares", {"name": "Ada"}, 201)["address"]
+    token = address.partition("token=")[2]
+    with client_of(root, cookie=f"{cookie_name(HOST)}={token}", origin=f"http://{HOST}") as made:
+        made.token = token  # type: ignore[attr-defined]
+        yield made
+
+
+def test_a_link_lets_in_to_answer_and_nothing_else(client: Client, guest: Client) -> None:
+    assert guest.get_json("/api/me") == {"guest": True, "name": "Ada"}
+    assert client.get_json("/api/me") == {"guest": False, "name": ""}
+    answered(guest, 2)
+    question = guest.get_json("/api/compare/questions?n=1")["questions"][0]
+    assert guest.get(question["left"]["thumbnail"]).status_code == 200
+    for place in (
+        "/api/pictures", "/api/collection", "/api/similarities", "/api/models", "/api/tags",
+        "/api/compare/shares", "/api/compare/report", "/api/openapi.json", "/api/events",
+        f"/api/pictures/{question['left']['id']}", "/api/metrics", "/api/compare/questions/",
+    ):  # fmt: skip
+        check_error(guest.get(place), 403, "guest")
+    judged = {"query": {"picture": question["left"]["id"]}, "liked": []}
+    check_error(guest.post("/api/judge", json=judged), 403, "guest")
+    check_error(guest.post("/api/compare/shares", json={"name": "Eve"}), 403, "guest")
+
+
+def test_answers_are_told_apart_by_who_gave_them(client: Client, guest: Client) -> None:
+    answered(guest, 3)
+    mine = answered(client, 2)
+    assert guest.get_json("/api/compare/questions")["progress"]["yours"] == 3
+    told = client.get_json("/api/compare/questions")["progress"]
+    assert (told["yours"], told["all"]) == (2, 5)
+    report = client.get_json("/api/compare/report")
+    assert {one["name"]: one["answers"] for one in report["people"]} == {"": 2, "Ada": 3}
+    assert client.get_json("/api/compare/shares")["items"][0]["answers"] == 3
+    # A guest takes back their own answers only.
+    guest.refused("/api/compare/undo", {"number": mine[0]}, 409, "refused")
+
+
+def test_people_who_answer_the_same_are_seen_to_agree(client: Client, guest: Client) -> None:
+    one = client.get_json("/api/compare/questions?n=1")["questions"][0]
+    said = {
+        "anchor": one["anchor"]["id"],
+        "nearer": one["left"]["id"],
+        "farther": one["right"]["id"],
+    }
+    client.post_json("/api/compare/answers", said, 201)
+    guest.post_json("/api/compare/answers", said, 201)
+    found = client.get_json("/api/compare/report")["repeated"]
+    assert found == {"questions": 1, "agreement": 1.0}
+
+
+def test_a_closed_link_opens_nothing(client: Client, guest: Client) -> None:
+    answered(guest, 1)
+    client.post_json("/api/compare/unshare", {"name": "Ada"})
+    check_error(guest.get("/api/compare/questions"), 401, "not_let_in")
+    assert client.get_json("/api/compare/questions")["progress"]["all"] == 1, "what was said stays"
+    client.refused("/api/compare/unshare", {"name": "Ada"}, 404, "unknown_name")
+
+
+def test_the_link_itself_becomes_a_cookie(client: Client, guest: Client, root: Path) -> None:
+    with client_of(root, accept="text/html") as visitor:
+        answer = visitor.get(f"/?token={guest.token}")  # type: ignore[attr-defined]
+        assert answer.status_code == 303
+        assert answer.headers["location"] == "/?view=compare"
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        # It is no ticket: it works again, until it is closed.
+        assert visitor.get(f"/?token={guest.token}").status_code == 303  # type: ignore[attr-defined]
+        assert visitor.get("/?token=something-else").status_code == 401
+
+
+def test_names_of_links_are_names(client: Client) -> None:
+    client.post_json("/api/compare/shares", {"name": " Ada "}, 201)
+    assert "already" in client.refused("/api/compare/shares", {"name": "Ada"}, 409, "refused")
+    client.refused("/api/compare/shares", {"name": "a\nb"}, 422, "invalid")
+    client.refused("/api/compare/shares", {"name": "  "}, 422, "invalid")
+    # The token itself is kept nowhere.
+    (share,) = client.inner.state.service.collection.shares()
+    assert share.name == "Ada"
+    assert len(share.digest) == 48
