@@ -102,6 +102,7 @@ class Work:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._thread: threading.Thread | None = None
+        self._busy = False
         self._stop = threading.Event()
         self.what: str | None = None
         self.since = ""
@@ -109,7 +110,7 @@ class Work:
     def start(self, what: str, collection: Collection, job: Job) -> int:
         """Begin a job; gives its number.  ``collection`` is for the job's thread alone."""
         with self._lock:
-            if self._thread is not None and self._thread.is_alive():
+            if self._busy:
                 raise CollectionBusy(f"{self.what} is still running; wait for it to end")
             number = next(self._numbers)
             self.what, self.since = what, datetime.now(UTC).isoformat(timespec="seconds")
@@ -117,13 +118,13 @@ class Work:
                 target=self._run, args=(number, collection, job), name=f"likewise {what}",
                 daemon=True,
             )  # fmt: skip
+            self._busy = True
             self._thread.start()
             return number
 
     @property
     def running(self) -> dict[str, Any] | None:
-        thread = self._thread
-        if thread is None or not thread.is_alive():
+        if not self._busy:
             return None
         return {"what": self.what, "since": self.since}
 
@@ -144,20 +145,23 @@ class Work:
             }  # fmt: skip
             self._events.tell("progress", said)
 
+        start = time.monotonic()
         try:
-            start = time.monotonic()
-            done = _told(job(collection, report))
-            seconds = round(time.monotonic() - start, 2)
-            self._events.tell("done", {"job": number, "what": self.what, "seconds": seconds} | done)
+            name, said = "done", _told(job(collection, report))
         except Stopped:
-            self._events.tell("failed", {"job": number, "message": "the server was stopped"})
+            name, said = "failed", {"message": "the server was stopped"}
         except LikewiseError as error:
-            self._events.tell("failed", {"job": number, "message": str(error)})
+            name, said = "failed", {"message": str(error)}
         except Exception as error:
             _log.exception("a job failed")
-            self._events.tell("failed", {"job": number, "message": str(error)})
+            name, said = "failed", {"message": str(error)}
         finally:
             collection.close()
+        what, seconds = self.what, round(time.monotonic() - start, 2)
+        # Whoever hears of the end may begin the next one at once.
+        with self._lock:
+            self._busy = False
+        self._events.tell(name, {"job": number, "what": what, "seconds": seconds} | said)
 
     def ask_to_stop(self) -> None:
         """The job ends at its next report."""
