@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from likewise.cli.app import app
-from likewise.cli.map_layout import fitted_places, tidy
 from likewise.collection.collection import Collection
+from likewise.ordinal.layout import fitted_places, tidy
 from tests.collection.model_cases import N, quick, taught, template
 from tests.server.browser import NO_BROWSER, browser, chromium
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.cli.map_layout import fitted_places, tidy
 from likewise.cli.page import escaped
 from likewise.errors import ImageError
+from likewise.ordinal.layout import fitted_places, tidy
 
 SHEET = 1_536
 """Pixels a side of a sheet of small pictures."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from likewise.errors import InvalidInput
+from likewise.ordinal.layout import fitted_places, tidy
 from likewise.server.atlas import A_SHEET, ACROSS, SPRITE, important, sheet, sheet_key
 from likewise.server.routes_pictures import JPEG, Serving, jpeg
 from likewise.server.service import MOST, Service
@@ -21,17 +22,23 @@ from likewise.server.shapes import Name, PictureId, QueryIn, Strict
 router = APIRouter(prefix="/api/maps", tags=["map"])
 KEPT_MAPS = 2
 KEPT_SHEETS = 256
+MOST_TIDY = 5_000
+"""Pictures that can be laid side by side; more would be too small to see."""
 
 
 class PointsOut(BaseModel):
     """Pictures and their places, most important first: a picture that hides another comes before
-    it.  Sheet ``n`` shows pictures ``n * on_a_sheet`` and on, ``across`` in a row."""
+    it.  Sheet ``n`` shows pictures ``n * on_a_sheet`` and on, ``across`` in a row.  ``columns`` and
+    ``rows`` lay them side by side on a grid, each as near to its place as it can (None: too many).
+    """
 
     name: str
     version: str
     ids: list[PictureId]
     x: list[float]
     y: list[float]
+    columns: list[int] | None
+    rows: list[int] | None
     on_a_sheet: int
     across: int
     sprite: int
@@ -67,6 +74,9 @@ class Drawn:
         self.ids = [int(ids[i]) for i in order]
         self.places: NDArray[np.float32] = np.asarray(places, np.float32)[order]
         self.version = sheet_key([str(image).encode() + b"," for image in self.ids])
+        self.cells = None
+        if 2 <= len(self.ids) <= MOST_TIDY:
+            self.cells, _, _ = tidy(fitted_places(self.places))
         self.row = {image: row for row, image in enumerate(self.ids)}
 
 
@@ -133,6 +143,8 @@ def points(service: Serving, maps: Mapping, name: str) -> Response:
             "ids": [service.name_of(image) for image in drawn.ids],
             "x": [round(float(x), 5) for x in drawn.places[:, 0]],
             "y": [round(float(y), 5) for y in drawn.places[:, 1]],
+            "columns": None if drawn.cells is None else drawn.cells[:, 0].tolist(),
+            "rows": None if drawn.cells is None else drawn.cells[:, 1].tolist(),
             "on_a_sheet": A_SHEET,
             "across": ACROSS,
             "sprite": SPRITE,

@@ -49,6 +49,8 @@ export class Chart {
     /** @type {number[][]} screen points of a lasso being drawn */
     this.rope = [];
     this.window = { x: 0, y: 0, zoom: 1 };
+    /** @type {number|null} room of a picture in the plane, where each has its own */
+    this.room = null;
     this.pictured = /** @type {number[]} */ ([]);
     this.waiting = 0;
     this.cost = 0;
@@ -57,12 +59,17 @@ export class Chart {
     new ResizeObserver(() => this.#resize()).observe(canvas);
   }
 
-  /** @param {Float32Array} x @param {Float32Array} y in order of importance */
-  place(x, y) {
+  /**
+   * @param {Float32Array} x
+   * @param {Float32Array} y in order of importance
+   * @param {number|null} [room] of each in the plane, where they lie side by side
+   */
+  place(x, y, room = null) {
+    this.room = room;
     this.x = x;
     this.y = y;
-    const [left, width] = span(x);
-    const [top, height] = span(y);
+    const [left, width] = span(x, room === null ? 0.01 : 0);
+    const [top, height] = span(y, room === null ? 0.01 : 0);
     this.box = { left, top, width, height };
     this.selected.clear();
     this.hover = -1;
@@ -78,6 +85,7 @@ export class Chart {
 
   /** Pixels a picture is drawn with: it grows slower than the plane, so that neighbours part. */
   get side() {
+    if (this.room !== null) return Math.min(2 * MOST, 0.9 * this.room * this.scale);
     return Math.min(MOST, LEAST * Math.sqrt(this.window.zoom) * (this.x.length < 400 ? 1.9 : this.x.length < 3000 ? 1.3 : 1));
   }
 
@@ -366,11 +374,12 @@ export class Chart {
 /**
  * Where nearly all of it is: one picture far out must not make the others small.
  * @param {Float32Array} values
+ * @param {number} out share at either end that may lie outside
  */
-function span(values) {
+function span(values, out) {
   if (!values.length) return [0, 1];
   const sorted = values.slice().sort();
-  const [low, high] = [sorted[Math.floor(0.01 * values.length)], sorted[Math.ceil(0.99 * (values.length - 1))]];
+  const [low, high] = [sorted[Math.floor(out * values.length)], sorted[Math.ceil((1 - out) * (values.length - 1))]];
   const edge = 0.06 * (high - low);
   return [low - edge, high - low + 2 * edge || 1];
 }

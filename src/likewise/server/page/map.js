@@ -32,6 +32,7 @@ export class MapView {
     this.names = h("select", { id: "map-name", onchange: () => go({ map: this.names.value, at: "" }) });
     this.paint = h("select", { id: "map-paint", onchange: () => go({ paint: this.paint.value }, { replace: true }) },
       h("option", { value: "" }, "nothing"), h("option", { value: "tags" }, "tags"), h("option", { value: "likeness" }, "likeness to the asked picture"));
+    this.lay = h("button", { type: "button", class: "small", "aria-pressed": "false", title: "Side by side they are seen whole; at their true places distances count", onclick: () => go({ lay: current().lay ? "" : "true", at: "" }, { replace: true }) }, icon("select"), "True places");
     this.lasso = h("button", { type: "button", class: "small", "aria-pressed": "false", onclick: () => this.#lasso(!this.chart.lassoing) }, icon("lasso"), "Lasso");
     this.learn = h("button", { type: "button", class: "small", onclick: () => this.#learn() }, icon("map"), "Draw anew");
     this.legend = h("div", { class: "legend", "aria-live": "polite" });
@@ -47,7 +48,7 @@ export class MapView {
     this.el = h("div", { class: "map-view" },
       h("header", { class: "map-head" }, h("h1", {}, "Map"),
         h("div", { class: "how" }, h("label", { for: "map-name" }, "Of"), this.names,
-          h("label", { for: "map-paint" }, "Colour by"), this.paint, this.lasso, this.learn),
+          h("label", { for: "map-paint" }, "Colour by"), this.paint, this.lay, this.lasso, this.learn),
         this.about),
       this.how, this.legend, this.state, this.frame);
     this.canvas.addEventListener("keydown", (event) => this.#key(event));
@@ -60,6 +61,7 @@ export class MapView {
     /** @type {Map<string, number>} */
     this.rows = new Map();
     this.painted = "";
+    this.laid = "";
     this.turn = 0;
     this.remember = settled(() => {
       const { x, y, zoom } = this.chart.window;
@@ -73,7 +75,10 @@ export class MapView {
     this.#colours();
     this.paint.value = state.paint;
     if (!this.map || (state.map && state.map !== this.map.name)) await this.#load(state, false);
-    else this.#look(state);
+    else {
+      if (this.laid !== this.#layOf(state)) this.#place(this.map, state);
+      this.#look(state);
+    }
     await this.#paint(current());
   }
 
@@ -100,7 +105,7 @@ export class MapView {
       this.about.textContent = one.told;
       if (again && this.map && map.name === this.map.name && map.version === this.map.version && one.made === this.made) return;
       this.made = one.made;
-      this.#place(map);
+      this.#place(map, state);
       this.#look(state);
       this.painted = "";
       if (again) await this.#paint(current());
@@ -121,14 +126,27 @@ export class MapView {
     this.learn.hidden = true;
   }
 
-  /** @param {MapPoints} map */
-  #place(map) {
-    this.sheets?.close();
+  /** How a map is laid out. @param {State} state */
+  #layOf(state) {
+    return state.lay === "true" || !this.map?.columns ? "true" : "tidy";
+  }
+
+  /** @param {MapPoints} map @param {State} state */
+  #place(map, state) {
+    if (map !== this.map) {
+      this.sheets?.close();
+      this.sheets = new Sheets(map, () => this.chart.draw());
+    }
     this.map = map;
-    this.sheets = new Sheets(map, () => this.chart.draw());
+    this.laid = this.#layOf(state);
+    this.lay.hidden = !map.columns;
+    this.lay.setAttribute("aria-pressed", String(this.laid === "true"));
+    const { columns, rows } = map;
+    const colours = this.chart.colours;
     this.rows = new Map(map.ids.map((id, i) => [id, i]));
-    this.chart.colours = null;
-    this.chart.place(Float32Array.from(map.x), Float32Array.from(map.y));
+    if (this.laid === "tidy" && columns && rows) this.chart.place(Float32Array.from(columns), Float32Array.from(rows), 1);
+    else this.chart.place(Float32Array.from(map.x), Float32Array.from(map.y));
+    this.chart.colours = colours?.length === map.ids.length ? colours : null;
     this.canvas.setAttribute("aria-label", `Map of ${counted(map.ids.length, "picture")}`);
     this.#marks();
   }
@@ -235,6 +253,7 @@ export class MapView {
     } else if (event.key === "+" || event.key === "=") chart.zoom(CLOSER);
     else if (event.key === "-" || event.key === "−") chart.zoom(1 / CLOSER);
     else if (event.key === "0") chart.fit();
+    else if (event.key === "g") this.lay.click();
     else if (event.key === "l") this.#lasso(!chart.lassoing);
     else if (event.key === "Enter") this.#ask(this.#middle());
     else if (event.key === "Escape" && (chart.lassoing || selection.size)) {

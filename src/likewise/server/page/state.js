@@ -26,6 +26,7 @@
  * @property {string} at where on the map: x,y,zoom
  * @property {string} left a similarity, side by side with right
  * @property {string} right
+ * @property {string} lay "": side by side where there are few enough; "true": at their places
  * @property {string} paint what colours the map: "", "tags" or "likeness"
  */
 
@@ -33,7 +34,7 @@
 const DEFAULTS = {
   view: "search", q: "", up: "", size: "", region: null, by: "", sort: "", order: "", above: null,
   folder: "", tag: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
-  map: "", at: "", paint: "", left: "", right: "",
+  map: "", at: "", lay: "", paint: "", left: "", right: "",
 };
 
 /** In the order of the keys 1, 2, … and of the bar. @type {State["view"][]} */
@@ -72,6 +73,7 @@ export function parse(text) {
     profile: word("profile"),
     map: word("map"),
     at: word("at"),
+    lay: word("lay"),
     paint: word("paint"),
     left: word("left"),
     right: word("right"),

@@ -109,6 +109,8 @@
  * @property {string[]} ids
  * @property {number[]} x
  * @property {number[]} y
+ * @property {number[]|null} columns side by side, each near its place; null: too many
+ * @property {number[]|null} rows
  * @property {number} on_a_sheet
  * @property {number} across
  * @property {number} sprite side of a picture on a sheet
