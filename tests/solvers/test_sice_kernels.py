@@ -9,7 +9,7 @@ import pytest
 
 from likewise.solvers.sice_auto import solve_auto
 from likewise.solvers.sice_direction import Pairs, conjugate_gradients, descended, refined
-from likewise.solvers.sice_kernels import boxed, free_pairs, mirror, sweep
+from likewise.solvers.sice_kernels import boxed, free_pairs, mirror, sparse_sandwich, sweep
 from likewise.solvers.sice_problem import Problem, cholesky, inverse, logdet
 from tests.solvers.sice_problems import covariance
 
@@ -77,6 +77,17 @@ def test_sandwich_is_a_product_on_pairs(share: float) -> None:
     x = rng.standard_normal(len(rows))
     pairs.put(x, X)
     np.testing.assert_allclose(pairs.sandwich(B, x), (B @ X @ B)[rows, columns], atol=1e-10)
+
+
+def test_sparse_sandwich_is_the_same_product() -> None:
+    _, M, _, pairs = at_some_point(24, 0.3)
+    rows, places = np.nonzero(M)
+    assert len(rows) < M.size / 2
+    x = np.random.default_rng(0).standard_normal(len(pairs.rows))
+    begins = np.searchsorted(rows, np.arange(25))
+    y, U = np.empty_like(x), np.empty_like(M)
+    sparse_sandwich(M, begins, places, x, pairs.starts, pairs.columns, U, y)
+    np.testing.assert_allclose(y, pairs.sandwich(M, x), atol=1e-10)
 
 
 def test_conjugate_gradients_solve_the_system() -> None:

@@ -14,7 +14,7 @@ has done to it.
 A state is seven arrays for one thread; [i] of each belongs to path i of m, which runs over rows
 i k to i k + k of the stacked Gram matrices G (for scans) and E (float64, for supports):
 
-    F[i, NOW]   h, mass, its rate, length of the piece, scale      I[i, END]  size, event, who
+    F[i, NOW]   h, mass, its rate, length of the piece, scale      I[i, END]  see SIZE to MOST
     F[i, U]     coefficients of the support                        I[i, ACT]  words of the support
     F[i, Q]     their rates                                        I[i, ROW]  their rows in G
     F[i, V0]    the inverse, row by row, from here on
@@ -40,14 +40,14 @@ _FAST = {"contract", "reassoc", "nsz", "arcp", "nnan"}
 _KERNEL = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 # A word whose squared distance to the span of the support is below this share of its squared
-# length is taken as a combination of it.
-_DEPENDENT = 1e-11
+# length is taken as a combination of it; the second where Gram matrices are in float32.
+_DEPENDENT, _DEPENDENT_SHORT = 1e-11, 1e-5
 FAR = 1e30
 
 NOW, U, Q, SPARE, SPARE2, SPARE3, V0 = 0, 1, 2, 3, 4, 5, 6
 H, MASS, RATE, STEP, SCALE = 0, 1, 2, 3, 4
 ACT, ROW, END = 0, 1, 2
-SIZE, EVENT, WHO, DEPENDS = 0, 1, 2, 3
+SIZE, EVENT, WHO, DEPENDS, MOST = 0, 1, 2, 3, 4
 NOBODY, ENTERS, LEAVES = 0, 1, 2
 
 
@@ -63,13 +63,14 @@ class State(NamedTuple):
     tb: NDArray[Any]
 
 
-def room(m: int, k: int, most: int, dtype: Any) -> State:
-    """A state for m paths over k words and supports of at most ``most`` words."""
+def room(k: int, most: NDArray[np.int64], dtype: Any) -> State:
+    """A state for paths over k words; ``most`` is the largest support of each."""
     # Loops over a support run to the next multiple of four, and one word further.
-    cap = ((most + 3) & ~3) + 8
+    m, cap = len(most), ((int(most.max()) + 3) & ~3) + 8
     c, w, t = (np.zeros((m, k), dtype) for _ in range(3))
     bits = np.int32 if c.itemsize == 4 else np.int64
     floats, whole = np.zeros((m, V0 + cap, cap)), np.zeros((m, 3, cap), np.int64)
+    whole[:, END, MOST] = most
     return State(floats, whole, c, w, t, c.view(bits), t.view(bits))
 
 
@@ -178,7 +179,10 @@ def look(G, F, I, c, w, t, tb, i, sign, still):  # type: ignore[no-untyped-def] 
     _ahead(c, w, t, i, F[i, NOW, H], sign, still * F[i, NOW, SCALE])
     who = _soonest(tb, i)
     step = float(t[i, who])
-    event = ENTERS if step < 1e10 else NOBODY
+    event = ENTERS
+    if step > 1e20 or n >= I[i, END, MOST]:
+        # All other words depend on a full support: they move along with h.
+        step, event = FAR, NOBODY
     rate = 0.0
     for p in range(n):
         rate += F[i, Q, p]
@@ -211,9 +215,6 @@ def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
     n, row = I[i, END, SIZE], i * c.shape[1] + j
     c[i, j] = -FAR
     wide = (n + 3) & ~3
-    if wide + 8 > F.shape[2]:
-        I[i, END, DEPENDS] = 1
-        return
     for a in range(wide + 4):
         F[i, SPARE, a] = 0.0
     length = float(E[row, j])
@@ -226,7 +227,7 @@ def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
     for a in range(n):
         rest -= F[i, SPARE2, a] * F[i, SPARE, a]
         over += F[i, SPARE, a]
-    if rest <= _DEPENDENT * length:
+    if rest <= (_DEPENDENT if E.itemsize == 8 else _DEPENDENT_SHORT) * length:
         I[i, END, DEPENDS] = 1
         return
     F[i, SPARE, n] = -1.0

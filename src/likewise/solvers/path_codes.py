@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise.solvers import path_slow
 from likewise.solvers.lasso_threads import one_blas_thread
 from likewise.solvers.path import room
-from likewise.solvers.path_product import apart, halving, pack, together
+from likewise.solvers.path_product import DONE, apart, halving, pack, together
 
 Floats = NDArray[np.float64]
 Method = Literal["approximate", "iterative", "exact"]
@@ -26,38 +28,74 @@ _ROWS = 1024
 # This share of a vector's largest correlation is rounding.
 _STILL = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
 # Ties are broken by these shares of the largest correlation, one after the other where needed.
+# Above so many words no float64 Gram matrix beside that for scans.
+_MANY = 4096
 _NUDGES = (1e-9, 1e-11, 1e-7)
 
 
-class ProductPaths:
-    """Sub-codebooks, one word of norm 1/sqrt(m) a row, ready to code vectors at ``alpha``."""
+@dataclass(frozen=True)
+class Task:
+    """What is wanted of the vectors; ``n_steps`` and ``tol`` end the bisections of "iterative"."""
 
-    def __init__(self, codebooks: Sequence[Floats], alpha: float) -> None:
+    alpha: float
+    method: Method
+    n_steps: int = 10
+    tol: float = 1e-6
+
+    @property
+    def half(self) -> float:
+        """alpha / 2: what the kernels compare correlations with."""
+        return 0.5 * self.alpha
+
+
+class ProductPaths:
+    """Sub-codebooks, one word of norm 1/sqrt(m) a row, ready to code vectors.
+
+    Gram matrices are made when first wanted and kept.
+    """
+
+    def __init__(self, codebooks: Sequence[Floats]) -> None:
         self.codebooks = [np.ascontiguousarray(words, np.float64) for words in codebooks]
         self.m, self.k = len(self.codebooks), len(self.codebooks[0])
-        self.alpha = float(alpha)
-        self._gram = np.stack([words @ words.T for words in self.codebooks])
         # One more coordinate of the words' own size (see path_product).
         self.lift = 1.0 / self.m
-        self.most = min(self.k, max(words.shape[1] for words in self.codebooks) + 1)
+        self._kept: dict[tuple[Any, float], tuple[NDArray[Any], NDArray[Any]]] = {}
+        self._most: dict[float, NDArray[np.int64]] = {}
 
-    def _grams(self, dtype: Any, lift: float) -> tuple[NDArray[Any], Floats]:
-        """Stacked Gram matrices for scans and for supports."""
-        gram = (self._gram + lift).reshape(-1, self.k)
-        return gram.astype(dtype), gram
+    def grams(self, dtype: Any, lift: float) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Stacked Gram matrices for scans, and in float64 for supports.
+
+        Of very many words one matrix in the type of the vectors serves for both.
+        """
+        key = (np.dtype(dtype), lift)
+        if key not in self._kept:
+            exact = np.float64 if self.k <= _MANY else dtype
+            gram = np.empty((self.m * self.k, self.k), exact)
+            for i, words in enumerate(self.codebooks):
+                own = words.astype(exact, copy=False)
+                np.dot(own, own.T, out=gram[i * self.k : (i + 1) * self.k])
+            gram += gram.dtype.type(lift)
+            self._kept[key] = gram.astype(dtype, copy=False), gram
+        return self._kept[key]
+
+    def _largest(self, lift: float) -> NDArray[np.int64]:
+        """The largest supports: ranks of the codebooks, with the coordinate that ``lift`` adds."""
+        if lift not in self._most:
+            more = np.full((self.k, 1), np.sqrt(lift))
+            books = [np.hstack([words, more]) if lift else words for words in self.codebooks]
+            self._most[lift] = np.array([np.linalg.matrix_rank(book) for book in books])
+        return self._most[lift]
 
     def code(
         self,
         parts: Sequence[NDArray[Any]],
-        method: Method,
+        task: Task,
         *,
-        n_steps: int = 10,
-        tol: float = 1e-6,
         n_threads: int = 1,
     ) -> list[Any]:
         """CSR (vectors by words, float64) for each part; masses are common for "exact" only."""
         dtype = parts[0].dtype
-        grams = self._grams(dtype, self.lift if method == "exact" else 0.0)
+        grams = self.grams(dtype, self._lift(task))
         books = [np.ascontiguousarray(book.T, dtype) for book in self.codebooks]
 
         def work(start: int) -> list[tuple[Any, Any, Any]]:
@@ -65,10 +103,10 @@ class ProductPaths:
             C = np.empty((self.m, len(here[0]), self.k), dtype)
             for i, (part, book) in enumerate(zip(here, books, strict=True)):
                 np.dot(part, book, out=C[i])
-            out, status = self._run(grams, C, C, method, n_steps, tol)
+            out, status = self._run(grams, C, C, task)
             if status.any():
-                self._again(np.flatnonzero(status), here, out, method, n_steps, tol)
-            return [_packed(*(a[i] for a in out)) for i in range(self.m)]
+                self._again(np.flatnonzero(status), here, out, task)
+            return [packed(*(a[i] for a in out)) for i in range(self.m)]
 
         starts = range(0, len(parts[0]), _ROWS)
         with one_blas_thread():
@@ -77,50 +115,68 @@ class ProductPaths:
             else:
                 with ThreadPoolExecutor(n_threads) as pool:
                     done = list(pool.map(work, starts))
-        return [_stacked([one[i] for one in done], self.k) for i in range(self.m)]
+        return [stacked([one[i] for one in done], self.k) for i in range(self.m)]
+
+    def _lift(self, task: Task) -> float:
+        return self.lift if task.method == "exact" else 0.0
 
     def _run(
-        self, grams: Any, C: Any, plain: Any, method: Method, n_steps: int, tol: float
+        self, grams: Any, C: Any, plain: Any, task: Task
     ) -> tuple[tuple[Any, Any, Any], NDArray[np.uint8]]:
+        """Supports and coefficients of a batch, and which rows were not followed to the end."""
         m, n, k = C.shape
-        state = room(m, k, self.most, C.dtype)
-        cap = self.most + 1
+        most = self._largest(self._lift(task))
+        state, cap = room(k, most, C.dtype), int(most.max()) + 1
         ids, values = np.empty((m, n, cap), np.int32), np.empty((m, n, cap))
         counts, status = np.zeros((m, n), np.int64), np.zeros(n, np.uint8)
-        half, limit, still = 0.5 * self.alpha, 50 + 20 * self.most, _STILL[C.dtype]
-        out = (still, limit, ids, values, counts, status)
-        if method == "approximate":
-            apart(*grams, state, C, half / m, *out)
-        elif method == "iterative":
-            halving(*grams, state, C, half, n_steps, tol, *out)
+        out = (_STILL[C.dtype], 50 + 20 * cap, ids, values, counts, status)
+        if task.method == "approximate":
+            apart(*grams, state, C, task.half / m, *out)
+        elif task.method == "iterative":
+            halving(*grams, state, C, task.half, task.n_steps, task.tol, *out)
         else:
-            together(*grams, state, C, plain, half, self.lift, *out)
+            together(*grams, state, C, plain, task.half, self.lift, *out)
         return (ids, values, counts), status
 
-    def _again(
-        self, rows: Any, parts: Sequence[Any], out: Any, method: Method, n_steps: int, tol: float
-    ) -> None:
+    def _again(self, rows: Any, parts: Sequence[Any], out: Any, task: Task) -> None:
         """Rows with ties: in float64, ties broken by tiny differences in the correlations."""
-        grams = self._grams(np.float64, self.lift if method == "exact" else 0.0)
+        grams = self.grams(np.float64, self._lift(task))
         plain = np.empty((self.m, len(rows), self.k))
         for i, (part, book) in enumerate(zip(parts, self.codebooks, strict=True)):
             np.dot(part[rows].astype(np.float64), book.T, out=plain[i])
         scale = np.abs(plain).max(axis=(0, 2))[None, :, None]
-        best = np.full(len(rows), np.inf)
+        left = np.arange(len(rows))
         for seed, share in enumerate((0.0, *_NUDGES)):
             nudges = np.random.default_rng(seed).random((self.m, 1, self.k))
-            C = plain + share * scale * nudges
-            found, status = self._run(grams, C, plain, method, n_steps, tol)
-            excess = np.where(status > 0, np.inf, 0.0)
-            better = excess < best
-            best[better] = excess[better]
+            C = (plain + share * scale * nudges)[:, left]
+            found, status = self._run(grams, C, plain[:, left], task)
+            good = status == DONE
             for whole, new in zip(out, found, strict=True):
-                whole[:, rows[better]] = new[:, better]
-            if not best.any():
+                whole[:, rows[left[good]]] = new[:, good]
+            left = left[~good]
+            if not len(left):
                 return
+        self._slowly(rows[left], parts, out, task)
+
+    def _slowly(self, rows: Any, parts: Sequence[Any], out: Any, task: Task) -> None:
+        """Rows that no path could follow, one by one."""
+        ids, values, counts = out
+        for row in rows.tolist():
+            own = [part[row].astype(np.float64) for part in parts]
+            if task.method == "exact":
+                found = path_slow.together(self.codebooks, own, task.half)
+            elif task.method == "approximate":
+                found = path_slow.apart(self.codebooks, own, [task.half / self.m] * self.m)
+            else:
+                steps, tol = task.n_steps, task.tol
+                found = path_slow.halving(self.codebooks, own, task.half, steps, tol)
+            for i, u in enumerate(found):
+                used = np.flatnonzero(u > 0)
+                counts[i, row] = len(used)
+                ids[i, row, : len(used)], values[i, row, : len(used)] = used, u[used]
 
 
-def _packed(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:
+def packed(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:
     """A batch without the room its rows do not use."""
     ends = np.concatenate([[0], np.cumsum(counts)])
     own_ids, own_values = np.empty(ends[-1], np.int32), np.empty(ends[-1])
@@ -128,13 +184,12 @@ def _packed(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:
     return own_ids, own_values, counts
 
 
-def _stacked(parts: Sequence[tuple[Any, Any, Any]], k: int) -> Any:
+def stacked(parts: Sequence[tuple[Any, Any, Any]], k: int) -> Any:
     """Batches below each other, as one CSR matrix."""
     if not parts:
         return sp.csr_array((0, k))
     ids, values, counts = (np.concatenate([part[x] for part in parts]) for x in range(3))
-    kind = np.int32 if len(ids) < 2**31 else np.int64
-    ends = np.zeros(len(counts) + 1, kind)
+    ends: NDArray[Any] = np.zeros(len(counts) + 1, np.int32 if len(ids) < 2**31 else np.int64)
     np.cumsum(counts, out=ends[1:])
     made = sp.csr_array((len(counts), k))
     # The constructor would look through all indices again.

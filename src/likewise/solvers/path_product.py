@@ -1,10 +1,10 @@
-"""Codes of many vectors over a product codebook, from the paths of their parts (PSC; Ge et al. 2014).
+"""Codes of many vectors over a product codebook, from paths of their parts (PSC; Ge et al. 2014).
 
-A code over all k^m products of words has marginals u_1 ... u_m, one for each part of the vector, and
-the objective sees nothing else: it is the sum of |x_i - A_i u_i|^2 plus alpha times the common mass
-s of the marginals.  With half-thresholds h_i(s), the slopes of the parts at mass s, the optimum is
-where the h_i add up to alpha / 2.  Each h_i falls along its own path, piece by piece (``path``), so
-marching all paths by mass finds it exactly, for any m and any vector.
+A code over all k^m products of words has marginals u_1 ... u_m, one for each part of the vector,
+and the objective sees nothing else: it is the sum of |x_i - A_i u_i|^2 plus alpha times the common
+mass s of the marginals.  With half-thresholds h_i(s), the slopes of the parts at mass s, the
+optimum is where the h_i add up to alpha / 2.  Each h_i falls along its own path, piece by piece
+(``path``), so marching all paths by mass finds it exactly, for any m and any vector.
 
 h_i may become negative, and at h_i = 0 a path may rest while its mass grows.  The Gram matrices
 given to ``exact`` therefore have ``lift`` added to every entry, as if each word had one more
@@ -26,8 +26,8 @@ from likewise.solvers.path import (
     NOBODY,
     NOW,
     RATE,
-    SIZE,
     SCALE,
+    SIZE,
     STEP,
     H,
     Q,
@@ -94,7 +94,7 @@ def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped
 @njit(cache=True, nogil=True, error_model="numpy")
 def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """Two parts, thresholds bisected until masses agree: IPSC (section 3.2 of the paper)."""
-    F, I, c, w, t, cb, tb = state  # noqa: E741
+    F, I = state.F, state.I  # noqa: E741
     for row in range(given.shape[1]):
         forget(F, I, 0)
         forget(F, I, 1)

@@ -1,27 +1,105 @@
-"""Many vectors over one explicit codebook: homotopy, feature-sign search, or near words only."""
+"""Many vectors over one explicit codebook: homotopy, feature-sign search, or near words only.
+
+With the Gram matrix precomputed the first two keep the correlations of all words up to date; on the
+fly they are left to the many-query lasso engine, whose working sets need Gram blocks of their own
+size only.  float32 vectors are scanned in float32, with supports and certificates in float64.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.solvers.path_codes import ProductPaths
+from likewise.solvers.lasso import lasso
+from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lasso_threads import one_blas_thread
+from likewise.solvers.path_codes import ProductPaths, Task, packed, stacked
+from likewise.solvers.path_featuresign import feature_sign
 
 Floats = NDArray[np.float64]
+Coding = Literal["homotopy", "feature-sign", "nearest"]
+
+_ROWS = 256
+# Relative duality gap at which the lasso engine ends.
+_GAP = 1e-10
 
 
 class WordPaths:
-    """A codebook of unit words."""
+    """A codebook of unit words, one a row; ``lazily`` without its Gram matrix."""
 
     def __init__(self, words: Floats, *, lazily: bool) -> None:
         self.words = np.ascontiguousarray(words, np.float64)
-        self.lazily = lazily
+        self.most = min(self.words.shape)
+        self._dictionary = Dictionary([self.words.astype(np.float32)]) if lazily else None
+        self._paths = None if lazily else ProductPaths([self.words])
 
     def code(
-        self, X: NDArray[Any], alpha: float, method: str, *, n_nearest: int, n_threads: int
+        self, X: NDArray[Any], alpha: float, method: Coding, *, n_nearest: int, n_threads: int
     ) -> Any:
-        """CSR (vectors by words)."""
-        paths = ProductPaths([self.words], alpha)
-        return paths.code([X], "approximate", n_threads=n_threads)[0]
+        """CSR (vectors by words) of the minima of |x - y words|^2 + alpha |y|_1 over y >= 0."""
+        if method == "nearest":
+            return self._in_batches(X, n_threads, lambda x: self._nearest(x, alpha, n_nearest))
+        if self._paths is None:
+            return self._by_engine(X, alpha, method, n_threads)
+        if method == "homotopy":
+            return self._paths.code([X], Task(alpha, "approximate"), n_threads=n_threads)[0]
+        return self._in_batches(X, n_threads, lambda x: self._feature_sign(x, alpha))
+
+    def _by_engine(self, X: NDArray[Any], alpha: float, solver: str, n_threads: int) -> Any:
+        assert self._dictionary is not None
+        found = lasso(
+            self._dictionary if X.dtype == np.float32 else self.words,
+            X,
+            gamma=alpha / 2,
+            tol=_GAP,
+            nonnegative=True,
+            solver=solver,
+            n_jobs=n_threads,
+        ).x
+        found.eliminate_zeros()
+        found.sort_indices()
+        return found
+
+    def _feature_sign(self, X: NDArray[Any], alpha: float) -> tuple[Any, Any, Any]:
+        assert self._paths is not None
+        return self._searched(
+            *self._paths.grams(X.dtype, 0.0), X @ self.words.T.astype(X.dtype), alpha
+        )
+
+    def _searched(self, G: Any, E: Any, C: Any, alpha: float) -> tuple[Any, Any, Any]:
+        most = min(self.most, len(G))
+        ids, values = np.empty((len(C), most + 1), np.int32), np.empty((len(C), most + 1))
+        counts = np.zeros(len(C), np.int64)
+        feature_sign(G, E, C, 0.5 * alpha, most, 50 + 20 * most, ids, values, counts)
+        return packed(ids, values, counts)
+
+    def _nearest(self, X: NDArray[Any], alpha: float, n_nearest: int) -> tuple[Any, Any, Any]:
+        """Row by row over its own words: those of unit length with the largest products."""
+        words = self.words.astype(X.dtype)
+        C = X @ words.T
+        n = min(n_nearest, len(words))
+        near = np.argpartition(-C, n - 1, axis=1)[:, :n]
+        near.sort(axis=1)
+        made = []
+        for c, some in zip(C, near, strict=True):
+            own = words[some]
+            gram = own @ own.T
+            ids, values, counts = self._searched(gram, gram, c[some][None], alpha)
+            made.append((some[ids].astype(np.int32), values, counts))
+        return tuple(np.concatenate([one[x] for one in made]) for x in range(3))  # type: ignore[return-value]
+
+    def _in_batches(
+        self, X: NDArray[Any], n_threads: int, work: Callable[[Any], tuple[Any, Any, Any]]
+    ) -> Any:
+        batches = [X[a : a + _ROWS] for a in range(0, len(X), _ROWS)]
+        with one_blas_thread():
+            if n_threads == 1 or len(batches) < 2:
+                done = [work(batch) for batch in batches]
+            else:
+                with ThreadPoolExecutor(n_threads) as pool:
+                    done = list(pool.map(work, batches))
+        return stacked(done, len(self.words))

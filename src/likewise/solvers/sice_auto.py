@@ -18,7 +18,7 @@ from likewise.solvers.sice_problem import Floats, Problem, Solution
 
 # Share of pairs above l1 below which Newton goes first.  In a small block the calls to LAPACK are
 # what costs, and Newton needs the fewest.
-SPARSE, SMALL = 0.15, 64
+SPARSE, SMALL = 0.35, 64
 # Gaps (as shares of m) up to which alternating linearisation is worth starting with, and going on
 # with: well conditioned problems have a finite gap, and a small one, on the diagonal already.
 FAR, CLOSE = 0.5, 0.02

@@ -173,3 +173,35 @@ def between(B, U, starts, columns, y):  # type: ignore[no-untyped-def]
             for k in range(m):
                 total += v[k] * row[k]
             y[t] = total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sparse_sandwich(M, begins, places, x, starts, columns, U, y):  # type: ignore[no-untyped-def]
+    """y = values of M X M on the pairs, through the non-zeros of M only.
+
+    ``places`` holds the columns of M's non-zeros row by row, ``begins`` where each row begins.
+    """
+    m = len(M)
+    U[:] = 0.0
+    for i in range(m):
+        for t in range(starts[i], starts[i + 1]):
+            j = columns[t]
+            value = x[t]
+            target, row = U[i], M[j]
+            for s in range(begins[j], begins[j + 1]):
+                target[places[s]] += value * row[places[s]]
+            if j != i:
+                target, row = U[j], M[i]
+                for s in range(begins[i], begins[i + 1]):
+                    target[places[s]] += value * row[places[s]]
+    v = np.empty(m)
+    for i in range(m):
+        for k in range(m):
+            v[k] = U[k, i]
+        for t in range(starts[i], starts[i + 1]):
+            j = columns[t]
+            row = M[j]
+            total = 0.0
+            for s in range(begins[j], begins[j + 1]):
+                total += v[places[s]] * row[places[s]]
+            y[t] = total

@@ -48,6 +48,7 @@ class _Iterate:
         self.columns = np.empty(m * (m + 1) // 2, np.int64)
         self.Z = np.empty((m, m))
         self.near = False
+        self.diagonal = start is None
         self.dual = -np.inf
         if start is None:
             d = np.diagonal(problem.folded)
@@ -74,12 +75,23 @@ class _Iterate:
         problem, M, W = self.problem, self.M, self.W
         n = free_pairs(problem.folded, M, W, problem.l1, self.starts, self.columns)
         pairs = Pairs.of(self.starts, self.columns[:n])
-        D, calm = descended(problem, M, W, pairs)
+        D, calm = self._first(pairs) if self.diagonal else descended(problem, M, W, pairs)
+        self.diagonal = False
         if self.near and not calm:
             better = refined(problem, M, W, D, pairs)
             if self._search(better, pairs):
                 return True
         return self._search(D, pairs)
+
+    def _first(self, pairs: Pairs) -> tuple[Floats, bool]:
+        """The direction from the diagonal start, where the model falls apart into its entries."""
+        A, D = self.problem.folded, np.zeros_like(self.M)
+        off = pairs.take(A)
+        d = np.diagonal(A)
+        shrunk = np.sign(off) * np.maximum(np.abs(off) - self.problem.l1, 0.0)
+        shrunk[pairs.rows == pairs.columns] = 0.0
+        pairs.put(-shrunk / (d[pairs.rows] * d[pairs.columns]), D)
+        return D, True
 
     def _search(self, D: Floats, pairs: Pairs) -> bool:
         """Go along D as far as F falls (Armijo); False if it does not."""
