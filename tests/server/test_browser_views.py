@@ -98,6 +98,24 @@ def test_suggestions_are_accepted_rejected_and_undone_by_keyboard(
     )
 
 
+def test_a_key_in_a_hurry_says_nothing_of_the_wrong_picture(page: Page, server: Served) -> None:
+    page.goto("/?view=tag")
+    page.locator(".suggestions li").first.wait_for()
+    before = server.ask("/api/tags/untagged?limit=1")["total"]
+    page.evaluate(
+        """() => { for (const key of ['n', 'a'])
+             document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true })); }"""
+    )
+    page.wait_for_function("() => document.querySelectorAll('.suggestions li').length > 0")
+    assert server.ask("/api/tags/untagged?limit=1")["total"] == before
+    place = page.url
+    assert "look=" in place, "the picture is in the address"
+    name = page.locator(".tag-picture .soft").first.inner_text()
+    page.reload()
+    page.locator(".suggestions li").first.wait_for()
+    assert page.locator(".tag-picture .soft").first.inner_text() == name
+
+
 def test_a_new_tag_is_typed_and_completed(page: Page, server: Served) -> None:
     page.goto("/?view=tag")
     page.locator(".suggestions li").first.wait_for()
@@ -214,6 +232,22 @@ def test_questions_are_answered_with_one_key_each(page: Page, server: Served) ->
     assert server.ask("/api/compare/questions?n=1")["progress"]["all"] == before + 2
 
 
+def test_fast_keys_lose_no_answer_and_skipping_goes_on(page: Page, server: Served) -> None:
+    before = server.ask("/api/compare/questions?n=1")["progress"]["all"]
+    page.goto("/?view=compare")
+    page.locator(".pick img").first.wait_for()
+    for _ in range(6):
+        page.keyboard.press("0")
+        page.locator(".pick img").first.wait_for()
+    page.wait_for_function("() => window.likewise.compare.questions.length >= 3")
+    page.evaluate(
+        """() => { for (const key of ['ArrowLeft', 'ArrowRight', 'ArrowLeft'])
+             document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true })); }"""
+    )
+    said(page, f"{before + 3} answers")
+    assert server.ask("/api/compare/questions?n=1")["progress"]["all"] == before + 3
+
+
 def test_somebody_else_answers_through_a_link(chrome: Browser, page: Page, server: Served) -> None:
     page.goto("/?view=compare")
     page.get_by_role("button", name="Ask others").click()
@@ -294,11 +328,42 @@ def test_a_click_on_the_map_asks_and_a_lasso_selects(page: Page, server: Served)
 
     page.locator(".chart").focus()
     page.keyboard.press("0")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowDown")
-    page.locator(".chart-name").filter(has_text=".jpg").wait_for()
-    middle = page.locator(".chart-name").inner_text()
-    assert middle
+    spot = page.evaluate("() => { const { chart } = window.likewise.map; return chart.at(0); }")
+    page.mouse.click(box["x"] + spot[0], box["y"] + spot[1])
+    page.wait_for_selector(".grid.asked")
+    first = server.ask("/api/maps/map")["ids"][0]
+    assert f"q={first}" in page.url
+
+
+def test_what_is_selected_is_framed_in_the_page_s_own_colour(page: Page) -> None:
+    page.goto("/?view=map")
+    drawn(page)
+    accent = page.evaluate("() => window.likewise.map.chart.accent")
+    assert accent == "rgb(224, 138, 30)", "worked out, not a word a canvas does not know"
+    page.keyboard.press("t")
+    page.keyboard.press("t")
+    page.wait_for_function("() => window.likewise.map.chart.accent === 'rgb(242, 165, 74)'")
+
+
+def test_a_map_that_was_forgotten_is_not_shown(chrome: Browser, tmp_path: Path) -> None:
+    write_pictures(tmp_path / "pictures", views=1)
+    with Collection.create(tmp_path / "photos.lw", deep=False) as col:
+        col.add(tmp_path / "pictures", workers=0)
+        col.learn_map()
+    with driving.served(tmp_path / "photos.lw") as server:
+        page, wrong = visit(chrome, server)
+        page.goto("/?view=map")
+        drawn(page)
+        page.keyboard.press("5")
+        page.get_by_role("button", name="Forget map").click()
+        page.get_by_role("dialog").get_by_role("button", name="Forget it").click()
+        page.get_by_role("rowheader", name="map", exact=True).wait_for(state="detached")
+        page.keyboard.press("4")
+        page.get_by_role("heading", name="No map yet.").wait_for()
+        page.get_by_role("button", name="Draw the map").click()
+        drawn(page)
+        page.context.close()
+        assert wrong == []
 
 
 def test_the_map_is_coloured_by_tag_and_by_likeness(page: Page, server: Served) -> None:
@@ -310,19 +375,6 @@ def test_the_map_is_coloured_by_tag_and_by_likeness(page: Page, server: Served) 
     picture = server.picture("coins-0.jpg")["id"]
     page.goto(f"/?view=map&q={picture}&paint=likeness")
     page.locator(".legend li").filter(has_text="most alike").wait_for()
-
-
-def test_no_map_yet_is_drawn_on_demand(chrome: Browser, tmp_path: Path) -> None:
-    write_pictures(tmp_path / "pictures", views=1)
-    with Collection.create(tmp_path / "photos.lw", deep=False) as col:
-        col.add(tmp_path / "pictures", workers=0)
-    with driving.served(tmp_path / "photos.lw") as server:
-        page, wrong = visit(chrome, server)
-        page.goto("/?view=map")
-        page.get_by_role("button", name="Draw the map").click()
-        drawn(page)
-        page.context.close()
-        assert wrong == []
 
 
 # -- models ------------------------------------------------------------------------------------
@@ -351,7 +403,8 @@ def test_views_fit_a_phone_and_the_dark(chrome: Browser, server: Served, view: s
     page.goto(f"/?view={view}")
     ready = {"tag": ".suggestions li", "compare": ".pick img", "map": ".chart", "learned": "table"}
     page.wait_for_selector(ready[view])
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "no sideways"
+    wide = page.evaluate("() => document.documentElement.scrollWidth")
+    assert wide <= PHONE["viewport"]["width"], "nothing to the side"  # type: ignore[index]
     ground = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     assert ground == "rgb(20, 19, 18)"
     page.context.close()

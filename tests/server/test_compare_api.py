@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from likewise.server.access import cookie_name
-from tests.server.conftest import HOST, Client, check_error, client_of
+from likewise.server.access import GUESTS, Access, allowed_hosts, cookie_name
+from likewise.server.app import make_app
+from tests.server.conftest import HOST, KEY, Client, check_error, client_of
 
 
 def answered(client: Client, n: int) -> list[int]:
@@ -52,6 +53,24 @@ def test_an_answer_names_three_pictures(client: Client) -> None:
     client.refused("/api/compare/answers", said, 404, "unknown_picture")
 
 
+def test_other_questions_come_for_another_number(client: Client) -> None:
+    """Who skips writes nothing, and wants to be asked something else all the same."""
+    asked = [client.get_json(f"/api/compare/questions?n=4&seed={seed}") for seed in (1, 2, 1)]
+    sets = [{tuple(q[p]["id"] for p in q) for q in found["questions"]} for found in asked]
+    assert sets[0] == sets[2] != sets[1]
+
+
+def test_an_answer_sent_twice_counts_once(client: Client) -> None:
+    one, two, three = client.ids()[:3]
+    said = {"anchor": one, "nearer": two, "farther": three, "once": "a name made up"}
+    first = client.post_json("/api/compare/answers", said, 201)
+    again = client.post_json("/api/compare/answers", said, 201)
+    assert first["number"] == again["number"]
+    assert again["progress"]["all"] == 1
+    other = client.post_json("/api/compare/answers", {**said, "once": "another"}, 201)
+    assert other["progress"]["all"] == 2
+
+
 def test_a_report_without_answers_is_empty(client: Client) -> None:
     assert client.get_json("/api/compare/report") == {"people": [], "repeated": None}
 
@@ -61,7 +80,9 @@ def guest(client: Client, root: Path) -> Any:
     """Somebody who opened a link, on the same server."""
     address = client.post_json("/api/compare/shares", {"name": "Ada"}, 201)["address"]
     token = address.partition("token=")[2]
-    with client_of(root, cookie=f"{cookie_name(HOST)}={token}", origin=f"http://{HOST}") as made:
+    with client_of(
+        root, cookie=f"{GUESTS}{cookie_name(HOST)}={token}", origin=f"http://{HOST}"
+    ) as made:
         made.token = token  # type: ignore[attr-defined]
         yield made
 
@@ -72,6 +93,8 @@ def test_a_link_lets_in_to_answer_and_nothing_else(client: Client, guest: Client
     answered(guest, 2)
     question = guest.get_json("/api/compare/questions?n=1")["questions"][0]
     assert guest.get(question["left"]["thumbnail"]).status_code == 200
+    shown = [question[part] for part in ("anchor", "left", "right")]
+    assert {(one["name"], one["folder"], one["date"]) for one in shown} == {("picture", "", None)}
     for place in (
         "/api/pictures", "/api/collection", "/api/similarities", "/api/models", "/api/tags",
         "/api/compare/shares", "/api/compare/report", "/api/openapi.json", "/api/events",
@@ -123,11 +146,27 @@ def test_the_link_itself_becomes_a_cookie(client: Client, guest: Client, root: P
         assert answer.status_code == 303
         assert answer.headers["location"] == "/?view=compare"
         cookie = answer.headers["set-cookie"]
+        assert cookie.startswith(f"{GUESTS}{cookie_name(HOST)}="), "the owner's stays as it is"
         assert "HttpOnly" in cookie
         assert "SameSite=Strict" in cookie
         # It is no ticket: it works again, until it is closed.
         assert visitor.get(f"/?token={guest.token}").status_code == 303  # type: ignore[attr-defined]
         assert visitor.get("/?token=something-else").status_code == 401
+
+
+def test_the_owner_stays_the_owner_with_a_guests_cookie_too(
+    client: Client, guest: Client, root: Path
+) -> None:
+    cookies = f"{GUESTS}{cookie_name(HOST)}={guest.token}; {cookie_name(HOST)}={KEY}"  # type: ignore[attr-defined]
+    with client_of(root, cookie=cookies, origin=f"http://{HOST}") as both:
+        assert both.get_json("/api/me") == {"guest": False, "name": ""}
+
+
+def test_without_a_key_there_are_no_links(root: Path) -> None:
+    guarded, _ = make_app(root, Access(allowed_hosts("127.0.0.1", 8700), None, None))
+    with Client(guarded, base_url=f"http://{HOST}") as anybody:
+        message = anybody.refused("/api/compare/shares", {"name": "Ada"}, 409, "refused")
+        assert "start it with one" in message
 
 
 def test_names_of_links_are_names(client: Client) -> None:

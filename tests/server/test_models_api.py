@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,6 +61,27 @@ def test_a_sheet_shows_the_pictures_in_their_order(mapped: Client) -> None:
     assert mapped.get("/api/maps/map/sheets/0", headers=tag).status_code == 304
     assert mapped.get("/api/maps/map/sheets/0").headers["cache-control"] == "no-store"
     check_error(mapped.get("/api/maps/map/sheets/1"), 422, "invalid")
+
+
+def test_a_sheet_with_a_picture_that_is_gone_is_not_kept(
+    mapped: Client, home: Path, tmp_path: Path
+) -> None:
+    """Its disk may be back in a minute."""
+    away = tmp_path / "away"
+    shutil.move(home / "pictures" / "odd", away)
+    try:
+        answer = mapped.get(
+            f"/api/maps/map/sheets/0?version={mapped.get_json('/api/maps/map')['version']}"
+        )
+        assert answer.status_code == 200
+        assert answer.headers["cache-control"] == "no-store"
+    finally:
+        shutil.move(away, home / "pictures" / "odd")
+    again = mapped.get(
+        f"/api/maps/map/sheets/0?version={mapped.get_json('/api/maps/map')['version']}"
+    )
+    assert "immutable" in again.headers["cache-control"]
+    assert again.content != answer.content
 
 
 def test_the_order_of_importance_stays_when_pictures_come() -> None:

@@ -6,6 +6,7 @@ vectors, so it can always be made again; making one is a job and holds the lease
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -153,6 +154,11 @@ class Modelling:
             )
             for one in said
         ]  # fmt: skip
+
+    def comparison_counts(self, *, profile: str = "default") -> dict[str | None, int]:
+        """How many comparisons stand, by who made them."""
+        _, items, _ = self._items(profile)
+        return dict(Counter(one.by for one in comparisons(self._catalog, items)))
 
     def suggest_comparisons(
         self,

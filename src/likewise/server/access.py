@@ -20,6 +20,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 from likewise.server.replies import plain_error, send_json, send_redirect, send_text
 
 COOKIE = "likewise"
+GUESTS = "guest-"
+"""Before the name of a guest's cookie."""
 MAX_BODY = 1 << 20
 """Bytes of a request, uploads apart."""
 MAX_UPLOAD = 64 << 20
@@ -130,7 +132,7 @@ class Guard:
             await self._enter(headers, ticket, asked, send)
         elif self._access.fits(_offered(headers)):
             await self._pass(scope, receive, send)
-        elif (guest := await self._guest(_offered(headers))) is None:
+        elif (guest := await self._guest(_guest_token(headers))) is None:
             await _send_away(send, headers, _NOT_LET_IN)
         elif not FOR_GUESTS.fullmatch(scope["path"]):
             message = "your link opens the questions, and nothing else of this collection"
@@ -159,7 +161,8 @@ class Guard:
         if changing and (site not in ("same-origin", "none") or foreign):
             return 403, "wrong_origin", "only the page of this very server may change something"
         by_cookie = "authorization" not in headers and self._access.key is not None
-        if changing and by_cookie and origin is None and _offered(headers) is not None:
+        offered = _offered(headers) or _guest_token(headers)
+        if changing and by_cookie and origin is None and offered is not None:
             return 403, "wrong_origin", "a change by cookie must say its Origin; use a bearer token"
         # Another page may link to this one, and nothing else.
         if foreign or (site not in ("same-origin", "none") and scope["path"] != "/"):
@@ -182,8 +185,10 @@ class Guard:
             cookie = f"{name}={self._access.key}; Path=/; HttpOnly; SameSite=Strict"
             await send_redirect(send, place, cookie, by_page=by_page)
         elif await self._guest(ticket) is not None:
-            # Their token is their key: it works until the link is closed.
-            cookie = f"{cookie_name(headers['host'])}={ticket}; Path=/; HttpOnly; SameSite=Strict"
+            # Their token is their key: it works until the link is closed.  A cookie of its own, so
+            # that whoever has the key and follows a guest's link loses nothing.
+            name = f"{GUESTS}{cookie_name(headers['host'])}"
+            cookie = f"{name}={ticket}; Path=/; HttpOnly; SameSite=Strict"
             await send_redirect(send, "/?view=compare", cookie, by_page=by_page)
         else:
             await _send_away(send, headers, _USED)
@@ -260,9 +265,20 @@ def _offered(headers: dict[str, str]) -> str | None:
     said = headers.get("authorization", "")
     if said.lower().startswith("bearer "):
         return said[7:].strip()
+    return _cookie(headers, cookie_name(headers.get("host", "")))
+
+
+def _guest_token(headers: dict[str, str]) -> str | None:
+    """The token a guest carries."""
+    said = headers.get("authorization", "")
+    if said.lower().startswith("bearer "):
+        return said[7:].strip()
+    return _cookie(headers, f"{GUESTS}{cookie_name(headers.get('host', ''))}")
+
+
+def _cookie(headers: dict[str, str], wanted: str) -> str | None:
     # By hand: http.cookies gives up on the whole header when another local server's cookie holds
     # a character it does not like.
-    wanted = cookie_name(headers.get("host", ""))
     for part in headers.get("cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
         if name == wanted:

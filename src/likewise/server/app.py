@@ -106,6 +106,7 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     )
     app.state.service, app.state.events, app.state.work = service, events, Work(events)
     app.state.metrics = Metrics()
+    app.state.access = access
     app.state.maps = routes_map.Maps(service)
     app.state.agreement = routes_compare.Agreement(service)
     for routes in (

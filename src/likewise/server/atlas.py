@@ -39,19 +39,23 @@ def sheet_key(keys: Sequence[bytes]) -> str:
     return hashlib.blake2b(b"".join(keys), digest_size=12).hexdigest()
 
 
-def sheet(root: Path, pictures: Sequence[tuple[bytes, str]]) -> bytes:
-    """The JPEG of a sheet of (content key, path); a picture that cannot be read stays grey."""
+def sheet(root: Path, pictures: Sequence[tuple[bytes, str]]) -> tuple[bytes, bool]:
+    """The JPEG of a sheet of (content key, path), and whether it is whole.
+
+    A picture that cannot be read now stays grey.
+    """
+    whole = True
     rows = max(1, math.ceil(len(pictures) / ACROSS))
-    whole = np.full((rows * SPRITE, ACROSS * SPRITE, 3), _NOTHING, dtype=np.uint8)
+    drawn = np.full((rows * SPRITE, ACROSS * SPRITE, 3), _NOTHING, dtype=np.uint8)
     for place, (key, path) in enumerate(pictures):
         top, left = (side * SPRITE for side in divmod(place, ACROSS))
         try:
-            whole[top : top + SPRITE, left : left + SPRITE] = sprite(
+            drawn[top : top + SPRITE, left : left + SPRITE] = sprite(
                 thumbnail(root, key, path, SIDES[0])
             )
         except (LikewiseError, OSError):
-            continue
-    return small_jpeg(whole, max(whole.shape), quality=80)
+            whole = False
+    return small_jpeg(drawn, max(drawn.shape), quality=80), whole
 
 
 def sprite(content: bytes) -> NDArray[np.uint8]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -20,6 +21,8 @@ from likewise.server.shapes import Line, Name, PictureId, PictureOut, Strict
 router = APIRouter(prefix="/api", tags=["compare"])
 OFTEN = 5
 """Answers after which the agreement is measured again."""
+REMEMBERED = 1000
+"""Answers that are known again when they are sent twice."""
 
 
 class MeOut(BaseModel):
@@ -55,6 +58,9 @@ class AnswerIn(Strict):
     nearer: PictureId
     farther: PictureId
     profile: Name = "default"
+    once: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="A name made up by the client: sent again, it is one answer still."
+    )
 
 
 class AnswerOut(BaseModel):
@@ -88,6 +94,11 @@ class ReportOut(BaseModel):
 
 class ShareIn(Strict):
     name: Annotated[str, Field(min_length=1, max_length=40)]
+    profile: Name = "default"
+
+
+class UnshareIn(Strict):
+    name: Annotated[str, Field(min_length=1, max_length=40)]
 
 
 class ShareOut(BaseModel):
@@ -115,6 +126,7 @@ class Agreement:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[int, ComparisonReport]] = {}
         self._busy: set[str] = set()
+        self._once: OrderedDict[Any, int] = OrderedDict()
 
     def known(self, profile: str, answers: int) -> ComparisonReport | None:
         """The last measured; measured anew in the background when enough was said since."""
@@ -126,11 +138,29 @@ class Agreement:
                 threading.Thread(target=self._measure, args=(profile, answers), daemon=True).start()
         return found[1] if found else None
 
-    def now(self, profile: str) -> ComparisonReport:
+    def now(self, profile: str, answers: int) -> ComparisonReport:
+        """As of these answers."""
+        with self._lock:
+            found = self._known.get(profile)
+        if found is not None and found[1].comparisons == answers == found[0]:
+            return found[1]
         made = self._service.collection.comparison_report(profile=profile)
         with self._lock:
             self._known[profile] = made.comparisons, made
         return made
+
+    def said(self, who: tuple[str | None, str], once: str | None) -> int | None:
+        """The line of an answer that came before: a reply can be lost, and is asked for again."""
+        with self._lock:
+            return None if once is None else self._once.get((who, once))
+
+    def remember(self, who: tuple[str | None, str], once: str | None, number: int) -> None:
+        if once is None:
+            return
+        with self._lock:
+            self._once[who, once] = number
+            while len(self._once) > REMEMBERED:
+                self._once.popitem(last=False)
 
     def _measure(self, profile: str, answers: int) -> None:
         try:
@@ -170,13 +200,21 @@ def questions(
     service: Serving,
     guest: Guest,
     agreeing: Agreeing,
-    n: Annotated[int, Query(ge=1, le=50)] = 4,
-    profile: Annotated[str, Query(max_length=40)] = "default",
+    n: Annotated[int, Query(ge=1, le=50, description="How many.")] = 4,
+    profile: Annotated[
+        str, Query(max_length=40, description="Whose answers; a guest's own counts.")
+    ] = "default",
+    seed: Annotated[
+        int | None, Query(ge=0, lt=1 << 31, description="Other questions for another number.")
+    ] = None,
 ) -> QuestionsOut:
     """Questions whose answers would teach a map most."""
     profile = _profile(guest, profile)
-    asked = service.collection.suggest_comparisons(n, profile=profile)
+    asked = service.collection.suggest_comparisons(n, profile=profile, seed=seed)
     shown = service.shown_many({image for question in asked for image in question})
+    if guest is not None:
+        # A guest sees the pictures, not what they are called and where they lie.
+        shown = {image: _nameless(one) for image, one in shown.items()}
     made = [
         QuestionOut(anchor=shown[one.anchor], left=shown[one.left], right=shown[one.right])
         for one in asked
@@ -189,10 +227,15 @@ def questions(
 def answer(service: Serving, guest: Guest, agreeing: Agreeing, said: AnswerIn) -> AnswerOut:
     """Say which is closer.  When this answers, it is on disk."""
     profile = _profile(guest, said.profile)
+    who = (guest.name if guest else None, profile)
+    known = agreeing.said(who, said.once)
+    if known is not None:
+        return AnswerOut(number=known, progress=_progress(service, guest, agreeing, profile))
     anchor, nearer, farther = map(service.image_of, (said.anchor, said.nearer, said.farther))
     number = service.collection.compare(
         anchor, nearer, farther, profile=profile, by=guest.name if guest else None
     )
+    agreeing.remember(who, said.once, number)
     return AnswerOut(number=number, progress=_progress(service, guest, agreeing, profile))
 
 
@@ -210,12 +253,15 @@ def undo(service: Serving, guest: Guest, agreeing: Agreeing, said: UndoAnswerIn)
 
 @router.get("/compare/report")
 def report(
-    service: Serving, agreeing: Agreeing, profile: Annotated[str, Query(max_length=40)] = "default"
+    service: Serving,
+    agreeing: Agreeing,
+    profile: Annotated[str, Query(max_length=40, description="Whose answers.")] = "default",
 ) -> ReportOut:
     """Who answered how often, and how far they agree with a map and with each other."""
-    if not service.collection.comparisons(profile=profile):
+    answers = sum(service.collection.comparison_counts(profile=profile).values())
+    if not answers:
         return ReportOut(people=[], repeated=None)
-    found = agreeing.now(profile)
+    found = agreeing.now(profile, answers)
     asked = sum(pair.questions for pair in found.between)
     agreed = sum(pair.agreement * pair.questions for pair in found.between)
     return ReportOut(
@@ -239,9 +285,8 @@ def shares(service: Serving) -> SharesOut:
     said: dict[tuple[str, str], int] = {}
     found = col.shares()
     for profile in {one.profile for one in found}:
-        for line in col.comparisons(profile=profile):
-            if line.by is not None:
-                said[profile, line.by] = said.get((profile, line.by), 0) + 1
+        for by, n in col.comparison_counts(profile=profile).items():
+            said[profile, by or ""] = n
     return SharesOut(
         items=[
             SharedOut(name=one.name, made=one.made, answers=said.get((one.profile, one.name), 0))
@@ -251,17 +296,23 @@ def shares(service: Serving) -> SharesOut:
 
 
 @router.post("/compare/shares", status_code=201)
-def share(service: Serving, said: ShareIn) -> ShareOut:
+def share(request: Request, service: Serving, said: ShareIn) -> ShareOut:
     """A link with which somebody can answer questions, and do nothing else."""
-    token = service.collection.share(said.name)
+    if request.app.state.access.key is None:
+        raise CollectionError("a server without a key cannot tell guests apart; start it with one")
+    token = service.collection.share(said.name, said.profile)
     return ShareOut(name=said.name.strip(), address=f"/?token={token}")
 
 
 @router.post("/compare/unshare")
-def unshare(service: Serving, said: ShareIn) -> SharesOut:
+def unshare(service: Serving, said: UnshareIn) -> SharesOut:
     """Close a link; what was said through it stays."""
     service.collection.unshare(said.name)
     return shares(service)
+
+
+def _nameless(picture: PictureOut) -> PictureOut:
+    return picture.model_copy(update={"name": "picture", "folder": "", "date": None})
 
 
 def _profile(guest: Share | None, asked: str) -> str:
@@ -276,14 +327,13 @@ def _mine(by: str | None, guest: Share | None) -> bool:
 def _progress(
     service: Service, guest: Share | None, agreeing: Agreement, profile: str
 ) -> ProgressOut:
-    said = service.collection.comparisons(profile=profile)
-    name: Any = guest.name if guest else None
-    yours = sum(one.by == name for one in said)
-    found = agreeing.known(profile, len(said))
+    counts = service.collection.comparison_counts(profile=profile)
+    yours, total = counts.get(guest.name if guest else None, 0), sum(counts.values())
+    found = agreeing.known(profile, total)
     agreement = found.agreement if found else None
     return ProgressOut(
         yours=yours,
-        all=len(said),
+        all=total,
         agreement=agreement,
         tested=found.comparisons if found and agreement is not None else 0,
     )

@@ -15,12 +15,14 @@ from pydantic import BaseModel
 from likewise.errors import InvalidInput
 from likewise.ordinal.layout import fitted_places, tidy
 from likewise.server.atlas import A_SHEET, ACROSS, SPRITE, important, sheet, sheet_key
-from likewise.server.routes_pictures import JPEG, Serving, jpeg
+from likewise.server.routes_page import has_tag
+from likewise.server.routes_pictures import FOREVER, JPEG, Serving
 from likewise.server.service import MOST, Service
 from likewise.server.shapes import Name, PictureId, QueryIn, Strict
 
 router = APIRouter(prefix="/api/maps", tags=["map"])
 KEPT_MAPS = 2
+NOT_KEPT = {"cache-control": "no-store"}
 KEPT_SHEETS = 256
 MOST_TIDY = 5_000
 """Pictures that can be laid side by side; more would be too small to see."""
@@ -69,7 +71,7 @@ class Drawn:
     """A map as it was sent to a page, so that its sheets fit."""
 
     def __init__(self, service: Service, name: str) -> None:
-        ids, places, _ = service.collection.map_points(name)
+        ids, places, model = service.collection.map_points(name)
         order = important([int(image) for image in ids])
         self.ids = [int(ids[i]) for i in order]
         self.places: NDArray[np.float32] = np.asarray(places, np.float32)[order]
@@ -77,6 +79,7 @@ class Drawn:
         self.cells = None
         if 2 <= len(self.ids) <= MOST_TIDY:
             self.cells, _, _ = tidy(fitted_places(self.places))
+        self.etag = f"{self.version}-{sheet_key([model.made.encode()])}"
         self.row = {image: row for row, image in enumerate(self.ids)}
 
 
@@ -102,7 +105,8 @@ class Maps:
                 self._maps.popitem(last=False)
         return made
 
-    def sheet(self, name: str, number: int) -> bytes:
+    def sheet(self, name: str, number: int) -> tuple[bytes, bool]:
+        """A sheet, and whether every picture on it could be read."""
         drawn = self.get(name)
         images = drawn.ids[number * A_SHEET : (number + 1) * A_SHEET]
         if not images:
@@ -111,16 +115,18 @@ class Maps:
         with self._lock:
             if key in self._sheets:
                 self._sheets.move_to_end(key)
-                return self._sheets[key]
+                return self._sheets[key], True
         col = self._service.collection
         rows = col.rows(images)
         keys = [(col.content_key(i), rows[i].path) if i in rows else (b"", "") for i in images]
-        made = sheet(col.root, keys)
+        made, whole = sheet(col.root, keys)
+        if not whole:
+            return made, False
         with self._lock:
             self._sheets[key] = made
             while len(self._sheets) > KEPT_SHEETS:
                 self._sheets.popitem(last=False)
-        return made
+        return made, True
 
 
 async def _maps_of(request: Request) -> Maps:
@@ -132,9 +138,12 @@ Mapping = Annotated[Maps, Depends(_maps_of)]
 
 
 @router.get("/{name}", response_model=PointsOut)
-def points(service: Serving, maps: Mapping, name: str) -> Response:
+def points(request: Request, service: Serving, maps: Mapping, name: str) -> Response:
     """Every picture's place on a map."""
     drawn = maps.get(name)
+    headers = {"cache-control": "no-cache", "etag": f'"{drawn.etag}"'}
+    if has_tag(request, headers["etag"]):
+        return Response(status_code=304, headers=headers)
     # A plain answer: checking fifty thousand names against their shape costs more than the rest.
     return JSONResponse(
         {
@@ -148,7 +157,8 @@ def points(service: Serving, maps: Mapping, name: str) -> Response:
             "on_a_sheet": A_SHEET,
             "across": ACROSS,
             "sprite": SPRITE,
-        }
+        },
+        headers=headers,
     )
 
 
@@ -159,18 +169,22 @@ async def one_sheet(
     maps: Mapping,
     name: str,
     number: int,
-    version: Annotated[str, Query(max_length=40)] = "",
+    version: Annotated[str, Query(max_length=40, description="As the map told it.")] = "",
 ) -> Response:
     """A sheet of tiny pictures; ``version`` is that of the map, so that a browser may keep it."""
 
     def made() -> Response:
         current = maps.get(name).version
-        answer = jpeg(request, f"{current}-{number}", lambda: maps.sheet(name, number))
-        if version != current:
-            answer.headers["cache-control"] = "no-store"
-        return answer
+        tag = f"{current}-{number}"
+        if has_tag(request, f'"{tag}"'):
+            return Response(status_code=304, headers={"etag": f'"{tag}"'})
+        content, whole = maps.sheet(name, number)
+        # What is grey now may be seen when its disk is back.
+        kept = whole and version == current
+        headers = {"cache-control": FOREVER, "etag": f'"{tag}"'} if kept else NOT_KEPT
+        return Response(content, media_type="image/jpeg", headers=headers)
 
-    return await service.draw(made)
+    return await service.draw_sheet(made)
 
 
 @router.post("/{name}/likeness", response_model=ScoresOut)
@@ -193,7 +207,10 @@ def likeness(service: Serving, maps: Mapping, name: str, asked: ColourIn) -> Res
 
 @router.get("/{name}/tags", response_model=TagsOut)
 def tags(
-    service: Serving, maps: Mapping, name: str, most: Annotated[int, Query(ge=1, le=12)] = 8
+    service: Serving,
+    maps: Mapping,
+    name: str,
+    most: Annotated[int, Query(ge=1, le=12, description="Tags, at most.")] = 8,
 ) -> Response:
     """The commonest tags on a map, and which point has which; the rarer of several counts."""
     drawn = maps.get(name)

@@ -92,8 +92,8 @@ class UntaggedOut(BaseModel):
 @router.get("/tags")
 def tags(
     service: Serving,
-    prefix: Annotated[str, Query(max_length=200)] = "",
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    prefix: Annotated[str, Query(max_length=200, description="What tags begin with.")] = "",
+    limit: Annotated[int, Query(ge=1, le=10_000, description="Tags, at most.")] = 1000,
 ) -> AllTagsOut:
     """Tags with their pictures counted, the most frequent first; ``prefix`` completes one."""
     found = service.collection.all_tags(prefix, limit)
@@ -105,8 +105,8 @@ def tags(
 @router.get("/tags/untagged")
 def untagged(
     service: Serving,
-    offset: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    offset: Annotated[int, Query(ge=0, le=1 << 40, description="Pictures to pass over.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Pictures, at most.")] = 20,
 ) -> UntaggedOut:
     """Pictures nobody tagged, as they were added."""
     total, rows = service.collection.listed(
@@ -117,7 +117,9 @@ def untagged(
 
 @router.get("/pictures/{picture}/tags")
 def of_picture(
-    service: Serving, picture: str, k: Annotated[int, Query(ge=1, le=50)] = 6
+    service: Serving,
+    picture: str,
+    k: Annotated[int, Query(ge=1, le=50, description="Suggestions, at most.")] = 6,
 ) -> TaggedOut:
     """What a picture is tagged with, and what it may deserve, with the pictures behind it."""
     col = service.collection

@@ -68,14 +68,21 @@ class Service:
         self._lock = threading.Lock()
         # Threads of their own, so that a page full of thumbnails does not keep searches waiting.
         self._drawers = ThreadPoolExecutor(DRAWERS, "likewise-draw")
+        # A sheet of a map reads hundreds of pictures: one at a time, beside all else.
+        self._sheets = ThreadPoolExecutor(1, "likewise-sheet")
 
     def close(self) -> None:
-        self._drawers.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._drawers, self._sheets):
+            threads.shutdown(wait=False, cancel_futures=True)
         self.collection.close()
 
     async def draw(self, work: Callable[[], T]) -> T:
         """Work that decodes pictures, a few at a time."""
         return await asyncio.get_running_loop().run_in_executor(self._drawers, work)
+
+    async def draw_sheet(self, work: Callable[[], T]) -> T:
+        """Work that reads very many pictures."""
+        return await asyncio.get_running_loop().run_in_executor(self._sheets, work)
 
     # -- names ------------------------------------------------------------------------------
 

@@ -173,10 +173,10 @@ export const api = {
   /** @returns {Promise<import("./types.js").Me>} */
   me: () => call("GET", "/api/me"),
 
-  /** @param {number} n @param {string} profile @returns {Promise<{questions: import("./types.js").Comparison[], progress: import("./types.js").CompareProgress}>} */
-  questions: (n, profile) => call("GET", `/api/compare/questions?${params({ n, profile })}`),
+  /** @param {number} n @param {string} profile @param {number} seed @returns {Promise<{questions: import("./types.js").Comparison[], progress: import("./types.js").CompareProgress}>} */
+  questions: (n, profile, seed) => call("GET", `/api/compare/questions?${params({ n, profile, seed })}`),
 
-  /** @param {{anchor: string, nearer: string, farther: string, profile: string}} said @returns {Promise<{number: number, progress: import("./types.js").CompareProgress}>} */
+  /** @param {{anchor: string, nearer: string, farther: string, profile: string, once: string}} said @returns {Promise<{number: number, progress: import("./types.js").CompareProgress}>} */
   compare: (said) => call("POST", "/api/compare/answers", { json: said }),
 
   /** @param {number} number @param {string} profile @returns {Promise<{number: number, progress: import("./types.js").CompareProgress}>} */
@@ -188,8 +188,8 @@ export const api = {
   /** @returns {Promise<{items: {name: string, made: string, answers: number}[]}>} */
   shares: () => call("GET", "/api/compare/shares"),
 
-  /** @param {string} name @returns {Promise<{name: string, address: string}>} */
-  share: (name) => call("POST", "/api/compare/shares", { json: { name } }),
+  /** @param {string} name @param {string} profile @returns {Promise<{name: string, address: string}>} */
+  share: (name, profile) => call("POST", "/api/compare/shares", { json: { name, profile } }),
 
   /** @param {string} name */
   unshare: (name) => call("POST", "/api/compare/unshare", { json: { name } }),

@@ -49,6 +49,8 @@ export class Chart {
     /** @type {number[][]} screen points of a lasso being drawn */
     this.rope = [];
     this.window = { x: 0, y: 0, zoom: 1 };
+    this.box = { left: 0, top: 0, width: 1, height: 1 };
+    this.now = { width: 1, height: 1, scale: 1, ox: 0, oy: 0 };
     /** @type {number|null} room of a picture in the plane, where each has its own */
     this.room = null;
     this.pictured = /** @type {number[]} */ ([]);
@@ -71,16 +73,25 @@ export class Chart {
     const [left, width] = span(x, room === null ? 0.01 : 0);
     const [top, height] = span(y, room === null ? 0.01 : 0);
     this.box = { left, top, width, height };
+    this.#measure();
     this.selected.clear();
     this.hover = -1;
     this.draw();
   }
 
+  /** Where the plane lies on the screen: asked of the browser once, not for every point. */
+  #measure() {
+    const width = this.canvas.clientWidth || 1;
+    const height = this.canvas.clientHeight || 1;
+    const scale = 0.92 * Math.min(width / this.box.width, height / this.box.height) * this.window.zoom;
+    const ox = width / 2 - (this.box.left + this.box.width / 2 + this.window.x) * scale;
+    const oy = height / 2 - (this.box.top + this.box.height / 2 + this.window.y) * scale;
+    this.now = { width, height, scale, ox, oy };
+  }
+
   /** Screen pixels for one unit of the plane. */
   get scale() {
-    const { width, height } = this.#size();
-    const box = this.box ?? { width: 1, height: 1 };
-    return 0.92 * Math.min(width / box.width, height / box.height) * this.window.zoom;
+    return this.now.scale;
   }
 
   /** Pixels a picture is drawn with: it grows slower than the plane, so that neighbours part. */
@@ -89,13 +100,10 @@ export class Chart {
     return Math.min(MOST, LEAST * Math.sqrt(this.window.zoom) * (this.x.length < 400 ? 1.9 : this.x.length < 3000 ? 1.3 : 1));
   }
 
-  #size() {
-    return { width: this.canvas.clientWidth || 1, height: this.canvas.clientHeight || 1 };
-  }
-
   #resize() {
     const ratio = Math.min(devicePixelRatio || 1, 2);
-    const { width, height } = this.#size();
+    this.#measure();
+    const { width, height } = this.now;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     this.dots.width = width;
@@ -105,17 +113,14 @@ export class Chart {
 
   /** Where a point of the plane is on the screen. @param {number} i */
   at(i) {
-    const { width, height } = this.#size();
-    const box = /** @type {{left: number, top: number, width: number, height: number}} */ (this.box);
-    return [
-      width / 2 + (this.x[i] - box.left - box.width / 2 - this.window.x) * this.scale,
-      height / 2 + (this.y[i] - box.top - box.height / 2 - this.window.y) * this.scale,
-    ];
+    const { scale, ox, oy } = this.now;
+    return [this.x[i] * scale + ox, this.y[i] * scale + oy];
   }
 
   /** @param {{x: number, y: number, zoom: number}} window */
   look(window) {
     this.window = { ...window, zoom: Math.min(DEEPEST, Math.max(0.5, window.zoom)) };
+    this.#measure();
     this.draw();
   }
 
@@ -126,7 +131,7 @@ export class Chart {
 
   /** @param {number} factor @param {number} [px] the screen place that stays @param {number} [py] */
   zoom(factor, px, py) {
-    const { width, height } = this.#size();
+    const { width, height } = this.now;
     const [dx, dy] = [(px ?? width / 2) - width / 2, (py ?? height / 2) - height / 2];
     const before = this.scale;
     const zoom = Math.min(DEEPEST, Math.max(0.5, this.window.zoom * factor));
@@ -152,7 +157,7 @@ export class Chart {
   #paint() {
     const began = performance.now();
     const { ctx } = this;
-    const { width, height } = this.#size();
+    const { width, height } = this.now;
     const ratio = this.canvas.width / width;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.clearRect(0, 0, width, height);
@@ -176,10 +181,8 @@ export class Chart {
    * @param {number} width @param {number} height
    */
   #cells(width, height) {
-    const { x, y, side, scale } = this;
-    const box = /** @type {{left: number, top: number, width: number, height: number}} */ (this.box);
-    const ox = width / 2 - (box.left + box.width / 2 + this.window.x) * scale;
-    const oy = height / 2 - (box.top + box.height / 2 + this.window.y) * scale;
+    const { x, y, side } = this;
+    const { scale, ox, oy } = this.now;
     const cell = side * 1.08;
     // Columns of cells that can be in sight, and where the first begins in the plane.
     const [columns, rows] = [Math.ceil(width / cell) + 3, Math.ceil(height / cell) + 3];
@@ -266,11 +269,18 @@ export class Chart {
 
   /** @param {number} px @param {number} py @param {number} [reach] pixels */
   nearest(px, py, reach = Infinity) {
-    let [best, least] = [-1, reach * reach];
-    for (let i = 0; i < this.x.length; i++) {
-      const [sx, sy] = this.at(i);
-      const far = (px - sx) ** 2 + (py - sy) ** 2;
-      if (far < least) [best, least] = [i, far];
+    const { x, y } = this;
+    const { scale, ox, oy } = this.now;
+    let best = -1;
+    let least = reach * reach;
+    for (let i = 0; i < x.length; i++) {
+      const dx = px - x[i] * scale - ox;
+      const dy = py - y[i] * scale - oy;
+      const far = dx * dx + dy * dy;
+      if (far < least) {
+        best = i;
+        least = far;
+      }
     }
     return best;
   }
@@ -278,12 +288,17 @@ export class Chart {
   /** What lies inside a rope. @param {number[][]} rope */
   inside(rope) {
     const found = [];
+    const { scale, ox, oy } = this.now;
+    const across = rope.map(([px]) => px);
+    const down = rope.map(([, py]) => py);
+    const [left, right, top, bottom] = [Math.min(...across), Math.max(...across), Math.min(...down), Math.max(...down)];
     for (let i = 0; i < this.x.length; i++) {
-      const [px, py] = this.at(i);
+      const px = this.x[i] * scale + ox;
+      const py = this.y[i] * scale + oy;
+      if (px < left || px > right || py < top || py > bottom) continue;
       let within = false;
       for (let a = 0, b = rope.length - 1; a < rope.length; b = a++) {
-        const [ax, ay] = rope[a];
-        const [bx, by] = rope[b];
+        const [ax, ay, bx, by] = [across[a], down[a], across[b], down[b]];
         if (ay > py !== by > py && px < ((bx - ax) * (py - ay)) / (by - ay) + ax) within = !within;
       }
       if (within) found.push(i);
@@ -296,6 +311,9 @@ export class Chart {
     const fingers = new Map();
     let travelled = 0;
     let apart = 0;
+    let hovering = 0; // one look a frame, however many events
+    /** @type {{x: number, y: number}|null} */
+    let over = null;
     const { canvas } = this;
     /** @param {PointerEvent|WheelEvent} event */
     const spot = (event) => {
@@ -325,7 +343,11 @@ export class Chart {
       const now = spot(event);
       const before = fingers.get(event.pointerId);
       if (!before) {
-        this.#hovers(this.find(now.x, now.y));
+        over = now;
+        hovering ||= requestAnimationFrame(() => {
+          hovering = 0;
+          if (over) this.#hovers(this.find(over.x, over.y));
+        });
         return;
       }
       travelled += Math.hypot(now.x - before.x, now.y - before.y);
@@ -358,7 +380,10 @@ export class Chart {
     };
     canvas.addEventListener("pointerup", up);
     canvas.addEventListener("pointercancel", up);
-    canvas.addEventListener("pointerleave", () => this.#hovers(-1));
+    canvas.addEventListener("pointerleave", () => {
+      over = null;
+      this.#hovers(-1);
+    });
   }
 
   /** @param {number} i */

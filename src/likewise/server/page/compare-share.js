@@ -6,13 +6,17 @@ import { fill, h, icon } from "./dom.js";
 import { count } from "./format.js";
 import { complain, toast } from "./toast.js";
 
-/** @param {() => void} changed */
-export async function openShareDialog(changed) {
+const HERE = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+/** @param {string} profile whose questions @param {() => void} changed */
+export async function openShareDialog(profile, changed) {
   const made = dialog("Ask others", "share", () => {});
   const name = h("input", { type: "text", id: "share-name", maxlength: "40", required: true, autocomplete: "off" });
   const list = h("div", {});
-  const form = h("form", { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); add(); } },
+  let linked = false;
+  const form = h("form", { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); if (!linked) add(); } },
     h("p", { class: "soft" }, "Whoever has the link can answer questions under this name, and sees the pictures they are about. Nothing else of the collection opens with it."),
+    HERE.has(location.hostname) && h("p", { class: "soft" }, "This server answers on this machine only. For others start it with --host and --name (docs/server.md)."),
     h("div", { class: "field" }, h("label", { for: "share-name" }, "Name of who answers"), name),
     h("p", { class: "buttons" }, h("button", { class: "main" }, "Make a link")));
   made.body.append(form, list);
@@ -20,7 +24,8 @@ export async function openShareDialog(changed) {
 
   const add = async () => {
     try {
-      const { address } = await api.share(name.value.trim());
+      const { address } = await api.share(name.value.trim(), profile);
+      linked = true;
       const link = new URL(address, location.href).href;
       const field = h("input", { type: "text", readonly: true, value: link, "aria-label": `Link for ${name.value.trim()}` });
       fill(form, h("p", {}, "The link is shown this once:"), field,

@@ -1,9 +1,11 @@
 // Compare: which of two pictures is closer to a third?  One key an answer, the next question there.
 
-import { api, messageOf, thumbnail } from "./api.js";
+import { api, ApiError, messageOf, thumbnail } from "./api.js";
 import { openShareDialog } from "./compare-share.js";
 import { fill, h, icon } from "./dom.js";
 import { count, counted, percent } from "./format.js";
+import { jobBox } from "./job.js";
+import * as known from "./known.js";
 import { empty } from "./search.js";
 import { current, go } from "./state.js";
 import { complain, toast } from "./toast.js";
@@ -19,27 +21,42 @@ export class CompareView {
   /** @param {import("./types.js").Me} me */
   constructor(me) {
     this.me = me;
+    this.whose = h("span", { class: "soft" });
     this.told = h("p", { class: "compare-told", role: "status" });
     this.body = h("div", { class: "compare-body" });
     this.people = h("section", { class: "people", hidden: true });
-    this.share = h("button", { type: "button", class: "small", onclick: () => openShareDialog(() => this.#report()) }, icon("share"), "Ask others");
+    this.share = h("button", { type: "button", class: "small", onclick: () => openShareDialog(this.profile, () => this.#report()) }, icon("share"), "Ask others");
     this.undo = h("button", { type: "button", class: "quiet small", disabled: true, "aria-keyshortcuts": "u", onclick: () => this.#undo() }, icon("undo"), "Undo");
+    this.job = jobBox(["learn map"], (done) => String(done.told));
     this.el = h("div", { class: "view compare" },
-      h("header", { class: "view-head" }, h("h1", {}, "Which is closer?"),
+      h("header", { class: "view-head" }, h("h1", {}, "Which is closer?"), this.whose,
         h("div", { class: "how" }, this.undo, !me.guest && this.share)),
-      this.told, this.body, this.people);
+      this.told, this.body, this.people, this.job.el);
     /** @type {Comparison[]} */
     this.questions = [];
     /** @type {{number: number, question: Comparison}[]} */
     this.answered = [];
-    this.busy = false;
+    /** Answers go one after the other, however fast the keys: the last one's promise. */
+    this.sending = Promise.resolve();
     this.asking = false;
+    this.profile = "default";
     this.seen = new Set();
     addEventListener("keydown", (event) => this.#key(event));
   }
 
-  async show() {
+  /** @param {import("./state.js").State} state */
+  async show(state) {
     document.title = "Compare · Likewise";
+    const about = this.me.guest ? null : await known.collection.get().catch(() => null);
+    const profile = state.profile || about?.profile || "default";
+    if (profile !== this.profile) {
+      // What was asked for one profile is not answered for another.
+      this.profile = profile;
+      this.questions = [];
+      this.answered = [];
+      this.undo.disabled = true;
+    }
+    this.whose.textContent = this.me.guest || profile === "default" ? "" : `for the profile ${profile}`;
     if (!this.questions.length) await this.#more();
     else this.#draw();
     if (!this.me.guest) this.#report();
@@ -50,32 +67,41 @@ export class CompareView {
     this.asking = true;
     if (!this.questions.length) fill(this.body, h("p", { class: "empty", role: "status" }, "Looking for a question that teaches…"));
     try {
-      const { questions, progress } = await api.questions(AHEAD, current().profile);
+      const { questions, progress } = await api.questions(AHEAD, this.profile, Math.floor(Math.random() * 2 ** 31));
       const waiting = new Set(this.questions.map(keyOf));
+      this.asking = false;
       this.questions.push(...questions.filter((one) => !waiting.has(keyOf(one)) && !this.seen.has(keyOf(one))));
       for (const one of this.questions) for (const picture of [one.anchor, one.left, one.right]) preload(picture);
       this.#progress(progress);
       this.#draw();
     } catch (error) {
-      if (!this.questions.length) fill(this.body, empty("That did not work.", messageOf(error), "Try again", () => this.#more(), true));
+      if (!this.questions.length) fill(this.body, empty("No question now.", messageOf(error), "Try again", () => this.#more(), true));
       else complain(error);
     } finally {
       this.asking = false;
+      if (!this.questions.length && this.body.querySelector('p[role="status"]')) this.#draw();
     }
   }
 
   #draw() {
     const question = this.questions[0];
+    if (!question && this.asking) {
+      fill(this.body, h("p", { class: "empty", role: "status" }, "Looking for a question that teaches…"));
+      return;
+    }
     if (!question) {
-      fill(this.body, empty("No more questions now.", "Three pictures are needed for a question; add more of them, or come back when a new map was learned.", "Ask again", () => { this.seen.clear(); this.#more(); }));
+      fill(this.body, empty("No more questions now.", "All that came to mind were answered or skipped.", "Ask again", () => { this.seen.clear(); this.#more(); }));
       return;
     }
     const { anchor, left, right } = question;
+    const side = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement) ? (document.activeElement.classList.contains("right") ? ".right" : ".left") : "";
     fill(this.body,
       h("figure", { class: "anchor" }, shown(anchor), h("figcaption", {}, "is closer to")),
       h("div", { class: "choice" },
         this.#choice(left, "left", "←"), this.#choice(right, "right", "→")),
       h("p", { class: "buttons" }, h("button", { type: "button", class: "quiet", "aria-keyshortcuts": "0", onclick: () => this.#skip() }, "Cannot say, skip", h("kbd", { "aria-hidden": "true" }, "0"))));
+    // Who answers by keyboard or touch goes on from the same place.
+    if (side) /** @type {HTMLElement|null} */ (this.body.querySelector(side))?.focus({ preventScroll: true });
   }
 
   /** @param {Picture} picture @param {"left"|"right"} side @param {string} key */
@@ -98,53 +124,63 @@ export class CompareView {
   }
 
   /** @param {"left"|"right"} side */
-  async #answer(side) {
+  #answer(side) {
     const question = this.questions[0];
-    if (!question || this.busy) return;
-    this.busy = true;
+    if (!question) return;
     const [nearer, farther] = side === "left" ? [question.left, question.right] : [question.right, question.left];
+    const said = { anchor: question.anchor.id, nearer: nearer.id, farther: farther.id, profile: this.profile, once: crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
     this.#next();
+    this.sending = this.sending.then(() => this.#send(said, question));
+  }
+
+  /**
+   * @param {Parameters<typeof api.compare>[0]} said
+   * @param {Comparison} question
+   */
+  async #send(said, question) {
     try {
-      const { number, progress } = await api.compare({ anchor: question.anchor.id, nearer: nearer.id, farther: farther.id, profile: current().profile || "default" });
+      // A reply can be lost on its way: the same answer is sent once more, and counts once.
+      const { number, progress } = await api.compare(said).catch((error) => {
+        if (error instanceof ApiError && error.status) throw error;
+        return api.compare(said);
+      });
       this.answered.push({ number, question });
       this.undo.disabled = false;
       this.#progress(progress);
     } catch (error) {
+      this.seen.delete(keyOf(question));
       this.questions.unshift(question); // an answer is not lost: it is asked again
       this.#draw();
       complain(error);
-    } finally {
-      this.busy = false;
     }
   }
 
   #skip() {
-    if (this.questions.length && !this.busy) this.#next();
+    if (this.questions.length) this.#next();
   }
 
   #next() {
     const done = this.questions.shift();
     if (done) this.seen.add(keyOf(done));
-    if (this.questions.length) this.#draw();
-    if (this.questions.length < 2) this.#more();
+    this.#draw();
+    if (this.questions.length < 3) this.#more();
   }
 
-  async #undo() {
-    const last = this.answered.at(-1);
-    if (!last || this.busy) return;
-    this.busy = true;
-    try {
-      const { progress } = await api.uncompare(last.number, current().profile || "default");
-      this.answered.pop();
-      this.undo.disabled = !this.answered.length;
-      this.questions.unshift(last.question);
-      this.#progress(progress);
-      this.#draw();
-    } catch (error) {
-      complain(error);
-    } finally {
-      this.busy = false;
-    }
+  #undo() {
+    this.sending = this.sending.then(async () => {
+      const last = this.answered.at(-1);
+      if (!last) return;
+      try {
+        const { progress } = await api.uncompare(last.number, this.profile);
+        this.answered.pop();
+        this.undo.disabled = !this.answered.length;
+        this.questions.unshift(last.question);
+        this.#progress(progress);
+        this.#draw();
+      } catch (error) {
+        complain(error);
+      }
+    });
   }
 
   /** @param {Progress} progress */
@@ -157,13 +193,13 @@ export class CompareView {
 
   async #report() {
     try {
-      const { people, repeated } = await api.compareReport(current().profile || "default");
+      const { people, repeated } = await api.compareReport(this.profile);
       this.people.hidden = !people.length;
       fill(this.people, h("h2", {}, "Who said what"),
         h("p", { class: "soft" }, repeated ? `Where two people answered the same question (${counted(repeated.questions, "time")}), they agreed ${percent(repeated.agreement)}.` : "No question was answered by two people yet."),
-        h("table", { class: "table" }, h("thead", {}, h("tr", {}, ...["Who", "Answers", "Agree with the map", "Agree with others"].map((one) => h("th", { scope: "col" }, one)))),
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of who said what" }, h("table", { class: "table" }, h("thead", {}, h("tr", {}, ...["Who", "Answers", "Agree with the map", "Agree with others"].map((one) => h("th", { scope: "col" }, one)))),
           h("tbody", {}, ...people.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name || "you"),
-            h("td", {}, count(one.answers)), h("td", {}, one.agreement === null ? "–" : percent(one.agreement)), h("td", {}, one.with_others === null ? "–" : percent(one.with_others)))))));
+            h("td", {}, count(one.answers)), h("td", {}, one.agreement === null ? "–" : percent(one.agreement)), h("td", {}, one.with_others === null ? "–" : percent(one.with_others))))))));
       if (people.reduce((sum, one) => sum + one.answers, 0) >= 5) {
         this.people.append(h("p", {}, h("button", { type: "button", onclick: () => this.#learn() }, icon("map"), "Draw the map from these")));
       }
@@ -174,8 +210,9 @@ export class CompareView {
 
   async #learn() {
     try {
-      await api.learnModel({ kind: "map", name: "map" });
-      toast("The map is being drawn.", { label: "Show it", act: () => go({ view: "map" }) });
+      const { job } = await api.learnModel({ kind: "map", name: "map", profile: this.profile });
+      this.job.started(job);
+      toast("The map is being drawn.", { label: "Show it", act: () => go({ view: "map", map: "map" }) });
     } catch (error) {
       complain(error);
     }

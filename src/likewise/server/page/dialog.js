@@ -20,6 +20,8 @@ export function dialog(title, kind, closed) {
   const close = () => {
     if (!shown) return;
     shown = false;
+    const toasts = el.querySelector("#toasts");
+    if (toasts) document.body.append(toasts);
     el.close();
     el.remove();
     closed();

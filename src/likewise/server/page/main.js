@@ -68,7 +68,7 @@ function showGuest() {
   document.body.classList.add("guest");
   go({ view: "compare" }, { replace: true });
   main.replaceChildren(compare.el);
-  compare.show();
+  compare.show(current());
 }
 
 function showOwner() {
@@ -97,7 +97,7 @@ live.on("found", () => {
   known.forgetAll();
   search.changed();
 });
-Object.assign(window, { likewise: { map } }); // for whoever measures frames
+Object.assign(window, { likewise: { compare, map } }); // for whoever measures frames
 bringIcons();
 if (me.guest) showGuest();
 else showOwner();

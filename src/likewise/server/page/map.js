@@ -1,9 +1,10 @@
 // The map: every picture at its place in the learned plane.
 
-import { api, ApiError, messageOf } from "./api.js";
+import { api, messageOf } from "./api.js";
 import { Chart } from "./chart.js";
 import { fill, h, icon, settled } from "./dom.js";
 import { count, counted } from "./format.js";
+import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import * as live from "./live.js";
 import { legend, paint } from "./map-colours.js";
@@ -45,15 +46,22 @@ export class MapView {
         h("button", { type: "button", class: "round", "aria-label": "Closer", onclick: () => this.chart.zoom(CLOSER) }, icon("plus")),
         h("button", { type: "button", class: "round", "aria-label": "Farther", onclick: () => this.chart.zoom(1 / CLOSER) }, icon("minus")),
         h("button", { type: "button", class: "round", "aria-label": "All of it", onclick: () => this.chart.fit() }, icon("look"))));
+    this.job = jobBox(["learn map"], (done) => String(done.told));
     this.el = h("div", { class: "map-view" },
       h("header", { class: "map-head" }, h("h1", {}, "Map"),
         h("div", { class: "how" }, h("label", { for: "map-name" }, "Of"), this.names,
           h("label", { for: "map-paint" }, "Colour by"), this.paint, this.lay, this.lasso, this.learn),
         this.about),
-      this.how, this.legend, this.state, this.frame);
+      this.how, this.legend, h("div", {}, this.state, this.job.el), this.frame);
     this.canvas.addEventListener("keydown", (event) => this.#key(event));
     selection.onChange(() => this.#marks());
-    live.on("changed", settled(() => { if (current().view === "map") this.#load(current(), true); }, 700));
+    live.on("changed", settled(async () => {
+      if (current().view !== "map") return;
+      await this.#load(current(), true);
+      await this.#paint(current());
+    }, 700));
+    document.addEventListener("likewise-theme", () => this.#colours());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#colours());
     /** @type {MapPoints|null} */
     this.map = null;
     /** @type {Sheets|null} */
@@ -62,6 +70,9 @@ export class MapView {
     this.rows = new Map();
     this.painted = "";
     this.laid = "";
+    this.made = "";
+    this.space = "";
+    this.profile = "default";
     this.turn = 0;
     this.remember = settled(() => {
       const { x, y, zoom } = this.chart.window;
@@ -69,16 +80,16 @@ export class MapView {
     }, 300);
   }
 
-  /** @param {State} state */
-  async show(state) {
+  /** @param {State} state @param {State|null} before */
+  async show(state, before) {
     document.title = "Map · Likewise";
     this.#colours();
     this.paint.value = state.paint;
-    if (!this.map || (state.map && state.map !== this.map.name)) await this.#load(state, false);
-    else {
-      if (this.laid !== this.#layOf(state)) this.#place(this.map, state);
-      this.#look(state);
-    }
+    const arrived = before?.view !== "map";
+    if (!this.map || arrived || state.map !== before?.map) await this.#load(state, Boolean(this.map));
+    if (this.map && this.laid !== this.#layOf(state)) this.#place(this.map, state);
+    if (this.map) this.#look(current());
+    if (arrived && before) this.canvas.focus({ preventScroll: true });
     await this.#paint(current());
   }
 
@@ -103,12 +114,14 @@ export class MapView {
       this.frame.hidden = false;
       this.names.value = one.name;
       this.about.textContent = one.told;
-      if (again && this.map && map.name === this.map.name && map.version === this.map.version && one.made === this.made) return;
+      if (state.map && state.map !== one.name) toast(`There is no map “${state.map}”; this is “${one.name}”.`);
+      this.painted = ""; // tags and rankings may have changed even where the map has not
+      if (this.map && map.name === this.map.name && map.version === this.map.version && one.made === this.made) return;
       this.made = one.made;
+      this.space = one.space;
+      this.profile = one.profile;
       this.#place(map, state);
       this.#look(state);
-      this.painted = "";
-      if (again) await this.#paint(current());
     } catch (error) {
       if (turn !== this.turn) return;
       fill(this.state, empty("That did not work.", messageOf(error), "Try again", () => this.show(current()), true));
@@ -121,6 +134,8 @@ export class MapView {
     this.frame.hidden = true;
     this.about.textContent = "";
     this.map = null;
+    this.sheets?.close();
+    this.sheets = null;
     if (!pictures) fill(this.state, empty("No pictures yet.", "Add a folder first, then draw their map.", "Add a folder", () => go({ view: "collection" })));
     else fill(this.state, empty("No map yet.", "I can draw one now: from the comparisons people made, or, where nobody compared anything, from how alike the pictures look.", "Draw the map", () => this.#learn()));
     this.learn.hidden = true;
@@ -167,11 +182,11 @@ export class MapView {
 
   /** The page's colours, for a canvas that has none of its own. */
   #colours() {
-    const style = getComputedStyle(this.el);
-    this.chart.accent = style.getPropertyValue("--glow").trim() || this.chart.accent;
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const theme = document.documentElement.dataset.theme;
-    this.chart.ink = (theme ? theme === "dark" : dark) ? 0xff8a8478 : 0xff9a948a;
+    // A property that depends on light and dark is worked out where it is used: .chart-frame has it.
+    this.chart.accent = getComputedStyle(this.frame).color;
+    const [r, g, b] = (getComputedStyle(this.frame).borderTopColor.match(/[\d.]+/g) ?? []).map(Number);
+    if (b !== undefined) this.chart.ink = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    this.chart.draw();
   }
 
   /** @param {State} state */
@@ -275,11 +290,10 @@ export class MapView {
 
   async #learn() {
     try {
-      await api.learnModel({ kind: "map", name: this.map?.name ?? "map" });
-      fill(this.state, h("p", { class: "empty", role: "status" }, "Drawing the map. It appears here when it is done."));
+      const { job } = await api.learnModel({ kind: "map", name: this.map?.name ?? "map", space: this.map ? this.space : null, profile: this.map ? this.profile : "default" });
+      this.job.started(job);
     } catch (error) {
-      if (error instanceof ApiError && error.kind === "busy") toast(error.message, { bad: true });
-      else complain(error);
+      complain(error);
     }
   }
 }

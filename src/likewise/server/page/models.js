@@ -34,6 +34,7 @@ export class Models {
   async show(state) {
     try {
       const [all, similarities, about] = await Promise.all([api.models(), known.similarities.get(), known.collection.get()]);
+      this.job.running(about.job);
       const dense = about.spaces.filter((space) => space.kind === "dense").map((space) => space.name);
       const chosen = this.space.value;
       fill(this.space, h("option", { value: "" }, "the best vectors there are"), ...dense.map((name) => h("option", { value: name }, name)));
@@ -59,15 +60,15 @@ export class Models {
       h("td", {}, percent(one.agreement)), h("td", {}, percent(one.agreement_plain)), h("td", {}, when(one.made)),
       h("td", {}, h("span", { class: "buttons" },
         one.kind === "map" && h("a", { class: "button small", href: hrefFor({ view: "map", map: one.name }), onclick: (/** @type {Event} */ event) => { event.preventDefault(); go({ view: "map", map: one.name, at: "" }); } }, "Show"),
-        h("button", { type: "button", class: "small", "aria-label": `Learn ${one.name} again`, onclick: () => this.#learn(one.kind, one.name, one.space) }, "Again"),
+        h("button", { type: "button", class: "small", "aria-label": `Learn ${one.name} again`, onclick: () => this.#learn(one.kind, one.name, one.space, one.profile) }, "Again"),
         h("button", { type: "button", class: "small", "aria-label": `Forget ${one.name}`, onclick: () => this.#forget(one) }, icon("close"), "Forget"))));
   }
 
-  /** @param {"metric"|"map"} kind @param {string} [name] @param {string} [space] */
-  async #learn(kind, name = kind, space = this.space.value) {
+  /** @param {"metric"|"map"} kind @param {string} [name] @param {string} [space] @param {string} [profile] */
+  async #learn(kind, name = kind, space = this.space.value, profile = "") {
     try {
-      await api.learnModel({ kind, name, space: space || null });
-      this.job.started();
+      const { job } = await api.learnModel({ kind, name, space: space || null, profile: profile || current().profile || "default" });
+      this.job.started(job);
     } catch (error) {
       complain(error);
     }

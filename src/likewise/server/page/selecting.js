@@ -2,6 +2,7 @@
 // Outside of it x selects the picture one is on, which turns the mode on.
 
 import { h } from "./dom.js";
+import { PAGE } from "./grid.js";
 import { selection } from "./selection.js";
 
 const FAR = 6; // pixels a pointer travels before it is a lasso
@@ -50,11 +51,18 @@ export class Selecting {
   }
 
   /** @param {import("./types.js").Item} item @param {boolean} range */
-  pick(item, range) {
+  async pick(item, range) {
     this.turn(true);
     const at = this.grid.indexOf(item.id);
     if (range && this.last >= 0 && at >= 0) {
       const [from, to] = [Math.min(this.last, at), Math.max(this.last, at)];
+      this.last = at;
+      // Rows between that were never in sight are fetched first: a range has no holes.
+      const missing = [];
+      for (let page = Math.floor(from / PAGE); page <= Math.floor(to / PAGE); page++) {
+        if (!this.grid.source?.pages.has(page)) missing.push(this.grid.source?.fetch(page));
+      }
+      await Promise.all(missing);
       const ids = [];
       for (let i = from; i <= to; i++) {
         const one = this.grid.item(i);

@@ -7,6 +7,8 @@ import { counted } from "./format.js";
 import { selection } from "./selection.js";
 import { complain, toast } from "./toast.js";
 
+const AT_ONCE = 5000; // pictures in one request
+
 /** @param {() => void} changed */
 export function selectionBar(changed) {
   const said = h("b", { role: "status" });
@@ -29,7 +31,11 @@ export function selectionBar(changed) {
       return;
     }
     try {
-      const { lines } = await api.tagMany(off ? { pictures, remove: [tag] } : { pictures, add: [tag] });
+      const lines = [];
+      for (let first = 0; first < pictures.length; first += AT_ONCE) {
+        const some = pictures.slice(first, first + AT_ONCE);
+        lines.push(...(await api.tagMany(off ? { pictures: some, remove: [tag] } : { pictures: some, add: [tag] })).lines);
+      }
       input.value = "";
       const what = off ? `Took “${tag}” off ${counted(pictures.length, "picture")}.` : `Tagged ${counted(pictures.length, "picture")} “${tag}”.`;
       toast(lines.length ? what : "That had been said before.", lines.length ? { label: "Undo", act: () => undo(lines) } : {});
@@ -42,7 +48,7 @@ export function selectionBar(changed) {
   /** @param {number[]} lines */
   const undo = async (lines) => {
     try {
-      await api.undoTags(lines);
+      for (const line of lines.toReversed()) await api.undoTags([line]);
       changed();
     } catch (error) {
       complain(error);

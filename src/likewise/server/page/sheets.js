@@ -7,6 +7,7 @@ import { api } from "./api.js";
 
 const SHARP = 56; // pixels of the screen from which a picture wants a thumbnail of its own
 const AT_ONCE = 4;
+const AGAIN = 15_000; // milliseconds until what failed is asked for again
 const KEPT = 400; // thumbnails
 
 export class Sheets {
@@ -73,7 +74,7 @@ export class Sheets {
         this.#forget();
         this.arrived();
       })
-      .catch(() => {}) // it stays a grey square
+      .catch(() => setTimeout(() => this.images.delete(key), AGAIN)) // grey until then
       .finally(() => {
         this.busy--;
         this.#fetch();

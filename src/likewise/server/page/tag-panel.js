@@ -52,7 +52,7 @@ export class TagPanel {
     if (id !== this.id) {
       fill(this.has);
       fill(this.list);
-      this.lines = [];
+      this.suggestions = []; // a key in a hurry must not say of this one what was meant for the last
       this.said.textContent = "Thinking of tags…";
     }
     this.id = id;
@@ -87,7 +87,7 @@ export class TagPanel {
         h("span", { class: "bar", "aria-hidden": "true" }, bar),
         h("button", { type: "button", class: "small yes", "aria-label": `Accept ${one.tag}`, onclick: () => this.accept(i) }, icon("check"), "Yes"),
         h("button", { type: "button", class: "small no", "aria-label": `Reject ${one.tag}`, onclick: () => this.reject(i) }, icon("close"), "No")),
-      one.because.length > 0 && h("div", { class: "faces", "aria-label": `Pictures behind ${one.tag}` }, ...one.because.slice(0, BEHIND).map(({ picture, weight }) =>
+      one.because.length > 0 && h("div", { class: "faces", role: "group", "aria-label": `Pictures behind ${one.tag}` }, ...one.because.slice(0, BEHIND).map(({ picture, weight }) =>
         h("a", { href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, title: `${picture.name}, ${percent(weight)} of it` },
           h("img", { src: `${picture.thumbnail}?side=160`, alt: picture.name, loading: "lazy" })))));
   }
@@ -115,7 +115,7 @@ export class TagPanel {
     try {
       const { lines } = await asked;
       if (lines.length) this.lines.push(lines);
-      toast(done, lines.length ? { label: "Undo", act: () => this.undo() } : {});
+      toast(done, lines.length ? { label: "Undo", act: () => this.undo(lines) } : {});
       this.changed();
       await this.show(this.id);
     } catch (error) {
@@ -123,9 +123,11 @@ export class TagPanel {
     }
   }
 
-  async undo() {
-    const last = this.lines.pop();
-    if (!last) return;
+  /** Take back what was said last, or this. @param {number[]} [said] */
+  async undo(said) {
+    const last = said ?? this.lines.at(-1);
+    if (!last || !this.lines.includes(last)) return;
+    this.lines = this.lines.filter((one) => one !== last);
     try {
       await api.undoTags(last);
       this.changed();

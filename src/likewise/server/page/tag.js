@@ -4,6 +4,7 @@ import { api, messageOf } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { count, counted } from "./format.js";
 import { jobBox } from "./job.js";
+import * as known from "./known.js";
 import { empty } from "./search.js";
 import { asking, current, go, hrefFor } from "./state.js";
 import { TagPanel } from "./tag-panel.js";
@@ -15,7 +16,7 @@ const QUEUE = 24;
 
 export class TagView {
   constructor() {
-    this.panel = new TagPanel(() => this.#tags());
+    this.panel = new TagPanel(() => this.#said());
     this.img = h("img", { alt: "" });
     this.name = h("p", { class: "soft" });
     this.left = h("p", { class: "soft", role: "status" });
@@ -41,6 +42,8 @@ export class TagView {
       this.job.el);
     /** @type {Picture[]} */
     this.queue = [];
+    /** @type {Set<string>} of the queue, those that have tags by now */
+    this.tagged = new Set();
     this.at = 0;
     this.total = 0;
     this.#shown();
@@ -49,6 +52,7 @@ export class TagView {
 
   async show() {
     document.title = "Tags · Likewise";
+    known.collection.get().then((about) => this.job.running(about.job)).catch(() => {});
     await Promise.all([this.#tags(), this.#load()]);
   }
 
@@ -72,12 +76,33 @@ export class TagView {
       const { total, items } = await api.untagged(0, QUEUE);
       this.total = total;
       this.queue = items;
-      const at = items.findIndex((one) => one.id === current().look);
-      this.at = Math.max(0, at);
+      this.tagged.clear();
+      const { look } = current();
+      this.at = Math.max(0, items.findIndex((one) => one.id === look));
+      if (look && !items.some((one) => one.id === look)) this.queue.unshift(await api.picture(look));
       this.#draw();
     } catch (error) {
       fill(this.all, empty("That did not work.", messageOf(error), "Try again", () => this.show(), true));
     }
+  }
+
+  /** Something was said of the picture shown. */
+  async #said() {
+    this.#tags();
+    const { id } = this.panel;
+    try {
+      const [{ total }, { tags }] = await Promise.all([api.untagged(0, 1), api.tagsOf(id)]);
+      if (Object.values(tags).some((sources) => sources[0] !== "suggested")) this.tagged.add(id);
+      else this.tagged.delete(id);
+      this.total = total;
+      this.#left();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  #left() {
+    this.left.textContent = this.total === 1 ? "One picture nobody tagged" : `${counted(this.total, "picture")} nobody tagged`;
   }
 
   #draw() {
@@ -87,9 +112,10 @@ export class TagView {
     this.img.src = picture.image;
     this.img.alt = picture.name;
     this.name.textContent = picture.name;
-    this.left.textContent = this.total > 1 ? `${counted(this.total, "picture")} nobody tagged` : "The last one nobody tagged";
+    this.#left();
     this.prior.disabled = this.at === 0;
     this.panel.show(picture.id);
+    if (current().view === "tag") go({ look: picture.id }, { replace: true });
     const following = this.queue[this.at + 1];
     if (following) new Image().src = following.image;
   }
@@ -103,10 +129,9 @@ export class TagView {
     }
     try {
       // Those that were passed over stay untagged and come first: look beyond them.
-      const passed = await Promise.all([api.untagged(0, 1)]);
       const seen = new Set(this.queue.map((one) => one.id));
-      const { items } = await api.untagged(Math.max(0, this.queue.length - (this.total - passed[0].total)), QUEUE);
-      this.total = passed[0].total;
+      const { items, total } = await api.untagged(this.queue.filter((one) => !this.tagged.has(one.id)).length, QUEUE);
+      this.total = total;
       this.queue.push(...items.filter((one) => !seen.has(one.id)));
       if (this.at >= this.queue.length) {
         this.at = 0;
@@ -139,8 +164,7 @@ export class TagView {
   /** @param {Promise<{job: number}>} asked */
   async #start(asked) {
     try {
-      await asked;
-      this.job.started();
+      this.job.started((await asked).job);
     } catch (error) {
       complain(error);
     }

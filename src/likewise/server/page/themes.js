@@ -16,6 +16,7 @@ export function nextTheme() {
   const next = NAMES[(NAMES.indexOf(chosen()) + 1) % NAMES.length];
   if (next === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = next;
+  document.dispatchEvent(new Event("likewise-theme")); // a canvas has no style sheet
   try {
     if (next === "auto") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, next);

@@ -16,6 +16,8 @@ import { h, icon, need } from "./dom.js";
  */
 export function toast(message, { label, act, bad = false } = {}) {
   const place = need("#toasts");
+  // Beside an open dialog nothing can be clicked or is read out: inside it is.
+  (document.querySelector("dialog[open]") ?? document.body).append(place);
   const gone = () => el.remove();
   const el = h("div", { class: bad ? "toast bad" : "toast" },
     bad && icon("alert"),

@@ -93,6 +93,7 @@
  * @property {string} name
  * @property {"metric"|"map"} kind
  * @property {string} space
+ * @property {string} profile
  * @property {string} made
  * @property {boolean} stale made for vectors that are no more
  * @property {number} since lines of the log it has not learned from

@@ -24,7 +24,8 @@ export class Versus {
   /** @param {State} state @param {string[]} names */
   async show(state, names) {
     for (const [select, wanted, usual] of /** @type {[HTMLSelectElement, string, string][]} */ ([[this.left, state.left, "default"], [this.right, state.right, names.at(-1) ?? "default"]])) {
-      fill(select, ...names.map((name) => h("option", { value: name }, name)));
+      // A list that is the same stays: changing it would take the keyboard away.
+      if ([...select.options].map((one) => one.value).join("\n") !== names.join("\n")) fill(select, ...names.map((name) => h("option", { value: name }, name)));
       select.value = names.includes(wanted) ? wanted : usual;
     }
     if (!hasQuery(state)) {
@@ -45,7 +46,7 @@ export class Versus {
   /** @param {State} state */
   async #rank(state) {
     const turn = ++this.turn;
-    const source = state.q ? (await api.picture(state.q)).thumbnail : `/api/uploads/${state.up}/image`;
+    const source = state.q ? `/api/pictures/${encodeURIComponent(state.q)}/thumbnail?side=320` : `/api/uploads/${encodeURIComponent(state.up)}/image`;
     fill(this.asked, h("img", { src: source, alt: "The asked picture" }), h("button", { type: "button", class: "small", onclick: () => this.#any() }, "Another"));
     try {
       const found = await Promise.all([this.left.value, this.right.value].map((by) => api.search({ query: queryOf(state), by, limit: SHOWN })));
