@@ -148,3 +148,43 @@ def test_refusals(here: Path) -> None:
     assert "no word about tags" in cli.refused("tags", "undo", 999)
     (here / "unknown.csv").write_text("path,tag\nnothing.jpg,x\n")
     assert "line 2: not in the collection: nothing.jpg" in run("tags", "import", "unknown.csv")
+
+
+def test_options_before_a_command_are_refused(here: Path) -> None:
+    """They would not reach it: it would act on another collection."""
+    cli = Likewise(here)
+    shutil.copytree(here / "photos.lw", here / "other.lw")
+    before = json.loads(run("tags", "--json"))
+    for arguments in (
+        ("tags", "-C", "other.lw", "undo"),
+        ("tags", "--collection", "other.lw", "clear"),
+        ("tags", "--json", "log"),
+        ("tags", "--prefix", "b", "read"),
+    ):
+        cli.refused(*arguments, code=2)
+    assert json.loads(run("tags", "-C", "other.lw", "--json")) == before
+    assert json.loads(run("tags", "--json")) == before
+    assert "Took back" in run("tags", "undo", "-C", "other.lw")
+    assert json.loads(run("tags", "--json")) == before
+
+
+def test_accept_and_set_what_was_suggested(here: Path) -> None:
+    run("tag", "--all", "--above", 0.6)
+    assert "Nothing is left to do" in run("tag", "--all", "--above", 0.6, "--dry-run")
+    assert "red" in run("accept", inside("red", 9), "red")
+    assert "red" in run("tag", inside("red", 10), "--set", "red", "--set", "sea")
+    run("tags", "undo")
+    run("tags", "undo")
+    rows = {row["tag"]: row for row in json.loads(run("tags", "--json"))}
+    assert rows["red"]["sources"] == {"user": 8, "suggested": 3}
+
+
+def test_a_list_that_was_exported_is_read_back(here: Path) -> None:
+    odd = 'a;b, "c" | d'
+    run("tag", 1, "--set", odd, "--set", "plain")
+    for name, more in (("list.csv", ()), ("list.json", ("--format", "json"))):
+        run("export", "-o", here / name, *more)
+        done = json.loads(run("tags", "import", here / name, "--json"))
+        assert done["unknown"] == []
+    with Collection.open("photos.lw") as col:
+        assert col.tag_sources(1)[odd] == ["user", "file"]

@@ -18,6 +18,7 @@ from likewise.collection.catalog import Catalog
 from likewise.collection.catalog_schema import MIGRATIONS
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName, UnknownPicture
+from likewise.collection.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection import loop_cases
 from tests.collection.tag_cases import copied, inside
@@ -225,7 +226,7 @@ def test_collections_of_before_keep_their_tags(tmp_path: Path) -> None:
 
 
 WORD = st.tuples(
-    st.sampled_from(["accept", "reject", "file", "unfile", "undo"]),
+    st.sampled_from(["accept", "reject", "file", "unfile", "suggest", "unsuggest", "undo"]),
     st.integers(1, 3),
     st.sampled_from(["a", "b"]),
 )
@@ -241,16 +242,21 @@ def test_state_is_the_fold_of_the_log(
     """Whatever is said in whatever order: tags are what a plain reading of it gives."""
     root = tmp_path_factory.mktemp("fold")
     said: list[tuple[int, str, int, str]] = []
-    files: set[tuple[int, str]] = set()
+    files: dict[str, set[tuple[int, str]]] = {"file": set(), "suggested": set()}
+    follower = Evidence(("holistic",))
     with Collection.open(copied(root)) as col:
         for what, image, tag in words:
-            if what == "file":
-                col.tag(image, tag, source="file")
-                files.add((image, tag))
-            elif what == "unfile":
+            follower.update(col._catalog, col._live)
+            if what in ("file", "suggest"):
+                source = "file" if what == "file" else "suggested"
                 with col._catalog.write() as c:
-                    catalog_tags.drop_sources(c, "file", [(image, tag)])
-                files.discard((image, tag))
+                    catalog_tags.put_sources(c, source, [(image, tag)])
+                files[source].add((image, tag))
+            elif what in ("unfile", "unsuggest"):
+                source = "file" if what == "unfile" else "suggested"
+                with col._catalog.write() as c:
+                    catalog_tags.drop_sources(c, source, [(image, tag)])
+                files[source].discard((image, tag))
             elif what == "undo" and said:
                 assert col.undo_tags() == said.pop()[0]
             elif what in ("accept", "reject"):
@@ -260,12 +266,22 @@ def test_state_is_the_fold_of_the_log(
                     said.append((number, what, image, tag))
         last = {(image, tag): what for _, what, image, tag in said}
         for image in (1, 2, 3):
-            wanted = {
-                tag
-                for tag in "ab"
-                if last.get((image, tag)) == "accept"
-                or ((image, tag) in files and last.get((image, tag)) != "reject")
-            }
-            assert set(col.tags(image)) == wanted
+            for kinds, found in (
+                (("file", "suggested"), col.tags(image)),
+                (("file",), catalog_tags.evidence(col._catalog, [image]).get(image, [])),
+            ):
+                wanted = {
+                    tag
+                    for tag in "ab"
+                    if last.get((image, tag)) == "accept"
+                    or (
+                        any((image, tag) in files[kind] for kind in kinds)
+                        and last.get((image, tag)) != "reject"
+                    )
+                }
+                assert set(found) == wanted
+        # And whoever follows the changes by their numbers ends up with the same.
+        follower.update(col._catalog, col._live)
+        assert follower.tags == catalog_tags.evidence(col._catalog)
         assert col.verify() == []
     shutil.rmtree(root)

@@ -159,10 +159,13 @@ def test_a_merge_touches_nothing_else() -> None:
     for encoding in ("utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"):
         wide = xmp.merged(THEIRS.decode().encode(encoding), ["é"])
         assert wide.decode(encoding) == xmp.merged(THEIRS, ["é"]).decode()
+    with pytest.raises(xmp.UnusableXmp, match="RDF"):
+        xmp.merged(b"<x/>", ["a"])
     closed = b"<x><r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#'/></x>"
-    for no_xmp in (b"<x/>", closed):
-        with pytest.raises(xmp.UnusableXmp, match="RDF"):
-            xmp.merged(no_xmp, ["a"])
+    assert subjects(opened := xmp.merged(closed, ["a"])) == ["a"]
+    assert opened.startswith(closed[:-6] + b"><")
+    assert opened.endswith(b"</r:RDF></x>")
+    assert xmp.merged(closed, []) == closed
 
 
 # -- pictures and sidecars ------------------------------------------------------------------
@@ -255,8 +258,8 @@ def test_folder_names_are_tags_when_asked(col: Collection, home: Path) -> None:
     assert col.tags(home / "dogs" / "rex.png") == []
     with pytest.raises(InvalidInput, match="levels"):
         col.tags_from_folders(0)
-    assert folder_names("/a/cats/1.jpg", [("/a/cats", True)], 1) == ["cats"]
-    assert folder_names("/a/2024/1.jpg", [("/a", False)], 1) == []
+    assert folder_names("/a/cats", {"/a/cats": True}, 1) == ["cats"]
+    assert folder_names("/a/2024", {"/a": False}, 1) == []
 
 
 # -- sidecars out ---------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where, opened, stoppable
+from likewise.cli.options import DEFAULT, Json, Usage, Where, opened, stoppable
 from likewise.cli.progress import shown
 from likewise.cli.rendering import counted, echo_json, echo_table, printable
 from likewise.cli.saying import when
@@ -26,6 +26,7 @@ def list_(
 ) -> None:
     """List tags with the number of their pictures and where they come from."""
     if context.invoked_subcommand is not None:
+        _refuse_options(context, context.invoked_subcommand)
         return
     with opened(collection) as col:
         found = col.all_tags(prefix)
@@ -41,6 +42,18 @@ def list_(
         for row in found
     ]  # fmt: skip
     echo_table(("tag", "pictures", "from"), rows, right=" r")
+
+
+def _refuse_options(context: typer.Context, command: str) -> None:
+    """Options before the name of a command would not reach it: never act on something else."""
+    for name, option in (("collection", "-C"), ("prefix", "--prefix"), ("json_", "--json")):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise Usage(
+                f"{option} goes with the list of tags"
+                if option == "--prefix"
+                else f"say {option} behind the command: likewise tags {command} … {option}"
+            )
 
 
 @tags.command("import")

@@ -56,6 +56,8 @@ def tag_all(
     """Suggested tags with at least a confidence of ``above`` for every picture that wants them."""
     if not 0 < above <= 1:
         raise InvalidInput(f"above is {above}; a confidence between 0 and 1 expected")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
     result = TagRun()
     options = choices(catalog.spaces())
     with suggester.lock:
@@ -69,27 +71,29 @@ def tag_all(
             "spaces": [list(one) for one in calibration.spaces],
         }  # fmt: skip
         before = catalog.setting(RUN)
-        if before is not None and before.get("question") == question and not dry_run:
+        if before is not None and before.get("question") == question:
             result.resumed = int(before["upto"])
         todo = sorted(i for i in catalog.ids() if i > result.resumed)
         if not also_tagged:
             todo = [image for image in todo if image not in evidence.tags]
-        for part in parts(todo, BATCH):
-            report(Progress("suggesting tags", result.pictures, len(todo)))
-            found = _suggested(
-                catalog, live, evidence, part, above, k, lambda s: calibration.confidence(s)
-            )
-            if dry_run:
-                result.found |= {image: tags for image, tags in found.items() if tags}
-            else:
-                with catalog.write() as c:
-                    here = catalog.present(found)
-                    said = {i: [tag for tag, _ in found[i]] for i in found if i in here}
-                    catalog_tags.replace_source(c, SUGGESTED, said)
-                    put_setting(c, RUN, {"question": question, "upto": part[-1]})
-            result.pictures += len(part)
-            result.tagged += sum(bool(tags) for tags in found.values())
-            result.tags += sum(map(len, found.values()))
+    for part in parts(todo, BATCH):
+        report(Progress("suggesting tags", result.pictures, len(todo)))
+        # A batch at a time: whoever looks at a picture meanwhile waits no longer than that.  Tags
+        # given meanwhile count from then on, and let the next run begin anew.
+        with suggester.lock:
+            open_ = [image for image in part if also_tagged or image not in evidence.tags]
+            found = _suggested(catalog, live, evidence, open_, above, k, calibration.confidence)
+        if dry_run:
+            result.found |= {image: tags for image, tags in found.items() if tags}
+        else:
+            with catalog.write() as c:
+                here = catalog.present(found)
+                said = {i: [tag for tag, _ in found[i]] for i in found if i in here}
+                catalog_tags.replace_source(c, SUGGESTED, said)
+                put_setting(c, RUN, {"question": question, "upto": part[-1]})
+        result.pictures += len(part)
+        result.tagged += sum(bool(tags) for tags in found.values())
+        result.tags += sum(map(len, found.values()))
     return result
 
 

@@ -8,12 +8,12 @@ a picture and tag, with the best source), so readers look nowhere else; every wr
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from likewise.collection.catalog import Catalog, marks, parts
+from likewise.collection.tag_names import folded
 
 USER, ACCEPTED, FILE, SIDECAR = "user", "accepted", "file", "sidecar"
 XMP, IPTC, FOLDER, SUGGESTED = "xmp", "iptc", "folder", "suggested"
@@ -33,35 +33,12 @@ class TagRow(NamedTuple):
     sources: Mapping[str, int]
 
 
-class TagLine(NamedTuple):
-    """A line of the log about tags; ``pictures`` are hashes of their content."""
-
-    number: int
-    kind: str
-    made: str
-    pictures: tuple[bytes, ...]
-    tags: tuple[str, ...]
-    source: str
-    withdraws: int | None
-
-
 class Word(NamedTuple):
     """The newest word of a person about a picture and a tag."""
 
     accepted: bool
     source: str
     line: int
-
-
-class SidecarRow(NamedTuple):
-    """A sidecar as it was read last: its keywords, and those among them that Likewise wrote."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    tags: tuple[str, ...]
-    written: tuple[str, ...]
-    problem: str | None
 
 
 Pair = tuple[int, str]
@@ -98,15 +75,12 @@ def sources_of(catalog: Catalog, image: int) -> dict[str, list[str]]:
 
 def counts(catalog: Catalog, prefix: str = "", limit: int | None = None) -> list[TagRow]:
     """Tags with their counts, the most frequent first; ``prefix`` in any case of letters."""
-    clause, parameters = "", list[Any]()
+    rows = catalog.all("SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY count(*) DESC, tag")
     if prefix:
-        plain = prefix.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-        clause, parameters = "WHERE tag LIKE ? ESCAPE '!'", [f"{plain}%"]
-    rows = catalog.all(
-        f"""SELECT tag, count(*) FROM tags {clause} GROUP BY tag
-            ORDER BY count(*) DESC, tag LIMIT ?""",
-        (*parameters, -1 if limit is None else limit),
-    )
+        # Here, since SQLite knows the case of ASCII letters only.
+        plain = folded(prefix)
+        rows = [row for row in rows if folded(row[0]).startswith(plain)]
+    rows = rows if limit is None else rows[:limit]
     by_source: dict[str, dict[str, int]] = {row[0]: {} for row in rows}
     for part in parts(list(by_source)):
         for tag, source, n in catalog.all(
@@ -199,46 +173,10 @@ def refused_of_many(catalog: Catalog, ids: Iterable[int]) -> dict[int, set[str]]
     return found
 
 
-def lines(catalog: Catalog, newest: int | None = None) -> list[TagLine]:
-    """The lines of the log that speak of tags, oldest first."""
-    rows = catalog.all(
-        """SELECT number, kind, made, body FROM log
-           WHERE kind IN ('accept', 'reject', 'withdraw') ORDER BY number DESC LIMIT ?""",
-        (-1 if newest is None else newest,),
-    )
-    return [_line(row) for row in reversed(rows)]
-
-
-def _line(row: sqlite3.Row) -> TagLine:
-    body = json.loads(row["body"])
-    return TagLine(
-        row["number"], row["kind"], row["made"],
-        tuple(bytes.fromhex(text) for text in body.get("pictures", ())),
-        tuple(body.get("tags", ())), body.get("source", ""), body.get("line"),
-    )  # fmt: skip
-
-
 def words(catalog: Catalog) -> dict[tuple[bytes, str], Word]:
     """Every newest word of a person, as the tables have it."""
     rows = catalog.all("SELECT hash, tag, accepted, source, line FROM tag_words")
     return {(bytes(r[0]), r[1]): Word(bool(r[2]), r[3], r[4]) for r in rows}
-
-
-def sidecars(catalog: Catalog) -> dict[str, SidecarRow]:
-    rows = catalog.all("SELECT * FROM sidecars")
-    return {row["path"]: _sidecar(row) for row in rows}
-
-
-def sidecar(catalog: Catalog, path: str) -> SidecarRow | None:
-    rows = catalog.all("SELECT * FROM sidecars WHERE path = ?", (path,))
-    return _sidecar(rows[0]) if rows else None
-
-
-def _sidecar(row: sqlite3.Row) -> SidecarRow:
-    return SidecarRow(
-        row["path"], row["size"], row["mtime_ns"], tuple(json.loads(row["tags"])),
-        tuple(json.loads(row["written"])), row["problem"],
-    )  # fmt: skip
 
 
 def picture_files(catalog: Catalog) -> list[tuple[str, int]]:
@@ -341,6 +279,14 @@ def word_of(c: sqlite3.Connection, digest: bytes, tag: str) -> tuple[bool, str] 
     return None if row is None else (bool(row[0]), row[1])
 
 
+def line_of_word(c: sqlite3.Connection, digest: bytes, tag: str) -> int | None:
+    """The line that a person's newest word is in, if there is one."""
+    row = c.execute(
+        "SELECT line FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag)
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
 def _apply(c: sqlite3.Connection, image: int, tag: str, word: Word | None) -> None:
     """A person's word among the sources of a picture that is here."""
     c.execute(
@@ -376,23 +322,12 @@ def settle(c: sqlite3.Connection, pairs: Iterable[Pair]) -> None:
             c.execute("DELETE FROM tags WHERE image = ? AND tag = ?", (image, tag))
             continue
         best = min((row[0] for row in rows), key=rank)
-        # An upsert, and not a replacement: what stays as it is must trigger nothing.
-        c.execute(
-            """INSERT INTO tags VALUES (?, ?, ?) ON CONFLICT (image, tag)
-               DO UPDATE SET source = excluded.source WHERE source <> excluded.source""",
-            (image, tag, best),
-        )
-
-
-def put_sidecar(c: sqlite3.Connection, row: SidecarRow) -> None:
-    c.execute(
-        "INSERT OR REPLACE INTO sidecars VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            row.path, row.size, row.mtime_ns, json.dumps(list(row.tags)),
-            json.dumps(list(row.written)), row.problem,
-        ),
-    )  # fmt: skip
-
-
-def drop_sidecars(c: sqlite3.Connection, paths: Iterable[str]) -> None:
-    c.executemany("DELETE FROM sidecars WHERE path = ?", [(path,) for path in paths])
+        now = c.execute(
+            "SELECT source FROM tags WHERE image = ? AND tag = ?", (image, tag)
+        ).fetchone()
+        # Plain statements only: a conflict clause here (OR …, an upsert) would take the place of
+        # the one inside the triggers.  And what stays as it is must trigger nothing.
+        if now is None:
+            c.execute("INSERT INTO tags VALUES (?, ?, ?)", (image, tag, best))
+        elif now[0] != best:
+            c.execute("UPDATE tags SET source = ? WHERE image = ? AND tag = ?", (best, image, tag))

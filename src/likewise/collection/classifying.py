@@ -37,7 +37,7 @@ from likewise.neighbours.protocol import positive
 LEAST = 4
 """Pictures a label needs: one to judge by, and a few to learn from."""
 PENALTY = 10.0
-"""C of the machine: chosen on Caltech-101 (docs/results/psc.md)."""
+"""C of the machine: on Caltech-101 anything from 10 to 100 does alike (docs/results/psc.md)."""
 FACTOR_BELOW = 8_000
 """Up to this many pictures the machine is trained on a factor of their products."""
 

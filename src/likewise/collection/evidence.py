@@ -22,6 +22,7 @@ from likewise.collection.graphs import prepared
 from likewise.collection.live import DenseView, Live
 from likewise.collection.recipes import made_here
 from likewise.collection.searching import Question, ranked_row
+from likewise.solvers.lasso_scan import Dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +59,31 @@ def choices(spaces: Mapping[str, SpaceRow]) -> list[tuple[str, ...]]:
     return made
 
 
+class _Annotator(SparseAnnotator):
+    """An annotator that can pass over some of its pictures for a moment."""
+
+    @contextmanager
+    def without(self, ids: Sequence[int]) -> Iterator[None]:
+        """Without these pictures: rows of length zero are never chosen.
+
+        Taking them out and in again would copy all that there is, every time.
+        """
+        held = self._pictures
+        if not ids:
+            yield
+            return
+        whole = held.dictionary
+        scale = whole.scale.copy()
+        scale[np.isin(held.ids, ids)] = 0.0
+        held.dictionary = Dictionary(whole.blocks, scale)
+        self._forget_codes()
+        try:
+            yield
+        finally:
+            held.dictionary = whole
+            self._forget_codes()
+
+
 class Evidence:
     """Every tagged picture that has a row in some spaces, held by an annotator."""
 
@@ -66,7 +92,7 @@ class Evidence:
         self.number = 0
         self.tags: dict[int, list[str]] = {}
         self._generations: tuple[int, ...] = ()
-        self._model: SparseAnnotator | None = None
+        self._model: _Annotator | None = None
         self._waiting: set[int] = set()
         self._revision = -1
 
@@ -108,7 +134,7 @@ class Evidence:
         if new:
             names = [tagged[image] for image in new]
             if self._model is None:
-                self._model = SparseAnnotator(alpha=ALPHA, nonnegative=True)
+                self._model = _Annotator(alpha=ALPHA, nonnegative=True)
             self._model.partial_fit(rows, names, new)
             self.tags |= dict(zip(new, names, strict=True))
         self._waiting = {image for image in tagged if image not in self.tags}
@@ -134,14 +160,11 @@ class Evidence:
         return joined(parts)
 
     def code(self, rows: Rows, images: Sequence[int] = ()) -> list[Coded]:
-        """What each row is made of.
-
-        Where the rows are those of pictures of the collection (``images``, one each), none of these
-        pictures takes part.
-        """
-        with self._less(rows, images):
-            if self._model is None or not self.tags:
-                return [Coded([], {}, {}) for _ in rows]
+        """What each row is made of; none of ``images`` (whose rows they may be) takes part."""
+        own = [image for image in images if image in self.tags]
+        if self._model is None or len(own) == len(self.tags):
+            return [Coded([], {}, {}) for _ in rows]
+        with self._model.without(own):
             with warnings.catch_warnings():
                 # A row of zeros has no code, and one that stopped early is still a fair guess.
                 warnings.simplefilter("ignore")
@@ -162,22 +185,6 @@ class Evidence:
             for tag in tags[image]:
                 scores[tag] = scores.get(tag, 0.0) + share
         return Coded(shares, tags, scores)
-
-    @contextmanager
-    def _less(self, rows: Rows, images: Sequence[int]) -> Iterator[None]:
-        """The annotator without some pictures, whose rows these are, for a moment."""
-        places = [at for at, image in enumerate(images) if image in self.tags]
-        model = self._model
-        if not places or model is None:
-            yield
-            return
-        kept = {images[at]: self.tags.pop(images[at]) for at in places}
-        model.remove(list(kept))
-        try:
-            yield
-        finally:
-            model.partial_fit(rows[places], list(kept.values()), list(kept))
-            self.tags |= kept
 
 
 def rows_of(views: Sequence[DenseView], images: Sequence[int]) -> tuple[list[int], Rows]:

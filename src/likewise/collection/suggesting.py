@@ -69,7 +69,7 @@ class Suggester:
                 row = evidence.row_of(self._root, self._live, question)
                 if row is None:
                     continue
-                own = () if question.image is None else (question.image,)
+                own = self._own(question)
                 (coded,) = evidence.code(row, own)
                 return self.drawn(coded, self.calibration(evidence), k, self._known(question))
         return []
@@ -103,6 +103,13 @@ class Suggester:
                 put_setting(c, key, found.plain())
         self._calibrations[evidence.names] = found
         return found
+
+    def _own(self, question: Question) -> tuple[int, ...]:
+        """The picture itself, also where a copy from outside is asked about."""
+        image = question.image
+        if image is None and question.key is not None:
+            image = self._catalog.image_of_hash(question.key)
+        return () if image is None else (image,)
 
     def _known(self, question: Question) -> set[str]:
         """Tags that are not to be suggested: said already, or refused."""

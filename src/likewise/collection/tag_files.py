@@ -1,8 +1,9 @@
 """Tags from a CSV or JSON file: forgiving about how it is written, exact about what is wrong.
 
 CSV: a picture and its tags a line, separated by comma, semicolon, tab or bar; further columns are
-further tags; a heading is recognised.  JSON: {path: [tags]}, or a list of {"path": …, "tags": […]}.
-What ``likewise export`` writes is read back.
+further tags; a heading is recognised, and without one the sign behind the name of a picture tells
+what separates columns.  JSON: {path: [tags]}, or a list of {"path": …, "tags": […]}; a picture that
+is named twice has the tags of both.  What ``likewise export`` writes is read back.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +30,10 @@ _PICTURE = ("path", "file", "filename", "file_name", "sourcefile", "picture", "i
 _TAGS = ("tags", "tag", "keywords", "keyword", "labels", "label", "subject", "class")
 _ID = "id"
 _DELIMITERS = ",;\t|"
+_LOOKED_AT = 50
+# What spreadsheets write on top of a table: the sign between its columns.
+_SEP = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+_AFTER_NAME = re.compile(r'.*?\.\w{2,5}"?\s*?([,;\t|])')
 
 
 class Entry(NamedTuple):
@@ -53,9 +59,9 @@ def import_tags(catalog: Catalog, path: Path, *, replace: bool = False) -> TagIm
 
     ``replace``: what the file says about a picture stands in place of what files said before.
     """
-    entries = list(read(path))
-    result = TagImport()
     finder = _Finder(catalog, path.parent)
+    entries = list(read(path, lambda name: isinstance(finder.find(name), int)))
+    result = TagImport()
     said: dict[int, list[str]] = {}
     for entry in entries:
         image = finder.find(entry.picture)
@@ -79,12 +85,12 @@ def import_tags(catalog: Catalog, path: Path, *, replace: bool = False) -> TagIm
 # -- files ----------------------------------------------------------------------------------
 
 
-def read(path: Path) -> Iterator[Entry]:
-    """The entries of a file, JSON or CSV by what it holds."""
+def read(path: Path, known: Callable[[str], bool]) -> Iterator[Entry]:
+    """The entries of a file, JSON or CSV by what it holds; ``known`` tells names of pictures."""
     text = _text(path)
     if path.suffix.lower() == ".json" or text.lstrip()[:1] in ("{", "["):
         return _json(path, text)
-    return _csv(path, text)
+    return _csv(path, text, known)
 
 
 def _text(path: Path) -> str:
@@ -103,23 +109,70 @@ def _text(path: Path) -> str:
         raise InvalidInput(f"{path}, line {line}: not UTF-8; save it as UTF-8") from error
 
 
-def _csv(path: Path, text: str) -> Iterator[Entry]:
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(_DELIMITERS, key=lambda sign: (first.count(sign), -_DELIMITERS.index(sign)))
-    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+def _csv(path: Path, text: str, known: Callable[[str], bool]) -> Iterator[Entry]:
+    delimiter, top = _delimiter(text, known)
+    table = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
+    )
     columns: _Columns | None = None
+    line = 0
     try:
-        for cells in table:
-            where = f"line {table.line_num}"
-            if not any(cell.strip() for cell in cells):
+        while True:
+            line = table.line_num + 1
+            cells = next(table, None)
+            if cells is None:
+                return
+            if line <= top or not any(cell.strip() for cell in cells):
                 continue
             if columns is None:
                 columns, headed = _columns(cells)
                 if headed:
                     continue
+            where = f"line {line}"
             yield columns.entry(f"{path}, {where}", where, cells, delimiter)
     except csv.Error as error:
-        raise InvalidInput(f"{path}, line {table.line_num}: {error}") from error
+        why = "a quote is opened and not closed" if "end of data" in str(error) else str(error)
+        raise InvalidInput(f"{path}, line {line}: {why}") from error
+
+
+def _delimiter(text: str, known: Callable[[str], bool]) -> tuple[str, int]:
+    """(the sign between columns, how many lines at the top only say which it is)."""
+    first, *more = [*_some_lines(text), (1, "")]
+    said = _SEP.fullmatch(first[1])
+    if said is not None:
+        return said[1], first[0]
+    for sign in _DELIMITERS:
+        if sign in first[1] and _columns(_cells(first[1], sign))[1]:
+            return sign, 0
+    # Without a heading: where the first cells are pictures.  A cell of many tags may well hold more
+    # of its own sign than the line has columns.
+    lines = [line for _, line in (first, *more)]
+    found = {
+        sign: sum(sign in line and known(_cells(line, sign)[0].strip()) for line in lines)
+        for sign in _DELIMITERS
+    }
+    if any(found.values()):
+        return max(_DELIMITERS, key=lambda sign: found[sign]), 0
+    after = next(filter(None, map(_AFTER_NAME.match, lines)), None)
+    if after is not None:
+        return after[1], 0
+    return max(_DELIMITERS, key=first[1].count), 0
+
+
+def _some_lines(text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) of the first that are not empty."""
+    seen = 0
+    for number, line in enumerate(io.StringIO(text, newline=""), 1):
+        if line.strip() and seen < _LOOKED_AT:
+            seen += 1
+            yield number, line.strip("\r\n")
+        elif seen >= _LOOKED_AT:
+            return
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The cells of one line; never none."""
+    return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), None) or [""]
 
 
 class _Columns(NamedTuple):
@@ -133,17 +186,17 @@ class _Columns(NamedTuple):
         named = cells[self.picture].strip() if self.picture < len(cells) else ""
         if not named:
             raise InvalidInput(f"{at}: no picture is named")
-        if self.by_id and not (named.isascii() and named.isdigit()):
-            raise InvalidInput(f"{at}: {named!r} is no id; a whole number expected")
         places = self.tags or range(self.picture + 1, len(cells))
         texts = [cells[i] for i in places if i < len(cells)]
+        if any("\n" in text or "\r" in text for text in texts):
+            raise InvalidInput(f"{at}: a tag goes over several lines; is a quote not closed?")
         try:
             tags = [clean(tag) for text in texts for tag in split(text, delimiter)]
         except InvalidInput as error:
             raise InvalidInput(f"{at}: {error}") from error
         if not tags and self.tags is None and len(cells) < 2:
             raise InvalidInput(f"{at}: one column; a picture and its tags expected")
-        return Entry(where, int(named) if self.by_id else named, tags)
+        return Entry(where, _number(at, named) if self.by_id else named, tags)
 
 
 def _columns(cells: Sequence[str]) -> tuple[_Columns, bool]:
@@ -182,14 +235,14 @@ def split(text: str, delimiter: str = ",") -> list[str]:
 
 def _json(path: Path, text: str) -> Iterator[Entry]:
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=_Object)
     except ValueError as error:
         line = getattr(error, "lineno", 0)
         raise InvalidInput(f"{path}, line {line}: no JSON ({error})") from error
     except RecursionError as error:
         raise InvalidInput(f"{path}: nested too deeply") from error
-    if isinstance(found, dict):
-        for name, tags in found.items():
+    if isinstance(found, _Object):
+        for name, tags in found.pairs:
             where = f"entry {name!r}"
             yield Entry(where, name, _tags(f"{path}, {where}", tags))
         return
@@ -197,14 +250,33 @@ def _json(path: Path, text: str) -> Iterator[Entry]:
         raise InvalidInput(f"{path}: {{path: [tags]}} or a list of entries expected")
     for number, one in enumerate(found, 1):
         where = f"entry {number}"
-        if not isinstance(one, dict):
+        if not isinstance(one, _Object):
             raise InvalidInput(f'{path}, {where}: {{"path": …, "tags": […]}} expected')
-        lower = {str(key).lower(): value for key, value in one.items()}
-        picture = next((lower[key] for key in (*_PICTURE, _ID) if key in lower), None)
+        lower = {key.lower(): value for key, value in one.pairs}
+        if len(lower) < len(one.pairs):
+            raise InvalidInput(f"{path}, {where}: a name is there twice ({', '.join(lower)})")
+        picture = next((lower[key] for key in _PICTURE if key in lower), None)
+        if picture is None and _ID in lower:
+            picture = _number(f"{path}, {where}", lower[_ID])
         if isinstance(picture, bool) or not isinstance(picture, str | int) or picture == "":
             raise InvalidInput(f'{path}, {where}: no "path" (or "id")')
         tags = next((lower[key] for key in _TAGS if key in lower), None)
         yield Entry(where, picture, _tags(f"{path}, {where}", tags))
+
+
+class _Object:
+    """An object of JSON with all its names, also those that are there twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        self.pairs = pairs
+
+
+def _number(at: str, value: Any) -> int:
+    """An id, which some programs write as text."""
+    text = str(value).strip()
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InvalidInput(f"{at}: {value!r} is no id; a whole number expected")
+    return int(text)
 
 
 def _tags(at: str, value: Any) -> list[str]:

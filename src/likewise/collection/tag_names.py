@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -10,10 +11,19 @@ from likewise.errors import InvalidInput
 
 LONGEST = 200
 """Characters of a tag, at most; longer ones are captions."""
+# Invisible signs that words and emoji are made with: joiners between two others, and the letters
+# behind a black flag that make it the flag of a region.
+_WITHIN = (
+    "(?<=[^\\s\u200c\u200d])[\u200c\u200d](?=[^\\s\u200c\u200d])"
+    "|(?<=\U0001f3f4)[\U000e0020-\U000e007e]+\U000e007f"
+)
+_HIDDEN, _SIGN = re.compile(_WITHIN), re.compile(f"({_WITHIN})|.", re.DOTALL)
 
 
 def clean(tag: object) -> str:
     """A tag as it is kept: composed letters, single spaces, nothing invisible.
+
+    But joiners inside a word or an emoji, without which it would be another.
 
     >>> clean("  New   York ")
     'New York'
@@ -27,7 +37,7 @@ def clean(tag: object) -> str:
         raise InvalidInput(
             f"the tag {plain[:20]!r}… has {len(plain)} characters; {LONGEST} at most"
         )
-    if not all(sign.isprintable() for sign in plain):
+    if not _HIDDEN.sub("", plain).isprintable():
         raise InvalidInput(f"the tag {plain!r} holds signs that cannot be printed")
     return plain
 
@@ -44,10 +54,20 @@ def usable(tags: Iterable[str]) -> list[str]:
     found = []
     for tag in tags:
         try:
-            found.append(clean("".join(s for s in tag if s.isprintable() or s.isspace())))
+            found.append(clean(_SIGN.sub(_kept, tag)))
         except InvalidInput:
             continue
     return list(dict.fromkeys(found))
+
+
+def _kept(sign: re.Match[str]) -> str:
+    text = sign[0]
+    return text if sign[1] or text.isprintable() or text.isspace() else ""
+
+
+def folded(text: str) -> str:
+    """For comparing in any case of letters, of any alphabet."""
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def near(tag: str, every: Iterable[str]) -> list[str]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from likewise.collection import (
     bulk_tagging,
-    catalog_changes,
     catalog_tags,
     jobs,
     keywords,
@@ -214,23 +213,14 @@ class Tagging:
         """
         if levels is not None and (isinstance(levels, bool) or levels < 1):
             raise InvalidInput(f"levels is {levels!r}; a whole number of at least 1 expected")
-        with self._catalog.write() as c:
-            if levels is None:
-                catalog_changes.drop_setting(c, keywords.FOLDERS)
-            else:
-                catalog_changes.put_setting(c, keywords.FOLDERS, int(levels))
-        return keywords.follow_folders(self._catalog)
+        return keywords.set_folders(self._catalog, None if levels is None else int(levels))
 
     def read_tags(self, *, report: jobs.Report = jobs.silent) -> keywords.Read:
         """Read keywords inside and beside all pictures again; ``add`` reads those of new ones."""
         with jobs.lease(self.root, "tags read"):
             found = keywords.read_again(self._catalog, report)
             beside = keywords.follow_sidecars(self._catalog, every=True)
-        return keywords.Read(
-            found.pictures + beside.pictures,
-            found.tags + beside.tags,
-            found.problems + beside.problems,
-        )
+        return found + beside
 
     def export_xmp(
         self,
@@ -245,4 +235,5 @@ class Tagging:
         nobody confirmed, too.
         """
         folder = xmp_export.check_place(place)
-        return xmp_export.export_xmp(self._catalog, folder, suggested=suggested, report=report)
+        with jobs.lease(self.root, "export"):
+            return xmp_export.export_xmp(self._catalog, folder, suggested=suggested, report=report)

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from likewise.collection import catalog_tag_lines as tag_log
 from likewise.collection import catalog_tags as rows
 from likewise.collection.catalog import Catalog
 from likewise.collection.catalog_feedback import append
-from likewise.collection.catalog_tags import ACCEPT, REJECT, WITHDRAW, TagLine, Word
+from likewise.collection.catalog_tag_lines import TagLine
+from likewise.collection.catalog_tags import ACCEPT, REJECT, WITHDRAW, Word
 from likewise.collection.errors import CollectionError
 from likewise.collection.judging import stamp
 
@@ -87,22 +89,33 @@ def withdraw(catalog: Catalog, number: int | None) -> TagLine:
     Tags are then what they would be had it never been said.
     """
     with catalog.write(durable=True) as c:
-        every = rows.lines(catalog)
-        alive = [line for line in every if line.number in standing(every)]
-        if number is None and not alive:
+        line = tag_log.standing_line(catalog, number)
+        if line is None and number is None:
             raise CollectionError("nothing was said about tags that could be taken back")
-        wanted = alive[-1].number if number is None else number
-        line = next((line for line in alive if line.number == wanted), None)
         if line is None:
             raise CollectionError(
-                f"line {wanted} is no word about tags that stands; 'likewise tags log' lists them"
+                f"line {number} is no word about tags that stands; 'likewise tags log' lists them"
             )
         append(c, _HOME, WITHDRAW, stamp(), 0, {"line": line.number})
-        left = fold([one for one in alive if one.number != line.number])
-        for digest in line.pictures:
-            for tag in line.tags:
-                rows.put_word(c, digest, tag, left.get((digest, tag)))
+        for (digest, tag), word in _before(c, catalog, line).items():
+            rows.put_word(c, digest, tag, word)
     return line
+
+
+def _before(c: Any, catalog: Catalog, line: TagLine) -> dict[tuple[bytes, str], Word | None]:
+    """Of what a line said last, what stood before it; what was said anew since is left out."""
+    pairs = [(digest, tag) for digest in line.pictures for tag in line.tags]
+    found: dict[tuple[bytes, str], Word | None] = dict.fromkeys(
+        pair for pair in pairs if rows.line_of_word(c, *pair) == line.number
+    )
+    open_ = set(found)
+    older = tag_log.standing_before(catalog, line)
+    while open_ and (one := next(older, None)) is not None:
+        for pair, word in fold([one]).items():
+            if pair in open_:
+                found[pair] = word
+                open_.discard(pair)
+    return found
 
 
 def standing(lines: Iterable[TagLine]) -> set[int]:
@@ -135,15 +148,14 @@ def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
 
 def log(catalog: Catalog, newest: int | None = None) -> list[TagWord]:
     """The lines about tags, oldest first."""
-    every = rows.lines(catalog)
-    alive = standing(every)
-    shown = every if newest is None else every[-newest:]
+    shown = tag_log.lines(catalog, newest)
+    gone = tag_log.withdrawn(catalog)
     here = rows.images_of(catalog, {digest for line in shown for digest in line.pictures})
     return [
         TagWord(
             line.number, line.kind, line.made,
             tuple(here[digest] for digest in line.pictures if digest in here), line.tags,
-            line.source, line.number in alive or line.kind == WITHDRAW, line.withdraws,
+            line.source, line.number not in gone, line.withdraws,
         )
         for line in shown
     ]  # fmt: skip
@@ -152,6 +164,6 @@ def log(catalog: Catalog, newest: int | None = None) -> list[TagWord]:
 def verify(catalog: Catalog) -> list[str]:
     """What is wrong with the tags, in sentences; empty when all is well."""
     wrong = rows.loose_tags(catalog)
-    if rows.words(catalog) != words_of_log(rows.lines(catalog)):
+    if rows.words(catalog) != words_of_log(tag_log.lines(catalog)):
         wrong.append("what people said about tags is not what the log says")
     return wrong

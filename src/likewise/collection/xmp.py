@@ -1,13 +1,17 @@
 """XMP: keywords (dc:subject) read from a packet, and written into one without touching the rest.
 
 The one idea: a packet is scanned for *where* its keywords are, and only those bytes are replaced,
-so whatever else another program keeps in it stays as it was, to the byte.  Packets are of unknown
-origin: their size is limited, and a document type or an entity is refused before it is looked at.
+so whatever else another program keeps in it stays as it was, to the byte.  Keywords are those of
+the picture itself: dc:subject in a description directly below rdf:RDF, as elements or (the short
+form of RDF) as an attribute.  Deeper ones belong to other pictures this one was made from.  Packets
+are of unknown origin: their size is limited, and a document type or an entity is refused before it
+is looked at.
 """
 
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +24,12 @@ LARGEST = 8 << 20
 """Bytes of a packet, at most: real ones have some kilobytes, with a preview inside a megabyte."""
 MOST = 10_000
 """Keywords of a picture, at most."""
+PLACES = 1_000
+"""Places with keywords in a packet, at most; one is what there should be."""
 _DEEPEST = 200
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _DC = "http://purl.org/dc/elements/1.1/"
-_SUBJECT, _LI = f"{_DC} subject", f"{_RDF} li"
+_SUBJECT, _LI, _VALUE = f"{_DC} subject", f"{_RDF} li", f"{_RDF} value"
 _ROOT, _DESCRIPTION = f"{_RDF} RDF", f"{_RDF} Description"
 _ABOUT = (f"{_RDF} about", "about")
 # The longest mark first: that of UTF-32 begins like that of UTF-16.
@@ -33,6 +39,11 @@ _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"), (b"<\0\0\0", "utf-32-le"), (b"\0\0\0<", "utf-32-be"),
     (b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"),
 )  # fmt: skip
+_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']""")
+# Encodings of one byte a sign, in which a packet can be read, and written with &#…; for the rest.
+_NARROW = {"iso8859-1": "latin-1", "iso8859-15": "iso8859-15", "cp1252": "cp1252", "ascii": "ascii"}
+_ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
+_NAME = re.compile(rb"<([^\s/>]+)")
 
 
 class UnusableXmp(LikewiseError):
@@ -41,12 +52,20 @@ class UnusableXmp(LikewiseError):
 
 @dataclass
 class _Scan:
-    """What one pass over a packet finds; places are byte offsets into its UTF-8 text."""
+    """What one pass over a packet finds; places are byte offsets into its UTF-8 text.
+
+    ``subjects`` are elements of keywords, ``attributes`` keywords in short form; ``rdf`` is where
+    a further description can be put, ``closed`` the name of an rdf:RDF that closes itself there.
+    ``rich`` says that keywords carry more than words.
+    """
 
     keywords: list[str] = field(default_factory=list)
     subjects: list[tuple[int, int]] = field(default_factory=list)
-    end_of_rdf: int | None = None
+    attributes: list[tuple[int, int]] = field(default_factory=list)
+    rdf: int | None = None
+    closed: bytes = b""
     about: str | None = None
+    rich: bool = False
 
 
 def keywords(packet: bytes) -> list[str]:
@@ -72,31 +91,42 @@ def merged(packet: bytes, tags: Iterable[str]) -> bytes:
     """The packet with these keywords in place of its own; everything else as it was."""
     text = _text(packet)
     found = _scan(text)
-    if found.end_of_rdf is None:
+    if found.rdf is None:
         raise UnusableXmp("it has no rdf:RDF; it is XML, but no XMP")
     wanted = list(tags)
     if found.keywords == wanted:
         return packet
-    whole = text.encode()
-    if found.subjects:
-        # All in the first place; further places, which should not be, are emptied.
-        for number, (start, end) in reversed(list(enumerate(found.subjects))):
-            new = _subject(wanted).encode() if number == 0 and wanted else b""
-            whole = whole[:start] + new + whole[end:]
-    elif wanted:
-        at = found.end_of_rdf
-        whole = whole[:at] + _description(wanted, found.about or "").encode() + whole[at:]
-    encoding = _encoding(packet)
-    result = whole.decode().encode(encoding)
-    if encoding in ("utf-16", "utf-32"):
-        # Python writes its own mark and order; keep those of the file.
-        little = packet.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE))
-        mark = next(m for m, name in _MARKS if name == encoding and packet.startswith(m))
-        result = mark + whole.decode().encode(f"{encoding}-{'le' if little else 'be'}")
+    if found.rich:
+        raise UnusableXmp("its keywords carry more than words, which would be lost")
+    # In a narrow encoding our own signs are written as &#…;: programs differ in how they read those
+    # that are not ASCII there.
+    narrow = _encoding(packet) in _NARROW.values()
+    new = _spliced(text.encode(), found, wanted, "ascii" if narrow else "utf-8")
+    result = _encoded(new.decode(), packet)
     # The last word has a reader: what is written must be what was meant.
     if keywords(result) != list(dict.fromkeys(wanted)):
         raise UnusableXmp("its keywords cannot be replaced safely")
     return result
+
+
+def _spliced(whole: bytes, found: _Scan, wanted: list[str], code: str) -> bytes:
+    """The text with other keywords: all in the first place, further places emptied."""
+    assert found.rdf is not None
+    changes = [(start, end, b"") for start, end in found.subjects + found.attributes]
+    if wanted and found.subjects:
+        changes[0] = (*found.subjects[0], _subject(wanted).encode(code, "xmlcharrefreplace"))
+    elif wanted:
+        new = _description(wanted, found.about or "").encode(code, "xmlcharrefreplace")
+        if found.closed:
+            # <rdf:RDF/> opens: its "/>" becomes ">", and an end follows.
+            changes.append((found.rdf - 2, found.rdf, b">" + new + b"</" + found.closed + b">"))
+        else:
+            changes.append((found.rdf, found.rdf, new))
+    made, at = [], 0
+    for start, end, new in sorted(changes):
+        made += [whole[at:start], new]
+        at = end
+    return b"".join([*made, whole[at:]])
 
 
 def _subject(tags: Iterable[str]) -> str:
@@ -116,7 +146,29 @@ def _description(tags: Iterable[str], about: str) -> str:
 
 
 def _encoding(packet: bytes) -> str:
-    return next((name for mark, name in _MARKS if packet.startswith(mark)), "utf-8")
+    found = next((name for mark, name in _MARKS if packet.startswith(mark)), None)
+    if found is not None:
+        return found
+    declared = _DECLARED.match(packet[:200])
+    name = declared[1].decode("ascii", "replace") if declared else "utf-8"
+    try:
+        plain = codecs.lookup(name).name
+    except LookupError:
+        plain = ""
+    if plain != "utf-8" and plain not in _NARROW:
+        raise UnusableXmp(f"it says that it is written in {name!r}, which is not read")
+    return _NARROW.get(plain, "utf-8")
+
+
+def _encoded(text: str, packet: bytes) -> bytes:
+    """The text in the encoding of a packet."""
+    encoding = _encoding(packet)
+    if encoding in ("utf-16", "utf-32"):
+        # Python would write its own mark and order; keep those of the file.
+        little = packet.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE))
+        mark = next(m for m, name in _MARKS if name == encoding and packet.startswith(m))
+        return mark + text.encode(f"{encoding}-{'le' if little else 'be'}")
+    return text.encode(encoding)
 
 
 def _text(packet: bytes) -> str:
@@ -129,70 +181,121 @@ def _text(packet: bytes) -> str:
 
 
 def _scan(text: str) -> _Scan:
-    found = _Scan()
-    # The text is UTF-8 by now, whatever its first line claims.
-    parser = expat.ParserCreate("utf-8", " ")
-    parser.buffer_text = True
-    data = text.encode()
-    depth = 0
-    root: int | None = None
-    subject: int | None = None
-    item: list[str] | None = None
-    plain: list[str] = []
-    bag = False
+    return _Scanner(text.encode()).scan()
 
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, subject, item, bag, root
-        depth += 1
-        if depth > _DEEPEST:
+
+class _Scanner:
+    """One pass of the parser; names have their namespace in front and their prefix behind."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._found = data, _Scan()
+        # The text is UTF-8 by now, whatever its first line claims.
+        self._parser = expat.ParserCreate("utf-8", " ")
+        self._parser.buffer_text = True
+        self._parser.namespace_prefixes = True
+        self._names: list[str] = []
+        self._rdf: int | None = None
+        self._rdf_at = 0
+        self._subject: int | None = None
+        self._item: list[str] | None = None
+        self._plain: list[str] = []
+        self._bag = False
+
+    def scan(self) -> _Scan:
+        parser = self._parser
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._characters
+        parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = self._refuse
+        try:
+            parser.Parse(self._data, True)
+        except expat.ExpatError as error:
+            raise UnusableXmp(f"it is no XML: {error}") from error
+        return self._found
+
+    def _below_rdf(self) -> int:
+        """How deep below rdf:RDF the innermost element is; 0: not below it."""
+        return 0 if self._rdf is None else len(self._names) - self._rdf
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        plain = _plain(name)
+        self._names.append(plain)
+        if len(self._names) > _DEEPEST:
             raise UnusableXmp("it is nested too deeply")
-        if name == _DESCRIPTION and found.about is None:
-            found.about = next((attributes[a] for a in _ABOUT if a in attributes), None)
-        if name == _ROOT and root is None:
-            root = parser.CurrentByteIndex
-        if name == _SUBJECT and subject is None:
-            subject, bag = parser.CurrentByteIndex, False
-            plain.clear()
-        elif subject is not None:
-            bag = True
-            if name == _LI:
-                item = []
+        depth = self._below_rdf()
+        if plain == _ROOT and self._rdf is None and self._found.rdf is None:
+            self._rdf, self._rdf_at = len(self._names), self._parser.CurrentByteIndex
+        elif depth == 1 and plain == _DESCRIPTION:
+            self._description(attributes)
+        elif depth == 2 and plain == _SUBJECT and self._names[-2] == _DESCRIPTION:
+            self._subject, self._bag = self._parser.CurrentByteIndex, False
+            self._plain.clear()
+        elif self._subject is not None:
+            self._bag = True
+            if depth == 4 and plain == _LI:
+                self._item = []
+            elif depth > 4:
+                self._found.rich = True
 
-    def end(name: str) -> None:
-        nonlocal depth, subject, item
-        depth -= 1
-        if name == _LI and item is not None:
-            _keep(found, "".join(item))
-            item = None
-        elif name == _SUBJECT and subject is not None:
-            if not bag:
-                # Not as the standard has it, and met all the same: one text, separated.
-                for part in "".join(plain).replace(";", ",").split(","):
-                    _keep(found, part)
-            closing = _closing(data, subject, parser.CurrentByteIndex)
-            found.subjects.append((subject, closing[1]))
-            subject = None
-        elif name == _ROOT and root is not None:
-            at, behind = _closing(data, root, parser.CurrentByteIndex)
-            found.end_of_rdf = at if at < behind else None
+    def _description(self, attributes: dict[str, str]) -> None:
+        if self._found.about is None:
+            plain = {_plain(name): value for name, value in attributes.items()}
+            self._found.about = next((plain[a] for a in _ABOUT if a in plain), None)
+        start = self._parser.CurrentByteIndex
+        for name, value in attributes.items():
+            if _plain(name) != _SUBJECT:
+                continue
+            self._separated(value)
+            # An attribute of a namespace has a prefix: it is written "prefix:subject".
+            written = f"{name.split(' ')[2]}:subject".encode()
+            tag = self._data[start : _after(self._data, start)]
+            for one in _ATTRIBUTE.finditer(tag, _NAME.match(tag).end()):  # type: ignore[union-attr]
+                if one[1] == written:
+                    self._place(self._found.attributes, start + one.start(), start + one.end())
 
-    def characters(some: str) -> None:
-        if item is not None:
-            item.append(some)
-        elif subject is not None:
-            plain.append(some)
+    def _end(self, name: str) -> None:
+        depth, at = self._below_rdf(), self._parser.CurrentByteIndex
+        plain = self._names.pop()
+        if self._item is not None and depth == 4:
+            _keep(self._found, "".join(self._item))
+            self._item = None
+        elif self._subject is not None and depth == 2:
+            if not self._bag:
+                # Not as the standard has it, and met all the same.
+                self._separated("".join(self._plain))
+            _, end = _closing(self._data, self._subject, at)
+            self._place(self._found.subjects, self._subject, end)
+            self._subject = None
+        elif depth == 0 and plain == _ROOT and self._rdf is not None:
+            at, behind = _closing(self._data, self._rdf_at, at)
+            self._found.rdf, self._rdf = at, None
+            if at == behind:
+                self._found.closed = _NAME.match(self._data, self._rdf_at)[1]  # type: ignore[index]
 
-    def refuse(*_: Any) -> None:
+    def _place(self, places: list[tuple[int, int]], start: int, end: int) -> None:
+        if len(places) >= PLACES:
+            raise UnusableXmp(f"it has keywords in more than {PLACES:,} places")
+        places.append((start, end))
+
+    def _separated(self, text: str) -> None:
+        """Keywords in one text."""
+        for part in text.replace(";", ",").split(","):
+            _keep(self._found, part)
+
+    def _characters(self, some: str) -> None:
+        if self._item is not None:
+            # Of a keyword with qualifiers rdf:value is the word.
+            if self._below_rdf() == 4 or self._names[-1] == _VALUE:
+                self._item.append(some)
+        elif self._subject is not None:
+            self._plain.append(some)
+
+    def _refuse(self, *_: Any) -> None:
         raise UnusableXmp("it declares a document type or entities, which no XMP needs")
 
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler = characters
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as error:
-        raise UnusableXmp(f"it is no XML: {error}") from error
-    return found
+
+def _plain(name: str) -> str:
+    """A name with its namespace, without the prefix it was written with."""
+    return " ".join(name.split(" ")[:2])
 
 
 def _closing(data: bytes, start: int, at: int) -> tuple[int, int]:

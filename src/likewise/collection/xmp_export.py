@@ -2,21 +2,24 @@
 
 A sidecar that another program made keeps everything in it: only its keywords change, by adding ours
 and taking out those that a person refused, or that Likewise wrote itself and that no longer stand.
-What was written is remembered, so that the next ``sync`` does not take it for somebody else's word.
+What is to be written is remembered *before* it is, and what was written after, so that whenever a
+run ends, be it by kill -9, the next ``sync`` does not take our words for somebody else's.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from likewise.collection import catalog_sidecars, xmp
 from likewise.collection import catalog_tags as rows
-from likewise.collection import xmp
 from likewise.collection.catalog import Catalog, parts
-from likewise.collection.catalog_tags import SUGGESTED, SidecarRow
+from likewise.collection.catalog_sidecars import SidecarRow
+from likewise.collection.catalog_tags import SUGGESTED
 from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import sidecars_of
@@ -24,6 +27,8 @@ from likewise.collection.tag_names import usable
 
 BESIDE = "beside"
 _BATCH = 200
+_BYTES = 32 << 20
+"""Sidecars, and bytes of sidecars, that are written with one note in the catalog."""
 
 
 @dataclass
@@ -35,10 +40,33 @@ class XmpExport:
     problems: list[tuple[str, str]] = field(default_factory=list)
 
 
+class _Plan(NamedTuple):
+    """A sidecar to be: its content (None: as it is), and what the catalog will say of it."""
+
+    target: str
+    content: bytes | None
+    before: os.stat_result | None
+    known: SidecarRow | None
+    tags: tuple[str, ...]
+    written: tuple[str, ...]
+
+    def intent(self) -> SidecarRow:
+        """For the time of writing: ours is what was ours, and what will be, if it is there.
+
+        No file has this size, so whatever is there is read again.
+        """
+        last = () if self.known is None else self.known.tags
+        ours = set(self.written) | set(() if self.known is None else self.known.written)
+        return SidecarRow(self.target, -1, -1, last, tuple(sorted(ours)), None)
+
+
 def export_xmp(
     catalog: Catalog, place: Path | None, *, suggested: bool, report: Report
 ) -> XmpExport:
-    """Sidecars for every picture that has tags: beside it, or below a folder (``place``)."""
+    """Sidecars for every picture that has tags: beside it, or below a folder (``place``).
+
+    The caller holds the lease.
+    """
     result = XmpExport()
     files = rows.picture_files(catalog)
     taken = _stems(path for path, _ in files)
@@ -48,28 +76,58 @@ def export_xmp(
         images = {image for _, image in part}
         said = rows.tags_of_many(catalog, images)
         refused = rows.refused_of_many(catalog, images)
-        made: list[SidecarRow] = []
+        plans: list[_Plan] = []
         for path, image in part:
             tags = [t for t, source in said.get(image, ()) if suggested or source != SUGGESTED]
             target = _target(path, place, top, taken)
-            known = rows.sidecar(catalog, target)
-            try:
-                row = _export(target, tags, refused.get(image, set()), known)
-            except xmp.UnusableXmp as error:
-                result.problems.append((target, f"left as it is: {error}"))
-            except OSError as error:
-                result.problems.append((target, f"cannot be written: {error.strerror or error}"))
-            else:
-                result.written += row is not None
-                result.unchanged += row is None and bool(tags)
-                made += [row] if row is not None else []
-        if made:
-            with catalog.write() as c:
-                for row in made:
-                    rows.put_sidecar(c, row)
+            with _told(result, target):
+                plan = _plan(catalog, target, tags, refused.get(image, set()))
+                result.unchanged += plan is None and bool(tags)
+                plans += [plan] if plan is not None else []
+            if sum(len(plan.content or b"") for plan in plans) > _BYTES:
+                _carry_out(catalog, plans, result)
+                plans = []
+        _carry_out(catalog, plans, result)
         done += len(part)
         report(Progress("writing sidecars", done, len(files), problems=len(result.problems)))
     return result
+
+
+@contextmanager
+def _told(result: XmpExport, target: str) -> Iterator[None]:
+    """What goes wrong with one sidecar is told, and stops no other."""
+    try:
+        yield
+    except xmp.UnusableXmp as error:
+        result.problems.append((target, f"left as it is: {error}"))
+    except OSError as error:
+        result.problems.append((target, f"cannot be written: {error.strerror or error}"))
+
+
+def _carry_out(catalog: Catalog, plans: list[_Plan], result: XmpExport) -> None:
+    """Note what is meant to be done, do it, note what was done."""
+    if not plans:
+        return
+    with catalog.write(durable=True) as c:
+        for plan in plans:
+            catalog_sidecars.put_sidecar(c, plan.intent())
+    made: dict[str, SidecarRow] = {}
+    for plan in plans:
+        with _told(result, plan.target):
+            if plan.content is not None:
+                _replace(plan.target, plan.content, plan.before)
+            now = os.stat(plan.target)
+            made[plan.target] = SidecarRow(
+                plan.target, now.st_size, now.st_mtime_ns, plan.tags, plan.written, None
+            )
+            result.written += 1
+    with catalog.write() as c:
+        for plan in plans:
+            row = made.get(plan.target, plan.known)
+            if row is not None:
+                catalog_sidecars.put_sidecar(c, row)
+            else:
+                catalog_sidecars.drop_sidecars(c, [plan.target])
 
 
 def _stems(paths: Iterable[str]) -> set[str]:
@@ -94,10 +152,9 @@ def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
     return f"{path}.xmp"
 
 
-def _export(
-    target: str, tags: list[str], refused: set[str], known: SidecarRow | None
-) -> SidecarRow | None:
-    """Write one sidecar; None where it says all that already, or there is nothing to say."""
+def _plan(catalog: Catalog, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
+    """What a sidecar should say; None where it does already, or there is nothing to say."""
+    known = catalog_sidecars.sidecar(catalog, target)
     ours = set(known.written) if known is not None else set()
     before: bytes | None = None
     status = None
@@ -119,15 +176,10 @@ def _export(
     written = sorted(
         {t for t in tags if t in ours} | {t for t in tags if t not in set(usable(there))}
     )
-    if new == before and known is not None and sorted(ours) == written:
+    if new == before and (sorted(ours) == written if known is not None else not written):
         return None
-    if new != before:
-        _replace(target, new, status)
-    elif not written and known is None:
-        return None
-    now = os.stat(target)
-    return SidecarRow(
-        target, now.st_size, now.st_mtime_ns, tuple(usable(wanted)), tuple(written), None
+    return _Plan(
+        target, None if new == before else new, status, known, tuple(usable(wanted)), tuple(written)
     )
 
 
