@@ -23,7 +23,7 @@ Progress = Callable[[str, int, int], None]
 
 # Columns solved together: one row is then one or two cache lines.
 COLUMNS = 16
-_ROWS = 65_536
+_ROWS = 16_384
 TOL = 1e-12
 
 

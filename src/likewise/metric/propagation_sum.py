@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from likewise.metric.propagation_solve import Floats, centred, chunks
 
+# Fewer at a time than elsewhere: their neighbours are copied, too, and may be anywhere.
+_SPARSE_ROWS = 4_096
+
 
 class Sum:
     """d (n) and product (m, m), and the centred X in pieces."""
@@ -27,7 +30,7 @@ class Sum:
     def add_sparse(self, W: sp.csr_array) -> None:
         """A symmetric sparse part over all rows."""
         self.d += W.sum(axis=1)
-        for part in chunks(len(self.X)):
+        for part in chunks(len(self.X), _SPARSE_ROWS):
             piece = W[part]
             near = np.unique(piece.indices)
             self.product += centred(self.X, self.mean, part).T @ (piece[:, near] @ self.rows(near))
