@@ -121,3 +121,12 @@ def test_a_map_lies_on_its_long_side() -> None:
     np.testing.assert_allclose(
         np.linalg.norm(turned, axis=1), np.linalg.norm(places, axis=1), rtol=1e-9
     )
+
+
+def test_a_map_from_tags_places_untagged_pictures_by_their_looks(col: Collection) -> None:
+    """Pictures no comparison names are placed like new ones, not all on one point."""
+    col.tag_many(range(1, 11, 2), ["one"])
+    col.tag_many(range(2, 11, 2), ["two"])
+    made = col.learn_map("t", labels="tags", space="mine")
+    assert made.figures["anchors"] == 10
+    assert len(np.unique(col.map_points("t").places.round(6), axis=0)) > N - 10

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.ordinal.losses import CKL, GNMDS, STE
+from likewise.ordinal.losses import CKL, GNMDS, STE, TSTE
 from likewise.solvers.ordinal_batch import solve_batch, solve_lbfgs
 from likewise.solvers.ordinal_convex import points_of, project, solve_convex
 from likewise.solvers.ordinal_online import sampled, solve_online
@@ -113,11 +113,20 @@ def test_the_step_grows_at_most_tenfold() -> None:
 @pytest.mark.parametrize("name", ["svrg-sbb", "svrg", "sgd", "adagrad", "batch"])
 @pytest.mark.parametrize("loss", [STE(), GNMDS()], ids=lambda loss: loss.name)
 def test_an_absurd_step_never_gives_nan(name: str, loss: Any) -> None:
+    for step in (1e6, 1e300):
+        with np.errstate(all="ignore"):
+            found = solved(name, loss, epochs=6, step=step)
+        assert np.isfinite(found.points).all()
+        assert np.abs(found.points).max() < 1e100, "no map beyond all bounds passes for a good one"
+        assert np.isfinite(found.objective)
+        assert found.objective <= found.history[0].objective
+
+
+def test_distances_beyond_all_bounds_are_no_satisfied_comparison() -> None:
     with np.errstate(all="ignore"):
-        found = solved(name, loss, epochs=6, step=1e6)
-    assert np.isfinite(found.points).all()
-    assert np.isfinite(found.objective)
-    assert found.objective <= found.history[0].objective
+        for loss in (GNMDS(), STE(), TSTE(), CKL()):
+            f = loss.weights(np.array([np.inf, np.nan]), np.array([np.inf, 1.0])).f
+            assert np.isnan(f).all(), loss
 
 
 def test_unguarded_runs_end_when_f_is_gone_and_keep_the_best() -> None:

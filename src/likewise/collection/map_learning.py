@@ -71,6 +71,10 @@ def learn_map(given: Compared, space: SpaceRow, seed: int, report: Report) -> Le
     source, n_ranked = choice["source"], choice["dimensions"]
     report(Progress("drawing the map", 0, 0))
     rows, triplets = lesson(given, source, given.said)
+    # A picture that no comparison names has no place to learn from: it is placed like all others.
+    known = np.unique(triplets)
+    if 3 <= len(known) < len(rows):
+        rows, triplets = rows[known], np.searchsorted(known, triplets)
     ranked = embed(triplets, len(rows), n_ranked, seed)
     drawn = upright(ranked if n_ranked == 2 else embed(triplets, len(rows), 2, seed))
     ranked = drawn if n_ranked == 2 else ranked

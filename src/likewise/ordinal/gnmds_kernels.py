@@ -10,16 +10,20 @@ from likewise.solvers.ordinal_loops import FAST, evaluate_of, online_of, svrg_of
 @njit(nogil=True, forceinline=True, fastmath=FAST)
 def weights(a, b, parameter):  # type: ignore[no-untyped-def]
     """f_a, f_b of (a, b); there is no parameter."""
-    if 1.0 + a - b > 0.0:
-        return 1.0, -1.0
-    return 0.0, 0.0
+    # Asked this way round, what is no number stays one that is seen: two distances beyond all
+    # bounds must not pass for a comparison that is satisfied.
+    if 1.0 + a - b <= 0.0:
+        return 0.0, 0.0
+    return 1.0, -1.0
 
 
 @njit(nogil=True, forceinline=True, fastmath=FAST)
 def loss(a, b, parameter):  # type: ignore[no-untyped-def]
     """f, f_a, f_b."""
     fa, fb = weights(a, b, parameter)
-    return max(0.0, 1.0 + a - b), fa, fb
+    if fa == 0.0:
+        return 0.0, fa, fb
+    return 1.0 + a - b, fa, fb
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

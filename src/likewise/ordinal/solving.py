@@ -47,7 +47,8 @@ def solve(
         )
     if name in ("sgd", "adagrad"):
         adaptive = name == "adagrad"
-        default = loss.adagrad_step if adaptive else loss.sgd_step
+        # A step of a batch stands for as many single ones.
+        default = loss.adagrad_step if adaptive else loss.sgd_step * batch
         return solve_online(
             problem,
             start,

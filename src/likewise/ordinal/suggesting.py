@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.ordinal.comparisons import as_comparisons, columns
+from likewise.ordinal.comparisons import Rows, as_comparisons, columns
 from likewise.ordinal.parameters import generator, whole
 
 Floats = NDArray[np.float64]
@@ -60,26 +60,32 @@ def suggest_comparisons(
     if known is None:
         known = getattr(embedding, "comparisons_", None)
     said = _triplets(known, len(points))
-    asked = _Asked(said, len(points))
     if candidates is None:
         pool = _random_questions(len(points), k, said, rng)
     else:
-        pool = _triplets(candidates, len(points))
+        pool = _triplets(candidates, len(points)).astype(np.int64)
         if not len(pool):
             raise InvalidInput("candidates has no triplets; (n, 3) questions expected")
-    pool = pool[~asked.contains(pool)]
+    # Of millions of answers only those that name an anchor matter from here on.
+    anchors = np.zeros(len(points), np.bool_)
+    anchors[pool[:, 0]] = True
+    about = said[anchors[said].any(axis=1)].astype(np.int64)
+    pool = pool[~_Asked(about, len(points)).contains(pool)]
     if not len(pool):
         return np.empty((0, 3), np.int64)
-    gains = _gains(points, pool, said, rng)
+    gains = _gains(points, pool, about, rng)
     return _best_in_turn(pool, gains, k)
 
 
-def _triplets(comparisons: Any, n: int) -> Questions:
+def _triplets(comparisons: Any, n: int) -> Rows:
     """Checked triplets; quadruplets that are none, (i, j, l, k) with i not l, are left out."""
     if comparisons is None or np.size(comparisons) == 0:
-        return np.empty((0, 3), np.int64)
-    i, j, l, k = columns(as_comparisons(comparisons, n))  # noqa: E741
-    return np.asarray(np.column_stack([i, j, k])[i == l], np.int64)
+        return np.empty((0, 3), np.int32)
+    rows = as_comparisons(comparisons, n)
+    if rows.shape[1] == 4:
+        i, j, l, k = columns(rows)  # noqa: E741
+        rows = np.column_stack([i, j, k])[i == l]
+    return rows
 
 
 class _Asked:
@@ -97,7 +103,7 @@ class _Asked:
         return np.isin(self._keys(rows), self.keys)
 
 
-def _random_questions(n: int, k: int, said: Questions, rng: np.random.Generator) -> Questions:
+def _random_questions(n: int, k: int, said: Rows, rng: np.random.Generator) -> Questions:
     """PAIRS random pairs for each of at most 2 k anchors, those compared least."""
     times = np.bincount(said.ravel(), minlength=n) + rng.random(n)
     anchors = np.argsort(times)[: min(n, 2 * k)]
