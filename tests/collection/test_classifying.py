@@ -9,7 +9,7 @@ import pytest
 
 from likewise.collection import classifying
 from likewise.collection.classifier import Classifier
-from likewise.collection.classifying import labelled, train
+from likewise.collection.classifying import _balanced, labelled, train
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.errors import InvalidInput
@@ -126,3 +126,14 @@ def test_what_cannot_be_learned_from(folders: Path, tmp_path: Path) -> None:
     broken = str(folders / "china" / "broken.jpg")
     with pytest.raises(InvalidInput, match="'china' has 3 readable pictures"):
         train({"china": [*own["china"][:3], broken], "coins": own["coins"]}, n_words=4, workers=0)
+
+
+def test_unreadable_held_out_pictures_are_replaced() -> None:
+    """One of each label is asked and two are learned from, whatever could be read."""
+    y = np.repeat([0, 1, 2], [4, 3, 5])
+    aside = np.array([1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0], bool)
+    made = _balanced(y, aside)
+    for label in range(3):
+        assert made[y == label].sum() >= 1
+        assert (~made[y == label]).sum() >= 2
+    np.testing.assert_array_equal(made[:4], aside[:4])

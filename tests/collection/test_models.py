@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from likewise.collection import map_learning, metric_learning
+from likewise.collection.catalog import SpaceRow
 from likewise.collection.catalog_changes import put_vector, switch_generation
 from likewise.collection.catalog_feedback import put_code
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection, UnknownName
 from likewise.collection.fitted import Metric, open_fitted
+from likewise.collection.jobs import silent
+from likewise.collection.told import Told
 from likewise.errors import InvalidInput
 from tests.collection.model_cases import (
     N,
@@ -196,8 +199,10 @@ def test_names_are_guarded_and_can_change(col: Collection) -> None:
     for taken in ("mine", "both", "ann", "default"):
         with pytest.raises(CollectionError, match="already"):
             col.learn_metric(taken, space="mine")
-    with pytest.raises(InvalidInput, match="no name"):
+    with pytest.raises(InvalidInput, match="no name for a map"):
         col.learn_map("a/b")
+    with pytest.raises(InvalidInput, match="no name for a metric"):
+        col.rename_model("taste", "a b")
     with pytest.raises(InvalidInput, match="is a metric already"):
         col.learn_map("taste", space="mine")
     with pytest.raises(CollectionError, match="already"):
@@ -333,3 +338,70 @@ def test_empty_collections_refuse_clearly(tmp_path: Path) -> None:
         with pytest.raises(CollectionError, match="needs 3"):
             col.suggest_comparisons(3)
         assert col.comparison_report().comparisons == 0
+
+
+# -- the space is the one to beat -------------------------------------------------------------
+
+
+def heard(X: np.ndarray, rng: np.random.Generator) -> Told:
+    """Judgements of somebody whose taste has nothing to do with the vectors."""
+    queries = rng.choice(len(X), 6, replace=False)
+    pairs: dict[tuple[int, int], bool] = {}
+    said, triplets = [], []
+    for query in queries.tolist():
+        others = rng.choice(np.setdiff1d(np.arange(len(X)), queries), 8, replace=False).tolist()
+        for place, other in enumerate(others):
+            pair = (min(query, other), max(query, other))
+            if pair not in pairs:
+                pairs[pair] = place < 4
+                said.append(query)
+        triplets += [(query, a, b) for a in others[:4] for b in others[4:]]
+    asked = np.array(triplets)
+    return Told(
+        tuple(range(len(X))), X, np.array(list(pairs)), np.array(list(pairs.values())),
+        np.array(said), asked, asked[:, 0].copy(), np.zeros(len(asked), bool), 0,
+    )  # fmt: skip
+
+
+def test_a_metric_that_loses_to_the_space_is_not_kept() -> None:
+    """In a space wider than what is learned in: its first directions alone are not the space."""
+    width = metric_learning.DIRECTIONS + 16
+    space = SpaceRow("wide", "dense", {"feature": "own", "metric": "l2"}, 1, width, 60, {})
+    kept = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, width)).astype(np.float32)
+        made = metric_learning.learn_metric(heard(X, rng), X[:20], space, 0, silent)
+        figures = made.figures
+        if figures["learned"]:
+            assert figures["agreement"] > figures["agreement_plain"]
+        else:
+            kept += 1
+            assert figures["agreement"] == figures["agreement_plain"]
+            assert figures["directions"] == made.metric.n_ranked == width
+            np.testing.assert_array_equal(made.metric.transform(X), X)
+    assert kept > 0
+
+
+def test_a_wide_space_that_is_kept_ranks_as_itself(col: Collection) -> None:
+    """Holistic vectors have 428 numbers; the directions learned in are 10 here."""
+    made = col.learn_metric("look", space="holistic")
+    assert not made.figures["learned"]
+    for query in (1, 8, 33):
+        assert [i for i, _ in ranked(col, query, "look")] == [
+            i for i, _ in ranked(col, query, "holistic")
+        ]
+    with Collection.open(col.root) as fresh:
+        alike(ranked(fresh, 8, "look"), ranked(col, 8, "look"))
+    assert col.verify() == []
+
+
+def test_a_pair_judged_from_both_ends_is_held_out_with_either() -> None:
+    said = Told(
+        (1, 2, 3), np.zeros((3, 2), np.float32), np.array([[0, 1], [0, 2], [1, 2]]),
+        np.array([True, False, False]), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]),
+        np.array([0, 1]), np.zeros(2, bool), 0,
+    )  # fmt: skip
+    assert said.without([1])[0].tolist() == [[0, 2]]
+    assert said.without([0])[0].tolist() == [[1, 2]]
+    assert said.without([])[0].tolist() == said.pairs.tolist()

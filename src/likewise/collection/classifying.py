@@ -113,7 +113,8 @@ def train(
         label: [path for path in some if path not in skipped] for label, some in pictures.items()
     }
     _check(kept, readable=True)
-    y, aside = y[there], aside[there]
+    y = y[there]
+    aside = _balanced(y, aside[there])
     report(Progress("training the machine", 0, 2))
     machine = _machine(rows[~aside], y[~aside], penalty)
     guessed = (rows[aside] @ machine.weights.T + machine.intercepts).argmax(axis=1)
@@ -156,6 +157,23 @@ def _held_out(y: NDArray[np.int64], share: float, rng: np.random.Generator) -> N
         own = rng.permutation(np.flatnonzero(y == label))
         aside[own[: min(max(round(share * len(own)), 1), len(own) - 2)]] = True
     return aside
+
+
+def _balanced(y: NDArray[np.int64], aside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The held-out part of the pictures that could be read: one of each label, two left of each.
+
+    Which these are is known only after all were described, so a picture that takes the place of an
+    unreadable one may have been among those the words were learned from.
+    """
+    made = aside.copy()
+    for label in np.unique(y):
+        own = np.flatnonzero(y == label)
+        out, left = own[made[own]], own[~made[own]]
+        if not len(out):
+            made[left[-1]] = True
+        elif len(left) < 2:
+            made[out[: 2 - len(left)]] = False
+    return made
 
 
 def _codebooks(

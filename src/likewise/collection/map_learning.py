@@ -75,6 +75,7 @@ def learn_map(given: Compared, space: SpaceRow, seed: int, report: Report) -> Le
     known = np.unique(triplets)
     if 3 <= len(known) < len(rows):
         rows, triplets = rows[known], np.searchsorted(known, triplets)
+        n_ranked = min(n_ranked, max(len(rows) - 2, 2))
     ranked = embed(triplets, len(rows), n_ranked, seed)
     drawn = upright(ranked if n_ranked == 2 else embed(triplets, len(rows), 2, seed))
     ranked = drawn if n_ranked == 2 else ranked
