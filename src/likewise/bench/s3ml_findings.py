@@ -97,7 +97,7 @@ def _failures(
         failed = sum(f.get(method, 0) for f in failures.values())
         if asked:
             told.append(f"{method} {failed} of {asked}")
-    return [f"Draws in which default settings gave no metric: {', '.join(told)}."]
+    return [f"Draws in which the first settings gave no metric: {', '.join(told)}."]
 
 
 def _retrieval(precision: dict[str, dict[str, Any]]) -> list[str]:

@@ -30,6 +30,8 @@ K, A, THETA = 6, 0.5, 0.01
 CLASSES, LABELLED = 4, 400
 WAYS = {"dense": THETA, "push": THETA, "dense, theta 0": 0.0, "matrix-free": 0.0}
 MIB = 1 << 20
+# Named, since the child process may be started from a run of this very file.
+MODULE = "likewise.bench.s3ml_propagation"
 
 
 def problem(n: int, m: int) -> tuple[Any, Any, Constraints]:
@@ -94,7 +96,7 @@ def measure(sizes: list[tuple[str, int, int]]) -> list[Row]:
     exact: dict[tuple[int, int, float], Any] = {}
     for way, n, m in sizes:
         kept = str(harness.cache_dir() / f"s3ml-T-{way.replace(', ', '-')}-{n}-{m}.npy")
-        said = harness.in_process(__spec_name__, way, str(n), str(m), kept)
+        said = harness.in_process(MODULE, way, str(n), str(m), kept)
         T = np.load(kept)
         Path(kept).unlink()
         key = (n, m, WAYS[way])
@@ -118,9 +120,6 @@ def measure(sizes: list[tuple[str, int, int]]) -> list[Row]:
         )
         print(made[-1], flush=True)
     return made
-
-
-__spec_name__ = "likewise.bench.s3ml_propagation"
 
 
 def sizes(full: bool) -> list[tuple[str, int, int]]:

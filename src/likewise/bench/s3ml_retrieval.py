@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 
 from likewise.bench.deep_rows import space_rows
 from likewise.bench.s3ml_peers import Job, ask_peers
-from likewise.bench.s3ml_uci import interval
+from likewise.bench.s3ml_uci import fitted, interval
 from likewise.evaluation.metrics import average_precision
 from likewise.features.holistic import N_COLOUR
 from likewise.metric.base import Euclidean, Mahalanobis
@@ -143,13 +143,17 @@ def measure(data: Pictures, concepts: Any, n_draws: int, peer_draws: int, seed: 
         spent, found = 0.0, []
         for t in trials:
             start = time.process_time()
-            model = make().fit(t.X, t.pairs, t.same)
+            model = fitted(make(), t.X, t.pairs, t.same)
             spent += time.process_time() - start
+            if model is None:
+                found.append(np.nan)
+                continue
             found.append(mean_precision(t, model.components_))
             if name == "S3ML":
                 sparse.append(model.sparsity_)
         seconds[name] = spent / len(trials)
         precision[name] = np.array(found).reshape(shape)
+        failures[name] = int(np.isnan(found).sum()), len(trials)
     asked = [i for i in range(len(trials)) if i % n_draws < peer_draws]
     jobs = [_job(trials[i]) for i in asked]
     for name in PEERS:

@@ -21,6 +21,7 @@ from scipy.stats import t as student
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from likewise.bench.s3ml_peers import Job, ask_peers
+from likewise.errors import LikewiseError
 from likewise.evaluation.datasets import data_root
 from likewise.evaluation.readers.uci import read_uci_car
 from likewise.metric.base import Euclidean, Mahalanobis
@@ -114,8 +115,13 @@ def measure(table: Table, n_draws: int, seed: int) -> Outcome:
     floors = 0
     for name, make in OURS.items():
         start, found = time.process_time(), []
+        failures[name] = 0
         for known in draws:
-            model = make().fit(X, known)
+            model = fitted(make(), X, known)
+            if model is None:
+                failures[name] += 1
+                found.append(np.nan)
+                continue
             floors += name == "S3ML" and model.floor_acted_
             found.append(error(X, y, known, model.components_))
         seconds[name] = (time.process_time() - start) / n_draws
@@ -134,6 +140,15 @@ def measure(table: Table, n_draws: int, seed: int) -> Outcome:
         seconds[name] = float(np.mean([answer.seconds for answer in answers]))
         failures[name] = sum(bool(answer.why) for answer in answers)
     return Outcome(errors, seconds, failures, floors)
+
+
+def fitted(model: Any, *given: Any) -> Any:
+    """The model fitted, or None where that fails: ours are counted as the peers are."""
+    try:
+        return model.fit(*given)
+    except (LikewiseError, ValueError, ArithmeticError, np.linalg.LinAlgError) as failure:
+        print(type(model).__name__, "failed:", failure, flush=True)
+        return None
 
 
 def interval(gaps: Any) -> tuple[float, float]:

@@ -61,8 +61,8 @@ def _extract(path: Path) -> None:
     if source is None or not source.exists():
         raise DatasetError("cifar10.tar.gz is not there; the SISO benchmark needs its pictures")
     images = read_folders(source)
-    train = _in_turn(images.labels, images.part("train"), N_REAL)
-    test = _in_turn(images.labels, images.part("test"), N_QUERIES)
+    train = in_turn(images.labels, images.part("train"), N_REAL)
+    test = in_turn(images.labels, images.part("test"), N_QUERIES)
     place = {int(row): i for i, row in enumerate(np.concatenate([train, test]))}
     made = np.zeros((len(place), N_HOLISTIC), np.float32)
     recipe = Holistic()
@@ -73,7 +73,7 @@ def _extract(path: Path) -> None:
     save_arrays(path, _KIND, {}, {"X": X, "labels": images.labels[train], "Q": Q})
 
 
-def _in_turn(labels: NDArray[np.int64], rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def in_turn(labels: NDArray[np.int64], rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """n of the rows, one of each class in turn, so that any beginning is balanced."""
     each = [rows[labels[rows] == c] for c in np.unique(labels[rows])]
     depth = min(len(e) for e in each)

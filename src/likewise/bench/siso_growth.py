@@ -198,6 +198,6 @@ def draw(rows: list[Row]) -> None:
     axis.legend(fontsize=8)
     drawn.tight_layout()
     harness.RESULTS.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(harness.RESULTS / "siso.svg", metadata={"Date": None})
-    drawn.savefig(harness.RESULTS / "siso.png", dpi=110)
+    drawn.savefig(harness.RESULTS / "siso-speed.svg", metadata={"Date": None})
+    drawn.savefig(harness.RESULTS / "siso-speed.png", dpi=110)
     pyplot.close(drawn)

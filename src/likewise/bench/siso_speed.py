@@ -27,6 +27,9 @@ ALPHAS = (0.1, 0.02, 0.002)
 LARGE = 162_000
 # Wanted at alpha = .002 against celer with its default tolerance: at least, and the goal.
 BARS = {N_REAL: (6, 20), LARGE: (15, 50)}
+PREFACE = (
+    "How well SISO tags, beside other methods, is on [another page](siso.md) (`make bench-siso`)."
+)
 QUALITY = (
     "Label quality here (top 5 and top 1 changed) is agreement with the labels of the exact code, "
     "not accuracy: nothing is compared with the true class of a query."
@@ -134,10 +137,11 @@ def main() -> None:
     real = pictures()
     large = enlarged(real, LARGE, options.seed)
     report = harness.Report(
-        "siso",
+        "siso-speed",
         "SISO: a lasso over all tagged pictures, for many queries at once",
         "full" if full else "default",
         {"alpha": "0.1, 0.02, 0.002", "tol": 1e-4, "expand": 100, "width": 428} | versions(),
+        preface=[PREFACE],
     )
     n_ours, n_peers = (400, 20) if full else (192, 6)
     rows = table(real, n_ours, n_peers, PEERS)
@@ -173,7 +177,7 @@ def main() -> None:
         "index finds.  top 5 and top 1 are of ten classes; sets beyond 200,000 rows are "
         "memory-mapped.",
         QUALITY,
-        "Time against n (siso.svg).",
+        "Time against n (siso-speed.svg).",
     ]
     missing = sorted({peer.package for peer in PEERS if not available(peer)})
     if missing:

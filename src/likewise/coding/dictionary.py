@@ -62,9 +62,7 @@ def train(
     return books, history
 
 
-def first_words(
-    X: NDArray[Any], n_words: int, norm: float, rng: np.random.Generator
-) -> Floats:
+def first_words(X: NDArray[Any], n_words: int, norm: float, rng: np.random.Generator) -> Floats:
     """Rows drawn at random, scaled; zero rows are of no use, random directions fill the rest."""
     lengths = np.linalg.norm(X, axis=1)
     useful = np.flatnonzero(lengths > 0)
@@ -100,7 +98,7 @@ def new_words(
 def _seeds(
     X: NDArray[Any], count: int, norm: float, errors: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Badly coded rows: drawn from the worst, twice as many as wanted, so that not all are alike."""
+    """Badly coded rows, drawn from twice as many of the worst, so that not all are alike."""
     worst = np.argsort(-errors, kind="stable")[: 2 * count]
     return first_words(X[rng.permutation(worst)[:count]], count, norm, rng)
 
@@ -117,32 +115,32 @@ def constrained_words(ends, ids, values, wanted, words, norm, sweeps, settled): 
         moved = 0.0
         for j in range(k):
             own = 0.0
-            for l in range(d):
-                step[l] = wanted[j, l]
+            for x in range(d):
+                step[x] = wanted[j, x]
             for e in range(ends[j], ends[j + 1]):
                 value, other = values[e], words[ids[e]]
                 if ids[e] == j:
                     own = value
-                for l in range(d):
-                    step[l] -= value * other[l]
+                for x in range(d):
+                    step[x] -= value * other[x]
             if own <= 0.0:
                 continue
             length = 0.0
-            for l in range(d):
-                step[l] = words[j, l] + step[l] / own
-                length += step[l] * step[l]
+            for x in range(d):
+                step[x] = words[j, x] + step[x] / own
+                length += step[x] * step[x]
             scale = min(1.0, norm / np.sqrt(length)) if length > 0.0 else 1.0
             change = 0.0
-            for l in range(d):
-                new = scale * step[l]
-                change += (new - words[j, l]) ** 2
-                words[j, l] = new
+            for x in range(d):
+                new = scale * step[x]
+                change += (new - words[j, x]) ** 2
+                words[j, x] = new
             moved = max(moved, change)
         if moved <= (settled * norm) ** 2:
             break
 
 
-def generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+def generator(random_state: Any) -> np.random.Generator:
     """The generator a ``random_state`` stands for."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))

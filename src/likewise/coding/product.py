@@ -2,7 +2,7 @@
 
 A word of the product codebook is one word of each of m sub-codebooks, side by side (Ge, He and Sun
 2014).  The optimal code depends on its marginals only, and those are found from the m parts of a
-vector; "exact" needs no assumption on the vector and works for any m (see ``solvers.path_product``).
+vector; "exact" takes any vector and any m (see ``solvers.path_product``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from likewise.coding.product_split import Split, columns, columns_of
 from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive
-from likewise.solvers.path_codes import Method, ProductPaths
+from likewise.solvers.path_certificate import certified, objectives
+from likewise.solvers.path_codes import Method, ProductPaths, Task
 
 Floats = NDArray[np.float64]
 _METHODS = ("approximate", "iterative", "exact")
+# Rows at a time where dense reconstructions are formed.
+_ROWS = 4096
 
 
 class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -47,8 +50,8 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         orientations "horizontal" (upper and lower cells), "vertical" (left and right),
         "structural" (orientations).
     codebooks : sub-codebooks, each (n_words, columns of its part) with one word of norm
-        1 / sqrt(m) a row; ``fit`` is then unnecessary and trains nothing.  "contiguous" parts may
-        then have different widths.
+        1 / sqrt(m) a row; ``fit`` is then unnecessary and trains nothing, but it saves every call
+        the preparation.  "contiguous" parts may then have different widths.
     random_state : int, ``numpy.random.Generator`` or None; first words and new seeds in ``fit``.
     n_iter : rounds of training.
     n_steps : bisections of "iterative".
@@ -64,7 +67,7 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> words = [np.eye(2) / np.sqrt(2), np.eye(2) / np.sqrt(2)]
     >>> coder = ProductSparseCoder(2, alpha=0.2, method="exact", codebooks=words)
     >>> coder.transform(np.array([[0.0, 0.8, 0.6, 0.0]])).toarray().round(3).tolist()
-    [[0.0, 0.0, 0.89, 0.0]]
+    [[0.0, 0.0, 0.876, 0.028]]
     """
 
     def __init__(
@@ -103,7 +106,7 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.codebooks is not None:
             books, parts = self._given()
             vectors(X, width=sum(len(part) for part in parts))
-            self.codebooks_, self.history_ = books, []
+            self.codebooks_, self.history_ = books, list[float]()
         else:
             n_iter = positive(self.n_iter, "n_iter", 0)
             parts = columns(X.shape[1], self.n_subspaces, self.split)
@@ -114,29 +117,30 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
             with reporting(self.progress, n_iter) as report:
                 self.codebooks_, self.history_ = train(
-                    [np.ascontiguousarray(X[:, part]) for part in parts],
+                    [_part(X, part) for part in parts],
                     self.n_words,
-                    self._coding,
+                    self._training,
                     alpha=float(self.alpha),
                     n_iter=n_iter,
                     random_state=self.random_state,
                     report=report,
                 )
+        self._paths, self._parts = ProductPaths(self.codebooks_), parts
         self.n_features_in_ = X.shape[1]
         return self
 
     def marginals(self, X: ArrayLike) -> list[Any]:
         """m CSR matrices (rows, n_words): the marginals of the codes ``transform`` returns."""
-        X, books, parts = self._ready(X)
-        return [_as(one, X.dtype) for one in self._marginals(books, parts)]
+        X, paths, parts = self._ready(X)
+        return [_as(one, X.dtype) for one in self._marginals(paths, parts)]
 
     def transform(self, X: ArrayLike) -> Any:
         """Codes as CSR (rows, n_words^m); word (j1, ..., jm) in C order, j1 k + j2 for two."""
-        X, books, parts = self._ready(X)
-        k, m = len(books[0]), len(books)
+        X, paths, parts = self._ready(X)
+        k, m = paths.k, paths.m
         if k**m > np.iinfo(np.int64).max:
             raise InvalidInput(f"{k}^{m} words are more than a matrix can have; use marginals()")
-        found = self._marginals(books, parts)
+        found = self._marginals(paths, parts)
         masses = _masses(found[0])
         ends, ids, values = found[0].indptr, found[0].indices, found[0].data
         for other in found[1:]:
@@ -146,32 +150,15 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def objective(self, X: ArrayLike) -> Floats:
         """||x - A y||^2 + alpha |y|_1 of each row's code, in float64."""
-        X, books, parts = self._ready(X)
-        found = self._marginals(books, parts)
-        rests = _rests(found, books, parts)
-        return _squares(rests) + self.alpha * _masses(found[0])
+        _, paths, parts = self._ready(X)
+        found = self._marginals(paths, parts)
+        return objectives(parts, found, paths.codebooks, float(self.alpha))
 
     def gap(self, X: ArrayLike) -> Floats:
-        """How far each row's objective is above the optimum at most: its duality gap, absolute.
-
-        The largest correlation of any of the k^m products with the residual is the sum of the
-        parts' largest, so nothing of size k^m is formed.
-        """
-        X, books, parts = self._ready(X)
-        found = self._marginals(books, parts)
-        rests = _rests(found, books, parts)
-        rr = _squares(rests)
-        rx = np.zeros(len(X))
-        top = np.zeros(len(X))
-        for rest, part, book in zip(rests, parts, books, strict=True):
-            rx += np.einsum("ij,ij->i", rest, part, dtype=np.float64)
-            top += 2 * (rest @ book.T).max(axis=1, initial=-np.inf)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.where(rr > 0, rx / rr, 0.0)
-            reach = np.where(top > 0, self.alpha / top, np.inf)
-        scale = np.clip(best, 0.0, reach)
-        dual = 2 * scale * rx - scale**2 * rr
-        return np.maximum(rr + self.alpha * _masses(found[0]) - dual, 0.0)
+        """How far each row's objective is above the optimum at most: its duality gap, absolute."""
+        _, paths, parts = self._ready(X)
+        found = self._marginals(paths, parts)
+        return certified(parts, found, paths.codebooks, float(self.alpha))[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codebooks_") or self.codebooks is not None
@@ -199,7 +186,9 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         books = [codebook(b, f"codebook {i}", norm) for i, b in enumerate(self.codebooks)]
         if any(len(book) != self.n_words for book in books):
             sizes = ", ".join(str(len(book)) for book in books)
-            raise InvalidInput(f"codebooks have {sizes} words; n_words={self.n_words} each expected")
+            raise InvalidInput(
+                f"codebooks have {sizes} words; n_words={self.n_words} each expected"
+            )
         widths = [book.shape[1] for book in books]
         if self.split == "contiguous":
             return books, columns_of(widths)
@@ -208,33 +197,35 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(f"codebooks of {widths} columns do not fit split={self.split!r}")
         return books, parts
 
-    def _ready(self, X: ArrayLike) -> tuple[NDArray[Any], list[Floats], list[NDArray[Any]]]:
-        """X checked, the codebooks, and the parts of X."""
+    def _ready(self, X: ArrayLike) -> tuple[NDArray[Any], ProductPaths, list[NDArray[Any]]]:
+        """X checked, what codes it, and its parts."""
         self._check()
         if hasattr(self, "codebooks_"):
-            books, width = self.codebooks_, self.n_features_in_
-            given = self.split == "contiguous"
-            own = [book.shape[1] for book in books]
-            parts = columns_of(own) if given else columns(width, len(books), self.split)
+            paths, parts = self._paths, self._parts
         elif self.codebooks is not None:
             books, parts = self._given()
-            width = sum(len(part) for part in parts)
+            paths = ProductPaths(books)
         else:
             raise NotFittedError("ProductSparseCoder has no codebooks; call fit or give codebooks")
-        X = vectors(X, width=width)
-        return X, books, [np.ascontiguousarray(X[:, part]) for part in parts]
+        X = vectors(X, width=sum(len(part) for part in parts))
+        return X, paths, [_part(X, part) for part in parts]
 
-    def _coding(self, books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
-        """Marginals as training uses them: u_i itself for APSC, whose parts decouple (spec, 4)."""
-        paths = ProductPaths(books, self.alpha)
-        n_steps, n_threads = self.n_steps, self.n_threads
-        return paths.code(parts, self.method, n_steps=n_steps, n_threads=n_threads)
+    def _raw(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:
+        """Marginals whose masses may still differ."""
+        task = Task(float(self.alpha), self.method, self.n_steps)
+        return paths.code(parts, task, n_threads=self.n_threads)
 
-    def _marginals(self, books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
-        found = self._coding(books, parts)
-        return found if self.method == "exact" else self._common(found, books, parts)
+    def _training(self, books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
+        """Training takes u_i itself for APSC, whose parts decouple (spec, section 4)."""
+        return self._raw(ProductPaths(books), parts)
 
-    def _common(self, found: list[Any], books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
+    def _marginals(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:
+        found = self._raw(paths, parts)
+        return found if self.method == "exact" else self._common(found, paths.codebooks, parts)
+
+    def _common(
+        self, found: list[Any], books: list[Floats], parts: list[NDArray[Any]]
+    ) -> list[Any]:
         """The same directions with one mass (eq. 13 of the paper, or the optimal mass)."""
         masses = np.stack([_masses(one) for one in found])
         coded = (masses > 0).all(axis=0)
@@ -242,20 +233,37 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if self.mass == "geometric":
                 mass = np.exp(np.log(masses).mean(axis=0))
             else:
-                along, length = np.zeros(masses.shape[1]), np.zeros(masses.shape[1])
-                for one, own, book, part in zip(found, masses, books, parts, strict=True):
-                    direction = (one @ book) / own[:, None]
-                    along += np.einsum("ij,ij->i", direction, part, dtype=np.float64)
-                    length += np.einsum("ij,ij->i", direction, direction)
+                along, length = _directions(found, masses, books, parts)
                 mass = np.maximum(along - self.alpha / 2, 0) / length
             scales = np.where(coded, mass / masses, 0.0)
         made = []
         for one, scale in zip(found, scales, strict=True):
             values = one.data * np.repeat(scale, np.diff(one.indptr))
             scaled = sp.csr_array((values, one.indices, one.indptr), one.shape)
-            scaled.eliminate_zeros()
+            if not scale.all():
+                scaled.eliminate_zeros()
             made.append(scaled)
         return made
+
+
+def _directions(
+    found: list[Any], masses: Floats, books: list[Floats], parts: list[NDArray[Any]]
+) -> tuple[Floats, Floats]:
+    """Sums over the parts of x_i'b_i and |b_i|^2, b_i = A_i u_i / |u_i| (spec, section 3)."""
+    along, length = np.zeros(masses.shape[1]), np.zeros(masses.shape[1])
+    for start in range(0, len(along), _ROWS):
+        here = slice(start, start + _ROWS)
+        for one, own, book, part in zip(found, masses, books, parts, strict=True):
+            direction = (one[here] @ book) / own[here, None]
+            along[here] += np.einsum("ij,ij->i", direction, part[here], dtype=np.float64)
+            length[here] += np.einsum("ij,ij->i", direction, direction)
+    return along, length
+
+
+def _part(X: NDArray[Any], chosen: NDArray[np.int64]) -> NDArray[Any]:
+    """Some columns; neighbouring ones without a copy."""
+    first, last = int(chosen[0]), int(chosen[-1])
+    return X[:, first : last + 1] if last - first == len(chosen) - 1 else X[:, chosen]
 
 
 def _as(codes: Any, dtype: Any) -> Any:
@@ -265,12 +273,3 @@ def _as(codes: Any, dtype: Any) -> Any:
 
 def _masses(codes: Any) -> Floats:
     return np.asarray(codes.sum(axis=1), np.float64).ravel()
-
-
-def _rests(found: list[Any], books: list[Floats], parts: list[NDArray[Any]]) -> list[Floats]:
-    """Residuals of the parts."""
-    return [part - one @ book for one, book, part in zip(found, books, parts, strict=True)]
-
-
-def _squares(rests: list[Floats]) -> Floats:
-    return np.asarray(sum(np.einsum("ij,ij->i", rest, rest) for rest in rests), np.float64)

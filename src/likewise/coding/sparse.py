@@ -13,7 +13,8 @@ from likewise.coding.dictionary import Report, reporting, train
 from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive
-from likewise.solvers.path_words import WordPaths
+from likewise.solvers.path_certificate import certified, objectives
+from likewise.solvers.path_words import Coding, WordPaths
 
 Floats = NDArray[np.float64]
 _METHODS = ("homotopy", "feature-sign", "nearest")
@@ -58,7 +59,7 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_words: int = 1024,
         alpha: float = 0.3,
-        method: Literal["homotopy", "feature-sign", "nearest"] = "homotopy",
+        method: Coding = "homotopy",
         gram: Literal["precomputed", "on-the-fly"] = "precomputed",
         n_nearest: int = 200,
         codebook: ArrayLike | None = None,
@@ -84,7 +85,7 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check()
         X = vectors(X)
         if self.codebook is not None:
-            words, history = self._given(), []
+            words, history = self._given(), list[float]()
             vectors(X, width=words.shape[1])
         else:
             n_iter = positive(self.n_iter, "n_iter", 0)
@@ -119,30 +120,13 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def objective(self, X: ArrayLike) -> Floats:
         """||x - A y||^2 + alpha |y|_1 of each row's code, in float64."""
         paths, X = self._ready(X)
-        codes = self._code(paths, X)
-        rests = X - codes @ paths.words
-        return np.asarray(_squares(rests) + self.alpha * codes.sum(axis=1), np.float64)
+        return objectives([X], [self._code(paths, X)], [paths.words], float(self.alpha))
 
     def gap(self, X: ArrayLike) -> Floats:
         """How far each row's objective is above the optimum at most: its duality gap, absolute,
         over all words in float64."""
         paths, X = self._ready(X)
-        codes = self._code(paths, X)
-        mass = np.asarray(codes.sum(axis=1), np.float64).ravel()
-        rests = X - codes @ paths.words
-        rr, rx = _squares(rests), np.einsum("ij,ij->i", rests, X, dtype=np.float64)
-        top = np.concatenate(
-            [
-                2 * (rests[a : a + 512] @ paths.words.T).max(axis=1)
-                for a in range(0, len(rests), 512)
-            ]
-            or [np.zeros(0)]
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.where(rr > 0, rx / rr, 0.0)
-            reach = np.where(top > 0, self.alpha / top, np.inf)
-        scale = np.clip(best, 0.0, reach)
-        return np.maximum(rr + self.alpha * mass - (2 * scale * rx - scale**2 * rr), 0.0)
+        return certified([X], [self._code(paths, X)], [paths.words], float(self.alpha))[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codebook_") or self.codebook is not None
@@ -175,7 +159,7 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError("SparseCoder has no codebook; call fit or give codebook")
         return paths, vectors(X, width=paths.words.shape[1])
 
-    def _code(self, paths: WordPaths, X: NDArray[Any], method: str | None = None) -> Any:
+    def _code(self, paths: WordPaths, X: NDArray[Any], method: Coding | None = None) -> Any:
         return paths.code(
             X,
             float(self.alpha),
@@ -188,7 +172,3 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         many = self.n_words > _MANY
         paths = WordPaths(books[0], lazily=many)
         return [self._code(paths, parts[0], "nearest" if many else None)]
-
-
-def _squares(rests: Floats) -> Floats:
-    return np.asarray(np.einsum("ij,ij->i", rests, rests), np.float64)

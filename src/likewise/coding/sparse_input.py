@@ -6,6 +6,7 @@ import numbers
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from likewise.errors import InvalidInput
@@ -16,6 +17,8 @@ _NORM = 1e-4
 
 def vectors(X: ArrayLike, name: str = "X", width: int | None = None) -> NDArray[Any]:
     """Rows as they are: float32 stays float32, anything else becomes float64."""
+    if sp.issparse(X):
+        raise InvalidInput(f"{name} is a sparse matrix; an array of descriptors expected")
     try:
         a = np.asarray(X)
         if a.dtype.kind == "c":
@@ -53,7 +56,7 @@ def codebook(words: ArrayLike, name: str, norm: float) -> NDArray[np.float64]:
             f"word {wrong[0]} of {name} has norm {norms[wrong[0]]:.6g}; {norm:.6g} expected: "
             "scale every row"
         )
-    return a
+    return np.asarray(a * (norm / norms)[:, None])
 
 
 def positive_number(value: Any, name: str) -> float:

@@ -33,20 +33,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# Sums may be reordered and nobody lets NaN in: what lets loops run in vector registers.
-_FAST = {"contract", "reassoc", "nsz", "arcp", "nnan"}
-
-# numpy's error model: no test for zero before every division.
-_KERNEL = {"cache": True, "nogil": True, "error_model": "numpy"}
+from likewise.solvers.path_scan import FAST, KERNEL, ROW, Q, ahead, combine, largest, soonest
 
 # A word whose squared distance to the span of the support is below this share of its squared
 # length is taken as a combination of it; the second where Gram matrices are in float32.
 _DEPENDENT, _DEPENDENT_SHORT = 1e-11, 1e-5
 FAR = 1e30
 
-NOW, U, Q, SPARE, SPARE2, SPARE3, V0 = 0, 1, 2, 3, 4, 5, 6
+NOW, U, SPARE, SPARE2, V0 = 0, 1, 3, 4, 5
 H, MASS, RATE, STEP, SCALE = 0, 1, 2, 3, 4
-ACT, ROW, END = 0, 1, 2
+ACT, END = 0, 2
 SIZE, EVENT, WHO, DEPENDS, MOST = 0, 1, 2, 3, 4
 NOBODY, ENTERS, LEAVES = 0, 1, 2
 
@@ -74,110 +70,16 @@ def room(k: int, most: NDArray[np.int64], dtype: Any) -> State:
     return State(floats, whole, c, w, t, c.view(bits), t.view(bits))
 
 
-@njit(**_KERNEL)
-def _find(bits, i, value):  # type: ignore[no-untyped-def]
-    """The first place of a value that is there."""
-    at = 0
-    while at + 32 <= bits.shape[1]:
-        hit = np.int64(0)
-        for j in range(32):
-            hit |= np.int64(bits[i, at + j] == value)
-        if hit:
-            break
-        at += 32
-    while bits[i, at] != value:
-        at += 1
-    return at
-
-
-@njit(**_KERNEL)
-def _soonest(tb, i):  # type: ignore[no-untyped-def]
-    """Where the smallest step is: positive numbers are ordered as their bits are."""
-    least = tb[i, 0]
-    for j in range(tb.shape[1]):
-        least = min(least, tb[i, j])
-    return _find(tb, i, least)
-
-
-@njit(**_KERNEL)
-def _largest(cb, i):  # type: ignore[no-untyped-def]
-    """Where the largest correlation is; among negative numbers bits are ordered the other way."""
-    top, bottom = cb[i, 0], cb[i, 0]
-    for j in range(cb.shape[1]):
-        top = max(top, cb[i, j])
-        bottom = min(bottom, cb[i, j])
-    return _find(cb, i, top if top >= 0 else bottom)
-
-
-@njit(**_KERNEL, fastmath=_FAST)
-def _combine(G, F, I, w, i, n):  # type: ignore[no-untyped-def]  # noqa: E741
-    """Rates of all correlations: the sum of q_p times Gram row p, four rows at a time."""
-    kind, k = w.dtype.type, w.shape[1]
-    p = 0
-    if n >= 4:
-        a, b, d, e = kind(F[i, Q, 0]), kind(F[i, Q, 1]), kind(F[i, Q, 2]), kind(F[i, Q, 3])
-        r, s, v, x = I[i, ROW, 0], I[i, ROW, 1], I[i, ROW, 2], I[i, ROW, 3]
-        for j in range(k):
-            w[i, j] = a * G[r, j] + b * G[s, j] + d * G[v, j] + e * G[x, j]
-        p = 4
-    elif n >= 2:
-        a, b = kind(F[i, Q, 0]), kind(F[i, Q, 1])
-        r, s = I[i, ROW, 0], I[i, ROW, 1]
-        for j in range(k):
-            w[i, j] = a * G[r, j] + b * G[s, j]
-        p = 2
-    else:
-        a, r = kind(F[i, Q, 0]), I[i, ROW, 0]
-        for j in range(k):
-            w[i, j] = a * G[r, j]
-        p = 1
-    while p + 4 <= n:
-        a, b = kind(F[i, Q, p]), kind(F[i, Q, p + 1])
-        d, e = kind(F[i, Q, p + 2]), kind(F[i, Q, p + 3])
-        r, s, v, x = I[i, ROW, p], I[i, ROW, p + 1], I[i, ROW, p + 2], I[i, ROW, p + 3]
-        for j in range(k):
-            w[i, j] += a * G[r, j] + b * G[s, j] + d * G[v, j] + e * G[x, j]
-        p += 4
-    if p + 2 <= n:
-        a, b = kind(F[i, Q, p]), kind(F[i, Q, p + 1])
-        r, s = I[i, ROW, p], I[i, ROW, p + 1]
-        for j in range(k):
-            w[i, j] += a * G[r, j] + b * G[s, j]
-        p += 2
-    if p < n:
-        a, r = kind(F[i, Q, p]), I[i, ROW, p]
-        for j in range(k):
-            w[i, j] += a * G[r, j]
-
-
-@njit(**_KERNEL, fastmath=_FAST)
-def _ahead(c, w, t, i, h, sign, tiny):  # type: ignore[no-untyped-def]
-    """Steps after which correlations reach h; very long for those that never do.
-
-    A distance below ``tiny`` counts as ``tiny``: what stands at h and moves along with it, up to
-    rounding (copies, and whatever depends on the support), is then far away.
-    """
-    kind = c.dtype.type
-    one, never = kind(1.0), kind(1e-30)
-    h, sign, tiny = kind(h), kind(sign), kind(tiny)
-    for j in range(c.shape[1]):
-        way = h - c[i, j]
-        way = way if way > tiny else tiny
-        rate = sign * (one - w[i, j])
-        rate = rate if rate > never else never
-        t[i, j] = way / rate
-
-
-@njit(**_KERNEL)
+@njit(**KERNEL, inline="always")
 def look(G, F, I, c, w, t, tb, i, sign, still):  # type: ignore[no-untyped-def]  # noqa: E741
     """The piece at hand and its end; ``sign`` is 1 for a falling h, -1 for a rising one.
 
     ``still`` is the share of the largest correlation that counts as nothing.
     """
     n = I[i, END, SIZE]
-    _combine(G, F, I, w, i, n)
-    _ahead(c, w, t, i, F[i, NOW, H], sign, still * F[i, NOW, SCALE])
-    who = _soonest(tb, i)
+    combine(G, F, I, w, i, n)
+    ahead(c, w, t, i, F[i, NOW, H], sign, still * F[i, NOW, SCALE])
+    who = soonest(tb, i)
     step = float(t[i, who])
     event = ENTERS
     if step > 1e20 or n >= I[i, END, MOST]:
@@ -193,7 +95,7 @@ def look(G, F, I, c, w, t, tb, i, sign, still):  # type: ignore[no-untyped-def] 
     I[i, END, EVENT], I[i, END, WHO] = event, who
 
 
-@njit(**_KERNEL, fastmath=_FAST)
+@njit(**KERNEL, inline="always", fastmath=FAST)
 def go(F, I, c, w, i, step):  # type: ignore[no-untyped-def]  # noqa: E741
     """h falls by ``step`` (rises, if that is negative) along the piece looked at."""
     for p in range(I[i, END, SIZE]):
@@ -205,7 +107,7 @@ def go(F, I, c, w, i, step):  # type: ignore[no-untyped-def]  # noqa: E741
         c[i, j] -= short * w[i, j]
 
 
-@njit(**_KERNEL, fastmath=_FAST)
+@njit(**KERNEL, inline="always", fastmath=FAST)
 def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
     """Word j joins the support with coefficient zero, unless it depends on the support.
 
@@ -221,11 +123,10 @@ def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
     rest, over = length, -1.0
     for b in range(n):
         x = float(E[row, I[i, ACT, b]])
-        F[i, SPARE2, b] = x
         for a in range(wide):
             F[i, SPARE, a] += x * F[i, V0 + b, a]
     for a in range(n):
-        rest -= F[i, SPARE2, a] * F[i, SPARE, a]
+        rest -= float(E[row, I[i, ACT, a]]) * F[i, SPARE, a]
         over += F[i, SPARE, a]
     if rest <= (_DEPENDENT if E.itemsize == 8 else _DEPENDENT_SHORT) * length:
         I[i, END, DEPENDS] = 1
@@ -243,7 +144,7 @@ def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
     I[i, END, SIZE] = n + 1
 
 
-@njit(**_KERNEL, fastmath=_FAST)
+@njit(**KERNEL, inline="always", fastmath=FAST)
 def leave(F, I, c, i, p):  # type: ignore[no-untyped-def]  # noqa: E741
     """The word at place p of the support goes; the last one takes its place."""
     n = I[i, END, SIZE]
@@ -272,7 +173,7 @@ def leave(F, I, c, i, p):  # type: ignore[no-untyped-def]  # noqa: E741
     I[i, END, SIZE] = last
 
 
-@njit(**_KERNEL)
+@njit(**KERNEL, inline="always")
 def turn(E, F, I, c, i):  # type: ignore[no-untyped-def]  # noqa: E741
     """The event at the end of the piece."""
     if I[i, END, EVENT] == ENTERS:
@@ -281,7 +182,7 @@ def turn(E, F, I, c, i):  # type: ignore[no-untyped-def]  # noqa: E741
         leave(F, I, c, i, I[i, END, WHO])
 
 
-@njit(**_KERNEL)
+@njit(**KERNEL)
 def forget(F, I, i):  # type: ignore[no-untyped-def]  # noqa: E741
     """No support; what was used of the state is zero again."""
     wide = (I[i, END, SIZE] + 3) & ~3
@@ -293,19 +194,19 @@ def forget(F, I, i):  # type: ignore[no-untyped-def]  # noqa: E741
     I[i, END, SIZE], I[i, END, DEPENDS], F[i, NOW, MASS] = 0, 0, 0.0
 
 
-@njit(**_KERNEL)
+@njit(**KERNEL)
 def begin(E, F, I, c, cb, given, i, row):  # type: ignore[no-untyped-def]  # noqa: E741
     """The path's start for the correlations given[i, row]: no mass, h at the largest of them."""
     forget(F, I, i)
     for j in range(c.shape[1]):
         c[i, j] = given[i, row, j]
-    first = _largest(cb, i)
+    first = largest(cb, i)
     F[i, NOW, H] = float(c[i, first])
     F[i, NOW, SCALE] = abs(F[i, NOW, H])
     enter(E, F, I, c, i, first)
 
 
-@njit(**_KERNEL)
+@njit(**KERNEL, fastmath=FAST)
 def walk(G, E, F, I, c, w, t, tb, i, target, still, limit):  # type: ignore[no-untyped-def]  # noqa: E741
     """Bring h to ``target``, up or down; True if it arrived.  Without support it stands."""
     sign = 1.0 if F[i, NOW, H] >= target else -1.0
@@ -322,14 +223,14 @@ def walk(G, E, F, I, c, w, t, tb, i, target, still, limit):  # type: ignore[no-u
     return False
 
 
-@njit(**_KERNEL)
+@njit(**KERNEL)
 def sound(F, c, cb, i, still):  # type: ignore[no-untyped-def]
     """Whether no correlation is above h, but for rounding: the optimum, for this h."""
-    top = float(c[i, _largest(cb, i)])
+    top = float(c[i, largest(cb, i)])
     return top <= F[i, NOW, H] + 10.0 * still * F[i, NOW, SCALE]
 
 
-@njit(**_KERNEL, fastmath=_FAST)
+@njit(**KERNEL, fastmath=FAST)
 def settle(E, F, I, given, i, row):  # type: ignore[no-untyped-def]  # noqa: E741
     """p = G_SS^-1 c_S into U and q = G_SS^-1 1 anew, so that u(h) = p - h q: no drift is left.
 

@@ -30,7 +30,6 @@ from likewise.solvers.path import (
     SIZE,
     STEP,
     H,
-    Q,
     U,
     begin,
     forget,
@@ -41,27 +40,28 @@ from likewise.solvers.path import (
     turn,
     walk,
 )
+from likewise.solvers.path_scan import Q
 
 DONE, TIED = 0, 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write(F, I, i, row, h, ids, values, counts):  # type: ignore[no-untyped-def]  # noqa: E741
     """The support by rising word and u = p - h q of path i, as ``settle`` left them."""
-    found = 0
-    for p in range(I[i, END, SIZE]):
+    n, found = I[i, END, SIZE], 0
+    for p in range(n):
         value = F[i, U, p] - h * F[i, Q, p]
         if value > 0.0:
-            word, at = I[i, ACT, p], found
-            while at > 0 and ids[i, row, at - 1] > word:
-                ids[i, row, at], values[i, row, at] = ids[i, row, at - 1], values[i, row, at - 1]
-                at -= 1
+            # Its place by counting: sorting would be a riddle to the branch predictor.
+            word, at = I[i, ACT, p], 0
+            for r in range(n):
+                at += (I[i, ACT, r] < word) & (F[i, U, r] > h * F[i, Q, r])
             ids[i, row, at], values[i, row, at] = word, value
             found += 1
     counts[i, row] = found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def apart(G, E, state, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """Each part by itself at the half-threshold ``level``: APSC (eq. 12)."""
     F, I, c, w, t, cb, tb = state  # noqa: E741
@@ -78,7 +78,7 @@ def apart(G, E, state, given, level, still, limit, ids, values, counts, status):
             _write(F, I, i, row, level, ids, values, counts)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped-def]
     """The path at half-threshold h, from wherever it stands; False where words depend."""
     F, I, c, w, t, cb, tb = state  # noqa: E741
@@ -91,7 +91,7 @@ def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped
     return arrived and not I[i, END, DEPENDS] and sound(F, c, cb, i, still)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """Two parts, thresholds bisected until masses agree: IPSC (section 3.2 of the paper)."""
     F, I = state.F, state.I  # noqa: E741
@@ -116,7 +116,7 @@ def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, cou
             _write(F, I, i, row, first if i == 0 else half - first, ids, values, counts)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _meet(F, half, lift, low, high):  # type: ignore[no-untyped-def]
     """The mass at which thresholds add up, on the pieces at hand: h_i falls by 1 / rate_i."""
     m = F.shape[0]
@@ -129,7 +129,7 @@ def _meet(F, half, lift, low, high):  # type: ignore[no-untyped-def]
     return min(max(mass, low), high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-def]
     """Follow all paths to the piece where thresholds add up to ``half``: (low, high) masses."""
     F, I, c, w, t, _, tb = state  # noqa: E741
@@ -155,7 +155,7 @@ def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-de
     return -1.0, -1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def together(G, E, state, given, plain, half, lift, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """All parts at the common mass where their half-thresholds add up to ``half``: the optimum.
 
