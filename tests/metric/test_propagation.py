@@ -199,3 +199,14 @@ def test_wrong_settings_are_named(wrong: dict[str, Any], match: str) -> None:
     given: dict[str, Any] = {"propagation": 0.5, "threshold": 0.01, **wrong}
     with pytest.raises(InvalidInput, match=match):
         scatter(X, as_constraints(some_labels(), None, N), knn_graph(X, K), **given)
+
+
+@pytest.mark.parametrize("wrong", [0, -3, 2.5, True])
+def test_affinities_need_a_whole_number_of_neighbours(wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match="n_neighbors is"):
+        affinities(np.arange(6.0)[:, None], [[0, 5]], [False], n_neighbors=wrong)
+
+
+def test_affinities_refuse_nan() -> None:
+    with pytest.raises(InvalidInput, match="NaN in row 1"):
+        affinities([[0.0], [np.nan], [1.0]], [[0, 2]], [True])

@@ -339,3 +339,91 @@ def test_progress_is_written_when_asked_for(capsys: pytest.CaptureFixture[str]) 
     assert "finding neighbourhoods: 1,180 of 1,180" in capsys.readouterr().err
     S3ML().fit(X, y)
     assert capsys.readouterr().err == ""
+
+
+# -- what the sparse inverse did, texts as labels, memory -------------------------------------
+
+
+def test_an_inverse_that_did_not_end_is_reported() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 12)) @ rng.normal(size=(12, 12))
+    y = np.where(np.arange(80) < 20, np.arange(80) % 2, -1)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        model = S3ML(max_iter=1, tol=1e-12, prior="identity").fit(X, y)
+    assert not model.report_.converged
+    assert "short of its tolerance" in str(model.report_)
+    assert np.linalg.eigvalsh(model.metric_)[0] > 0
+    whole = S3ML(prior="identity").fit(X, y)
+    assert whole.report_.converged
+    assert 1 <= whole.report_.n_iter == whole.n_iter_ < 500
+    with pytest.raises(InvalidInput, match="max_iter is 0"):
+        S3ML(max_iter=0).fit(X, y)
+
+
+def test_labels_may_be_texts_beside_the_number_minus_one() -> None:
+    X, known, _ = drawn()
+    names = np.array(["setosa", "versicolor", "virginica", -1], object)[known]
+    np.testing.assert_array_equal(S3ML().fit(X, names).metric_, S3ML().fit(X, known).metric_)
+    numbers = known.astype(object)
+    np.testing.assert_array_equal(S3ML().fit(X, numbers).metric_, S3ML().fit(X, known).metric_)
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (["a", "b", "-1"], 'the text "-1".*dtype=object'),
+        (np.array(["a", 3, -1], object), "cannot be compared"),
+        (np.array(["a", None, -1], object), "label 1 is None"),
+        (np.array(["a", float("nan"), -1], object), "label 1 is nan"),
+    ],
+)
+def test_labels_that_cannot_be_told_apart_are_refused(labels: Any, match: str) -> None:
+    with pytest.raises(InvalidInput, match=match):
+        S3ML().fit(np.arange(6.0).reshape(3, 2), labels)
+
+
+def test_a_pair_beyond_int64_is_named_as_given() -> None:
+    pairs = np.array([[0, 2**63 + 1]], np.uint64)
+    with pytest.raises(InvalidInput, match=str(2**63 + 1)):
+        S3ML().fit(np.eye(3), pairs, [True])
+
+
+def test_nan_is_named_with_its_place() -> None:
+    X, known, _ = drawn()
+    X[7, 2] = np.nan
+    with pytest.raises(InvalidInput, match="NaN in row 7, column 2") as caught:
+        S3ML().fit(X, known)
+    assert "HistGradient" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "why"),
+    [
+        (S3ML(strength=0), np.arange(12.0).reshape(6, 2), "strength is 0"),
+        (S3ML(propagate=False), np.zeros((6, 2)), "T = 0"),
+    ],
+)
+def test_where_nothing_moves_the_prior_is_kept(model: S3ML, X: Any, why: str) -> None:
+    model.set_params(prior="identity").fit(X, [0, 1, 0, 1, -1, -1])
+    assert model.report_.kept_prior
+    assert why in str(model.report_)
+    np.testing.assert_array_equal(model.metric_, np.eye(2))
+
+
+def test_pairs_in_chunks_are_pairs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, known, y = drawn()
+    whole = LRML().fit(X, known)
+    expected = whole.score(X, y)
+    monkeypatch.setattr("likewise.metric.base._CHUNK", 28)
+    parts = LRML().fit(X, known)
+    np.testing.assert_allclose(parts.metric_, whole.metric_, rtol=1e-10)
+    assert parts.middle_ == pytest.approx(whole.middle_, rel=1e-10)
+    assert parts.score(X, y) == expected
+    first, second, _ = reference_pairs(known)
+    away = np.linalg.norm((X[first] - X[second]) @ parts.components_.T, axis=1)
+    assert parts.middle_ == pytest.approx(float(np.median(away)))
+
+
+def reference_pairs(labels: Any) -> tuple[Any, Any, Any]:
+    pairs, same = all_pairs(labels)
+    return pairs[:, 0], pairs[:, 1], same

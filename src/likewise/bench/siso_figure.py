@@ -40,12 +40,14 @@ def draw(results: Results, folder: Path | None = None) -> None:
             maps = [100 * results.mean(task, method, s) for s in results.shares]
             times = [results.total(task, method, s) for s in results.shares]
             above.plot(rows, maps, style, color=colour, label=method, markersize=4)
-            below.loglog(rows, times, style, color=colour, markersize=4)
+            below.semilogy(rows, times, style, color=colour, markersize=4)
         above.set(title=task, ylabel="MAP, %" if column == 0 else "")
         label = "CPU s: construction and 1,000 pictures" if column == 0 else ""
         below.set(xlabel="training pictures", ylabel=label)
     if results.tasks:
-        drawn.legend(loc="lower center", ncols=8, fontsize=8)
+        # Of the task with most methods: all others show some of the same.
+        most = max(axes[0], key=lambda axis: len(axis.get_lines()))
+        drawn.legend(*most.get_legend_handles_labels(), loc="lower center", ncols=8, fontsize=8)
     drawn.tight_layout(rect=(0, 0.05, 1, 1))
     folder = harness.RESULTS if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)

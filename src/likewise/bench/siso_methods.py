@@ -64,7 +64,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "ridge (RRML)",
         lambda s, seed: RidgeAnnotator(**s),
-        _grid(penalty=(0.1, 0.5, 1.0, 2.0, 8.0, 20.0)),
+        _grid(penalty=(0.1, 0.5, 2.0, 8.0, 20.0, 50.0)),
     ),
     Method(
         "SVM",
@@ -74,7 +74,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "LNP",
         lambda s, seed: LNP(**s),
-        _grid(n_neighbours=(10, 20), share=(0.5, 0.95, 0.99)),
+        _grid(n_neighbours=(10, 20), share=(0.1, 0.5, 0.95)),
         "graph",
     ),
     Method(

@@ -162,9 +162,7 @@ def coded(catalog: Catalog, coming: Next | NextPooled) -> dict[int, bytes]:
     return found
 
 
-def carry(
-    c: Any, catalog: Catalog, coming: Next | NextPooled, codes: Mapping[int, bytes]
-) -> None:
+def carry(c: Any, catalog: Catalog, coming: Next | NextPooled, codes: Mapping[int, bytes]) -> None:
     """Inside a transaction: codes and given weights of the next generation, those it lacks."""
     old, number = coming.old, coming.number
     for subject, code in codes.items():

@@ -64,7 +64,10 @@ class Basis:
 
 
 class Metric:
-    """x to L B (x - mean): the learned metric is L'L in the directions B."""
+    """x to L B (x - mean): the learned metric is L'L in the directions B.
+
+    Where nothing was learned there are no directions, and x stays as it is (``plain``).
+    """
 
     kind = "metric"
 
@@ -74,6 +77,12 @@ class Metric:
         self.metric = np.asarray(metric, np.float64)
         self._whole = (self.components @ basis.matrix).T
 
+    @classmethod
+    def plain(cls, width: int) -> Metric:
+        """The space's own distance, without a matrix of its width squared."""
+        none = np.zeros((0, 0))
+        return cls(Basis(np.zeros(width), np.zeros((0, width))), none, none)
+
     @property
     def width(self) -> int:
         return len(self.basis.mean)
@@ -81,9 +90,11 @@ class Metric:
     @property
     def n_ranked(self) -> int:
         """Columns that count in the ranking."""
-        return len(self.components)
+        return len(self.components) or self.width
 
     def transform(self, rows: Any) -> Floats32:
+        if not len(self.components):
+            return np.array(rows, np.float32).reshape(len(rows), self.width)
         parts = [
             (np.asarray(rows[start : start + _CHUNK], np.float64) - self.basis.mean) @ self._whole
             for start in range(0, len(rows), _CHUNK)
@@ -102,9 +113,10 @@ class Metric:
     def from_arrays(cls, arrays: dict[str, Any], n_ranked: int) -> Metric:
         basis = Basis(arrays["mean"], arrays["directions"])
         made = cls(basis, arrays["components"], arrays["metric"])
-        fits = basis.matrix.shape[1:] == basis.mean.shape and made.components.shape == (
-            n_ranked,
-            len(basis.matrix),
+        fits = (
+            basis.matrix.shape[1:] == basis.mean.shape
+            and made.components.shape == (len(made.components), len(basis.matrix))
+            and made.n_ranked == n_ranked
         )
         if not fits or made.metric.shape != (len(basis.matrix),) * 2:
             raise ValueError("its arrays do not fit each other")

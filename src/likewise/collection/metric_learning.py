@@ -1,8 +1,8 @@
 """A metric from the log: pairs people made and pictures nobody spoke of, by S3ML.
 
 Learning takes place in the directions in which the pictures differ most.  How strongly the pairs
-count is chosen by what they say about queries left out; "not at all" is one of the choices, so a
-learned metric is never worse there than the space it began with.
+count is chosen by what they say about queries left out.  The space itself is the one to beat: it
+is kept, as it is, unless a learned metric is right about more of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from likewise.collection.catalog import SpaceRow
 from likewise.collection.fitted import Basis, Metric
+from likewise.collection.graphs import metric_of
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.model_rows import agreement, agreement_plain
 from likewise.collection.told import Told
@@ -31,8 +32,6 @@ STRENGTHS = (1.0, 3.0, 10.0)
 """Weights of the pairs that are tried, as multiples of the largest safe one (S3ML, section 4)."""
 L1 = 0.01
 
-Triplets = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class LearnedMetric:
@@ -45,7 +44,7 @@ class LearnedMetric:
 def learn_metric(
     said: Told, unlabelled: NDArray[np.float32], space: SpaceRow, seed: int, report: Report
 ) -> LearnedMetric:
-    """S3ML over all pairs and some unlabelled rows; the prior where there is too little."""
+    """S3ML over all pairs and some unlabelled rows; the space where that does not help."""
     rows = np.concatenate([said.X, unlabelled])
     basis = Basis.fit(rows if len(rows) else np.zeros((1, space.width)), DIRECTIONS)
     Z = basis(rows)
@@ -57,17 +56,17 @@ def learn_metric(
         "directions": len(basis.matrix), "strength": 0.0, "l1": L1, "agreement": None,
         "agreement_plain": None, "held_out": 0, "sparsity": None, "gap": None, "floored": 0,
     }  # fmt: skip
-    prior = np.eye(len(basis.matrix))
     reason = _too_little(similar, dissimilar)
     if reason:
-        return LearnedMetric(Metric(basis, prior, prior), {**figures, "reason": reason})
+        return _kept(space, figures, reason)
     strength, found = _strength(said, Z, space, seed, report)
     figures |= found
     if strength == 0.0:
-        figures["reason"] = (
-            "on queries held out no strength of the pairs agrees more often than the space alone"
+        return _kept(
+            space,
+            figures,
+            "on queries held out no strength of the pairs agrees more often than the space alone",
         )
-        return LearnedMetric(Metric(basis, prior, prior), figures)
     report(Progress("learning a metric", len(STRENGTHS) * FOLDS, len(STRENGTHS) * FOLDS + 1))
     made = _s3ml(strength, L1).fit(Z, said.pairs, said.same)
     figures |= {
@@ -75,6 +74,15 @@ def learn_metric(
         "gap": float(made.gap_), "floored": int(made.report_.floored),
     }  # fmt: skip
     return LearnedMetric(Metric(basis, made.components_, made.metric_), figures)
+
+
+def _kept(space: SpaceRow, figures: dict[str, Any], reason: str) -> LearnedMetric:
+    """The distance of the space itself, in all its directions, and why."""
+    if metric_of(space) == "ip":
+        # Models rank by distance, so that the inner product itself cannot be kept.
+        reason += "; the plain distance of the vectors stands for the inner product"
+    made = {**figures, "reason": reason, "directions": space.width}
+    return LearnedMetric(Metric.plain(space.width), made)
 
 
 def _too_little(similar: int, dissimilar: int) -> str:
@@ -95,7 +103,10 @@ def _s3ml(strength: float, l1: float) -> Any:
 def _strength(
     said: Told, Z: NDArray[np.float64], space: SpaceRow, seed: int, report: Report
 ) -> tuple[float, dict[str, Any]]:
-    """How strongly pairs shall count, and how often that is right about queries held out."""
+    """How strongly pairs shall count, and how often that is right about queries held out.
+
+    0 where no strength is right more often than the space: what it gives is then the space's own.
+    """
     queries = np.unique(said.asked_in)
     if len(queries) < 2:
         return STRENGTHS[0], {}
@@ -103,12 +114,11 @@ def _strength(
     parts = np.array_split(
         np.random.default_rng(seed).permutation(queries), min(FOLDS, len(queries))
     )
-    right = dict.fromkeys((0.0, *STRENGTHS), 0)
+    right = dict.fromkeys(STRENGTHS, 0)
     plain = 0
     for number, out in enumerate(parts):
         asked = said.triplets[np.isin(said.asked_in, out)]
         pairs, same = said.without(out)
-        right[0.0] += int(agreement(few, asked).sum())
         plain += int(agreement_plain(space, said.X, asked).sum())
         for place, strength in enumerate(STRENGTHS):
             report(
@@ -124,8 +134,9 @@ def _strength(
     n = len(said.triplets)
     # Of two that are right as often, the one that moves less.
     best = max(right, key=lambda strength: (right[strength], -strength))
-    return best, {
-        "agreement": right[best] / n,
+    learned = right[best] > plain
+    return best if learned else 0.0, {
+        "agreement": (right[best] if learned else plain) / n,
         "agreement_plain": plain / n,
         "held_out": n,
     }

@@ -123,9 +123,9 @@ class Modelling:
 
     def rename_model(self, name: str, new: str) -> None:
         """Give a metric or map another name."""
-        self._model(name)
+        kind = self._model(name).kind
         with self._catalog.write(durable=True) as c:
-            profiles.check_name(self._catalog, new)
+            self._check_name(new, kind)
             rename_model(c, name, new)
 
     def map_points(self, name: str = "map") -> MapPoints:
@@ -261,13 +261,21 @@ class Modelling:
             raise UnknownName(f"there is no learned metric or map {name!r}; there are: {known}")
         return found
 
+    def _check_name(self, name: str, kind: str) -> None:
+        """A name a new model may have: what a profile may be called."""
+        try:
+            profiles.check_name(self._catalog, name)
+        except InvalidInput as error:
+            said = str(error).replace("no name for a profile", f"no name for a {kind}")
+            raise InvalidInput(said) from error
+
     def _begin(
         self, name: str, kind: str, space: str | None, profile: str
     ) -> tuple[SpaceRow, tuple[str, int], list[Item]]:
         """(space, profile and line of its log, what stands), if a model may have the name."""
         found = model(self._catalog, name) if isinstance(name, str) else None
         if found is None:
-            profiles.check_name(self._catalog, name)
+            self._check_name(name, kind)
         elif found.kind != kind:
             raise InvalidInput(f"{name!r} is a {found.kind} already; choose another name")
         row = model_rows.dense_space(self._catalog, space)

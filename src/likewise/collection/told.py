@@ -44,8 +44,16 @@ class Told:
     opposed: int
 
     def without(self, queries: Any) -> tuple[Numbers, NDArray[np.bool_]]:
-        """(pairs, same) less those of some queries."""
-        kept = ~np.isin(self.said_in, queries)
+        """(pairs, same) less those of some queries, and less what their triplets ask.
+
+        A pair may have been judged from either end: it is in a triplet of the one query and was
+        said in the other.
+        """
+        asked = self.triplets[np.isin(self.asked_in, queries)]
+        held = np.sort(np.concatenate([asked[:, [0, 1]], asked[:, [0, 2]]]), axis=1)
+        size = len(self.X)
+        known = np.isin(_numbered(self.pairs, size), _numbered(held, size))
+        kept = ~(known | np.isin(self.said_in, queries))
         return self.pairs[kept], self.same[kept]
 
 
@@ -112,6 +120,11 @@ def subject_rows(
         if row is not None:
             found[subject] = np.asarray(row, np.float32)
     return {subject: found[subject] for subject in sorted(found)}
+
+
+def _numbered(pairs: Numbers, size: int) -> Numbers:
+    """One number for each ordered pair of rows."""
+    return np.asarray(pairs[:, 0] * size + pairs[:, 1], np.int64)
 
 
 def _matrix(rows: Sequence[Any], width: int) -> NDArray[np.float32]:

@@ -6,6 +6,7 @@ that plain Euclidean search over transformed rows ranks by the metric.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -17,11 +18,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.errors import InvalidInput
+from likewise.metric.checks import at_least
 from likewise.metric.pairs import Constraints, as_constraints
 
 Floats = NDArray[np.float64]
 # What a covariance gets on its diagonal, as a share of its mean diagonal.
 RIDGE = 1e-3
+# Numbers of a chunk of differences between rows: 16 MiB.
+_CHUNK = 2**21
 
 
 class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -71,9 +75,16 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return float(np.mean((away <= middle) == alike))
 
     def _lengths(self, X: Any, first: Any, second: Any) -> Floats:
-        """Learned distance of each pair of rows."""
-        difference = np.asarray(X[first], np.float64) - np.asarray(X[second], np.float64)
-        return np.asarray(np.linalg.norm(difference @ self.components_.T, axis=1))
+        """Learned distance of each pair of rows: each row is mapped once, however many pairs."""
+        used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+        # Taken from the first row, since far from the origin differences would be rounded away.
+        middle = np.asarray(X[used[:1]], np.float64)
+        mapped = (np.asarray(X[used], np.float64) - middle) @ self.components_.T
+        place = place.reshape(2, -1)
+        away = np.empty(len(first))
+        for some in pair_chunks(len(first), mapped.shape[1]):
+            away[some] = np.linalg.norm(mapped[place[0, some]] - mapped[place[1, some]], axis=1)
+        return away
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
@@ -124,24 +135,41 @@ class Mahalanobis(Euclidean):
         return self._learned(rows, said, inverse(covariance(rows, at_least(self, "ridge", 0))))
 
 
+def pair_chunks(n: int, width: int) -> Iterator[slice]:
+    """Slices of n pairs whose differences take little memory at a time."""
+    size = max(_CHUNK // max(width, 1), 1)
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
 def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as finite numbers, float32 kept as such; ``reset`` takes its width, else compares it."""
     try:
         if hasattr(X, "toarray"):
             X = X.toarray()
-        return validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32])
+        X = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
     except ValueError as error:
         raise InvalidInput(str(error)) from error
+    check_finite(X)
+    return X
 
 
-def at_least(estimator: Any, name: str, least: float, *, open_end: bool = False) -> float:
-    """A parameter as a finite number of at least (or above) ``least``."""
-    value = getattr(estimator, name)
-    sound = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not sound or not np.isfinite(value) or value < least or (open_end and value == least):
-        bound = f"above {least}" if open_end else f"of at least {least}"
-        raise InvalidInput(f"{name} is {value!r}; a finite number {bound} expected")
-    return float(value)
+def check_finite(X: Any) -> None:
+    """Refuse NaN and infinity, with the place of the first."""
+    # One sum tells, unless it overflows: then it takes a look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):
+            return
+    rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if len(rows):
+        column = int(np.flatnonzero(~np.isfinite(X[rows[0]]))[0])
+        what = "NaN" if np.isnan(X[rows[0], column]) else "infinity"
+        raise InvalidInput(
+            f"X has {what} in row {rows[0]}, column {column} ({len(rows)} rows have NaN or "
+            "infinity); drop these rows or fill the values in"
+        )
 
 
 def covariance(X: Any, ridge: float) -> Floats:

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from likewise.errors import InvalidInput
-from likewise.metric.base import LearnedMetric, as_rows, at_least
+from likewise.metric.base import LearnedMetric, as_rows, pair_chunks
+from likewise.metric.checks import at_least, whole_number
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation_solve import weighted_gram
@@ -51,15 +51,13 @@ class LRML(LearnedMetric):
 
     def fit(self, X: Any, y: Any, same: Any = None) -> Self:
         """Learn from labels (-1: unlabelled), or from pairs with ``same``."""
-        k = self.n_neighbors
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InvalidInput(f"n_neighbors is {k!r}; an integer of at least 1 expected")
+        k = whole_number(self.n_neighbors, "n_neighbors")
         gs, gd = at_least(self, "similar", 0), at_least(self, "dissimilar", 0)
         floor = at_least(self, "floor", 0, open_end=True)
         rows = as_rows(self, X, reset=True)
         said = as_constraints(y, same, len(rows))
         S, D = pair_scatters(rows, said)
-        Q = graph_scatter(rows, int(k)) + gs * S - gd * D
+        Q = graph_scatter(rows, k) + gs * S - gd * D
         values, V = eigh((Q + Q.T) / 2)
         top = float(values[-1])
         if top <= 0:
@@ -78,8 +76,12 @@ def pair_scatters(X: Any, said: Constraints) -> tuple[Floats, Floats]:
     first, second, alike = said.listed()
     made = []
     for side in (alike, ~alike):
-        difference = np.asarray(X[first[side]], np.float64) - X[second[side]]
-        made.append(difference.T @ difference / max(int(side.sum()), 1))
+        one, other = first[side], second[side]
+        total = np.zeros((X.shape[1], X.shape[1]))
+        for some in pair_chunks(len(one), X.shape[1]):
+            difference = np.asarray(X[one[some]], np.float64) - X[other[some]]
+            total += difference.T @ difference
+        made.append(total / max(len(one), 1))
     return made[0], made[1]
 
 

@@ -144,11 +144,41 @@ def _from_labels(y: Any, n: int) -> Constraints:
             raise InvalidInput("y holds numbers that are not whole; class labels expected")
     if labels.dtype.kind not in "iufbUSO":
         raise InvalidInput(f"y has type {labels.dtype}; class labels expected")
-    known = labels != UNLABELLED if labels.dtype.kind in "if" else np.ones(n, bool)
     codes = np.full(n, UNLABELLED, np.int64)
-    codes[known] = np.unique(labels[known], return_inverse=True)[1].reshape(-1)
+    try:
+        known = _labelled(labels)
+        codes[known] = np.unique(labels[known], return_inverse=True)[1].reshape(-1)
+    except TypeError as error:
+        raise InvalidInput(
+            f"y mixes labels that cannot be compared ({error}); give all of one type, and -1 "
+            "for unlabelled rows"
+        ) from error
     none = np.empty(0, np.int64)
     return Constraints(n, codes, none, none, np.empty(0, bool))
+
+
+def _labelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows have a label: all but those marked -1, a number, in an array of objects too."""
+    kind = labels.dtype.kind
+    if kind in "if":
+        return np.asarray(labels != UNLABELLED)
+    if kind in "USO":
+        strings = ("-1", b"-1")
+        if any(isinstance(label, str | bytes) and label in strings for label in labels):
+            raise InvalidInput(
+                'y has the text "-1"; rows without a label are marked by the number -1: '
+                "np.array([...], dtype=object) keeps it beside texts"
+            )
+    if kind != "O":
+        return np.ones(len(labels), bool)
+    missing = [i for i, label in enumerate(labels) if label is None or label != label]
+    if missing:
+        raise InvalidInput(
+            f"label {missing[0]} is {labels[missing[0]]!r}; unlabelled rows are marked -1"
+        )
+    return np.array(
+        [isinstance(label, str | bytes) or label != UNLABELLED for label in labels], bool
+    )
 
 
 def _from_pairs(y: Any, same: Any, n: int) -> Constraints:
@@ -168,7 +198,6 @@ def _from_pairs(y: Any, same: Any, n: int) -> Constraints:
             f"same has shape {alike.shape} and type {alike.dtype}; one bool for each of the "
             f"{len(pairs)} pairs expected"
         )
-    pairs = pairs.astype(np.int64)
     wrong = np.flatnonzero(((pairs < 0) | (pairs >= n)).any(axis=1))
     if len(wrong):
         a, b = pairs[wrong[0]]
@@ -176,6 +205,7 @@ def _from_pairs(y: Any, same: Any, n: int) -> Constraints:
             f"pair {wrong[0]} is ({a}, {b}), but X has rows 0 to {n - 1} "
             f"({len(wrong)} pairs out of range)"
         )
+    pairs = pairs.astype(np.int64)
     own = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if len(own):
         raise InvalidInput(f"pair {own[0]} is row {pairs[own[0], 0]} with itself; drop it")
@@ -194,5 +224,5 @@ def _from_pairs(y: Any, same: Any, n: int) -> Constraints:
 def _array(values: Any, name: str) -> NDArray[Any]:
     try:
         return np.asarray(values)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} is not a rectangular array: {error}") from error

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
+from likewise.metric.base import check_finite
+from likewise.metric.checks import is_number, whole_number
 from likewise.metric.graph import Graph, knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation_dense import dense_affinities, dense_scatter
@@ -41,9 +43,16 @@ def affinities(
     (True, True, True)
     """
     rows = np.asarray(X)
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        raise InvalidInput(
+            f"X has shape {rows.shape} and type {rows.dtype}; rows of real numbers expected"
+        )
+    rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
+    check_finite(rows)
+    k = whole_number(n_neighbors, "n_neighbors")
     said = as_constraints(y, same, len(rows))
     check_weights(propagation, threshold)
-    return dense_affinities(knn_graph(rows, n_neighbors), said, propagation, threshold)
+    return dense_affinities(knn_graph(rows, k), said, propagation, threshold)
 
 
 def scatter(
@@ -78,11 +87,7 @@ def scatter(
 
 def check_weights(propagation: float, threshold: float) -> None:
     """0 <= a < 1 and theta >= 0, or a clear refusal."""
-    if not _number(propagation) or not 0 <= propagation < 1:
+    if not is_number(propagation) or not 0 <= propagation < 1:
         raise InvalidInput(f"propagation is {propagation!r}; a number from 0 to below 1 expected")
-    if not _number(threshold) or not 0 <= threshold < np.inf:
+    if not is_number(threshold) or not 0 <= threshold < np.inf:
         raise InvalidInput(f"threshold is {threshold!r}; a number of at least 0 expected")
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -9,15 +9,18 @@ entries, so Sigma may be indefinite: its eigenvalues relative to the prior are f
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve_triangular
+from sklearn.exceptions import ConvergenceWarning
 
 from likewise.errors import InvalidInput
-from likewise.metric.base import RIDGE, LearnedMetric, as_rows, at_least, covariance, inverse
+from likewise.metric.base import RIDGE, LearnedMetric, as_rows, covariance, inverse
+from likewise.metric.checks import at_least, whole_number
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation import check_weights, scatter
@@ -35,12 +38,14 @@ PRIORS = ("auto", "identity", "variance", "covariance")
 class FitReport:
     """What a fit did, for people to read.
 
-    ``minus``: what a dissimilar pair weighs against a similar one.  ``beta`` = ``strength`` times
-    ``beta_max``, the beta from which Sigma is no longer positive definite (infinite when T has no
-    negative direction), or less: Sigma stays below 1 + 10 ``strength`` times the prior.
-    ``lowest``: smallest eigenvalue of Sigma
-    relative to the prior before the floor; ``floored``: how many were raised to it.
-    ``kept_prior``: there was nothing to learn from, ``why`` says so.
+    ``n_similar`` and ``n_dissimilar`` count pairs; ``minus`` is what a dissimilar pair weighs
+    against a similar one.  ``n_neighbors``: links of each row, 0 without propagation.  ``beta``:
+    the weight of T.  It is ``strength`` times ``beta_max``, from which on Sigma is no longer
+    positive definite (infinite when T has no negative direction), or less: Sigma stays below
+    1 + 10 ``strength`` times the prior.  ``lowest``: the smallest eigenvalue of Sigma relative to
+    the prior before the floor; ``floored``: how many were raised to it.  ``l1``: the penalty of
+    the sparse inverse, absolute.  ``kept_prior``: nothing moved the prior; ``why`` says what was
+    missing.  ``converged``: the sparse inverse reached its tolerance; ``n_iter``: its steps.
     """
 
     n_similar: int
@@ -54,6 +59,8 @@ class FitReport:
     l1: float
     kept_prior: bool
     why: str
+    converged: bool = True
+    n_iter: int = 0
 
     @property
     def floor_acted(self) -> bool:
@@ -66,7 +73,10 @@ class FitReport:
         return (
             f"{self.n_similar} similar and {self.n_dissimilar} dissimilar pairs; "
             f"beta {self.beta:.3g} (largest safe {self.beta_max:.3g}), the floor {acted} "
-            f"(smallest relative eigenvalue {self.lowest:.3g})" + (f"; {self.why}" * bool(self.why))
+            f"(smallest relative eigenvalue {self.lowest:.3g})"
+            + f"; {self.why}" * bool(self.why)
+            + f"; the sparse inverse ended after {self.n_iter} steps, short of its tolerance"
+            * (not self.converged)
         )
 
 
@@ -86,11 +96,12 @@ class S3ML(LearnedMetric):
 
     ``fit(X, y)`` takes labels, -1 for unlabelled; ``fit(X, pairs, same)`` pairs (n, 2).  Fewer rows
     than ``n_neighbors`` + 1: all others are neighbours.  With nothing to learn from the metric is
-    the prior, and ``report_`` says so.
+    the prior, and ``report_`` says so.  The sparse inverse ends at a gap of ``tol`` a feature, or
+    after ``max_iter`` steps with a ``ConvergenceWarning``.
 
     After ``fit``: ``metric_`` with exact zeros, ``components_`` (L with metric_ = L'L),
     ``sparsity_`` (share of zeros off the diagonal), ``gap_`` (duality gap of the sparse inverse),
-    ``report_`` and ``floor_acted_``.
+    ``n_iter_`` (its steps, at least 1), ``report_`` and ``floor_acted_``.
 
     >>> X = [[0.0, 0.0], [1.0, 0.1], [0.1, 4.0], [1.1, 4.1], [0.5, 0.0], [0.4, 4.2]]
     >>> model = S3ML(n_neighbors=2).fit(X, [0, 0, 1, 1, -1, -1])
@@ -101,6 +112,7 @@ class S3ML(LearnedMetric):
     prior_: str
     sparsity_: float
     gap_: float
+    n_iter_: int
     report_: FitReport
     floor_acted_: bool
 
@@ -116,6 +128,7 @@ class S3ML(LearnedMetric):
         floor: float = 0.1,
         dissimilar: float | None = 0.2,
         tol: float = 1e-6,
+        max_iter: int = 500,
         verbose: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -128,6 +141,7 @@ class S3ML(LearnedMetric):
         self.floor = floor
         self.dissimilar = dissimilar
         self.tol = tol
+        self.max_iter = max_iter
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, same: Any = None) -> Self:
@@ -146,6 +160,7 @@ class S3ML(LearnedMetric):
         else:
             M, report = self._learn(scaled, base, said)
         self.report_, self.floor_acted_ = report, report.floor_acted
+        self.n_iter_ = max(report.n_iter, 1)
         if units is not None:
             M = M / np.outer(units, units)
         self._learned(rows, said, M)
@@ -154,9 +169,8 @@ class S3ML(LearnedMetric):
         return self
 
     def _check(self) -> None:
-        k = self.n_neighbors
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InvalidInput(f"n_neighbors is {k!r}; an integer of at least 1 expected")
+        whole_number(self.n_neighbors, "n_neighbors")
+        whole_number(self.max_iter, "max_iter")
         check_weights(self.propagation, self.threshold)
         at_least(self, "strength", 0)
         at_least(self, "l1", 0)
@@ -182,16 +196,35 @@ class S3ML(LearnedMetric):
         )  # fmt: skip
         Sigma, beta, beta_max, lowest, floored = self._sigma(T, base)
         l1 = float(self.l1) * float(np.trace(Sigma)) / len(Sigma)
-        if l1 > 0:
-            found = sparse_inverse_covariance(Sigma, l1, tol=self.tol)
-            M, self.gap_ = np.asarray(found.precision), float(found.gap)
-        else:
-            M, self.gap_ = inverse(Sigma), 0.0
         kinds = {"similar": said.n_similar, "dissimilar": said.n_dissimilar}
         why = "".join(f"no {kind} pair was given" for kind, count in kinds.items() if not count)
         k = 0 if graph is None else graph.shape[1]
-        counts = said.n_similar, said.n_dissimilar, said.minus
-        return M, FitReport(*counts, k, beta, beta_max, lowest, floored, l1, False, why)
+        counts = said.n_similar, said.n_dissimilar, said.minus, k
+        if beta == 0:
+            self.gap_ = 0.0
+            why = "strength is 0" if self.strength == 0 else "the pairs move no direction (T = 0)"
+            return inverse(Sigma), FitReport(*counts, 0.0, beta_max, 1.0, 0, 0.0, True, why)
+        M, converged, n_iter = self._inverse(Sigma, l1)
+        return M, FitReport(
+            *counts, beta, beta_max, lowest, floored, l1, False, why, converged, n_iter
+        )
+
+    def _inverse(self, Sigma: Floats, l1: float) -> tuple[Floats, bool, int]:
+        """(metric, whether it reached its tolerance, steps)."""
+        if l1 == 0:
+            self.gap_ = 0.0
+            return inverse(Sigma), True, 0
+        found = sparse_inverse_covariance(Sigma, l1, tol=self.tol, max_iter=int(self.max_iter))
+        self.gap_ = float(found.gap)
+        if not found.converged:
+            warnings.warn(
+                f"the sparse inverse ended after {found.n_iter} steps with a gap of "
+                f"{found.gap:.2g} (wanted: {self.tol * len(Sigma):.2g}); the metric can be used, "
+                "but zeros may be missing: raise max_iter, tol or l1",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return np.asarray(found.precision), bool(found.converged), int(found.n_iter)
 
     def _sigma(self, T: Floats, base: Floats | None) -> tuple[Floats, float, float, float, int]:
         """M0^-1 + beta T, floored relative to M0^-1 (spec s3ml, section 4)."""

@@ -101,10 +101,10 @@ def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, cou
         low, high, first = 0.0, half, 0.0
         for turns in range(steps + 1):
             first = 0.5 * (low + high)
-            good = _to(G, E, state, given, 0, row, first, still, limit)
-            good = _to(G, E, state, given, 1, row, half - first, still, limit) and good
-            if not good:
-                status[row] = TIED
+            for i in range(2):
+                h = first if i == 0 else half - first
+                if not _to(G, E, state, given, i, row, h, still, limit):
+                    status[row] = TIED
             if abs(F[0, NOW, MASS] - F[1, NOW, MASS]) <= tol or turns == steps:
                 break
             if F[0, NOW, MASS] < F[1, NOW, MASS]:
