@@ -115,14 +115,17 @@ def test_findings_follow_the_figures() -> None:
     calm = paper_facts()
     assert "it holds:" in findings.first_to_goal(calm, findings.TUNED, "tuned")
     assert "Here it holds" in findings.speed_up(calm)
-    assert "does not hold" in findings.stability(calm)
+    zero = {"ste 0.01": 0, "ste 0.05": 0}
+    assert "does not hold" in findings.stability({"SBB_0": zero, "SBB_eps": zero}, 20)
     assert "it holds (" in findings.same_end(calm)
     fast = paper_facts(**{"SGD, tuned": 1.0})
     assert "holds in 12 of 15" in findings.first_to_goal(fast, findings.TUNED, "tuned")
     assert "it holds:" in findings.first_to_goal(fast, findings.UNTUNED, "untuned")
     assert "does not hold" in findings.speed_up(fast)
-    fast["ste"]["SVRG-SBB_0, no guards"]["diverged"] = 12
-    assert "Here it holds" in findings.stability(fast)
+    some = {"ste 0.01": 12, "ste 0.05": 0}
+    wild = findings.stability({"SBB_0": some, "SBB_eps": zero}, 20)
+    assert "Here it holds" in wild
+    assert "STE from 0.01 12" in wild
     fast["ste"]["SVRG-SBB_0"]["test"] = 0.2
     assert "does not hold for all" in findings.same_end(fast)
     never = paper_facts(**dict.fromkeys(findings.TUNED, -1.0))

@@ -23,10 +23,12 @@ from likewise.bench import (
     ordinal_questions,
     ordinal_retrieval,
     ordinal_scale,
+    ordinal_steps,
 )
 
 SECTIONS: dict[str, Callable[[int, bool], dict[str, Any]]] = {
     "paper": ordinal_paper.section,
+    "steps": ordinal_steps.section,
     "scale": ordinal_scale.section,
     "people": ordinal_people.section,
     "questions": ordinal_questions.section,
@@ -96,8 +98,10 @@ def main() -> int:
     )
     said = ordinal_findings.findings(sections)
     report.preface = ["What did and did not reproduce, and the goals:", *(f"* {s}" for s in said)]
-    for found in sections.values():
-        for heading, rows in found["tables"]:
+    for name, found in sections.items():
+        # Of scale only facts are kept.
+        made = ordinal_scale.tables(found) if name == "scale" else found["tables"]
+        for heading, rows in made:
             report.add(heading, rows)
         report.notes += found.get("notes", [])
     report.notes.append(

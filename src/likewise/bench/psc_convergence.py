@@ -45,7 +45,7 @@ def objectives(X: Any, books: Sequence[Floats]) -> tuple[list[Row], list[Row]]:
         rows.append(
             {
                 "coder": name,
-                "objective": round(float(F.mean()), 5),
+                "objective": f"{F.mean():.5f}",
                 "above the optimum, mean %": round(100 * float(over.mean()), 4),
                 "99th percentile %": round(100 * float(np.quantile(over, 0.99)), 3),
                 "worst %": round(100 * float(over.max()), 2),
@@ -61,7 +61,7 @@ def objectives(X: Any, books: Sequence[Floats]) -> tuple[list[Row], list[Row]]:
         steps.append(
             {
                 "bisections": n_steps,
-                "objective": round(float(F.mean()), 6),
+                "objective": f"{F.mean():.6f}",
                 "above the optimum, mean %": 100 * float((F / best - 1).mean()),
                 "where a split exists, mean %": 100 * float((F / best - 1)[~missing].mean()),
             }

@@ -168,7 +168,7 @@ def growing(results: Results, method: str) -> Row:
     """The power of n with which the time of a prediction grows, between shares of one setting."""
     last = results.shares[-1]
     parts, good, n = [], 0, 0
-    for task in results.tasks if len(results.shares) > 1 else []:
+    for task in results.tasks:
         if not results.has(task, method):
             continue
         settings = {s: results.some(task, method, s)[0]["settings"] for s in results.shares}

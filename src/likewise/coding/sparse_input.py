@@ -21,6 +21,7 @@ def vectors(X: ArrayLike, name: str = "X", width: int | None = None) -> NDArray[
         raise InvalidInput(f"{name} is a sparse matrix; an array of descriptors expected")
     try:
         a = np.asarray(X)
+        dimensions = a.ndim
         if a.dtype.kind == "c":
             raise InvalidInput(f"{name} is complex.  Complex data not supported")
         if a.dtype.kind not in "fiubO" or a.dtype.itemsize > 8:
@@ -30,9 +31,9 @@ def vectors(X: ArrayLike, name: str = "X", width: int | None = None) -> NDArray[
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(f"{name} is not a rectangular array of numbers: {error}") from error
-    if np.ndim(X) != 2:
+    if dimensions != 2:
         raise InvalidInput(
-            f"{name} has {np.ndim(X)} dimensions; 2 expected (rows, columns).  Reshape your data"
+            f"{name} has {dimensions} dimensions; 2 expected (rows, columns).  Reshape your data"
         )
     if width is not None and a.shape[1] != width:
         raise InvalidInput(f"{name} has {a.shape[1]} columns (features); {width} expected")

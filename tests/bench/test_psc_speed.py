@@ -1,0 +1,33 @@
+"""The judge of the speed benchmark, on codes whose objective is known otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise.bench.psc_convergence import slope
+from likewise.bench.psc_peers import judge, judge_parts, product_words
+from likewise.coding.product import ProductSparseCoder
+from tests.coding.psc_reference import product_words as by_hand
+from tests.coding.psc_reference import unit_words
+
+
+def test_the_judge_agrees_with_the_coders() -> None:
+    books = [unit_words(7, 64, np.sqrt(0.5), i) for i in range(2)]
+    words = product_words(books)
+    np.testing.assert_array_equal(words, by_hand(books))
+    X = np.abs(np.random.default_rng(0).standard_normal((20, 128)))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    parts = [X[:, :64], X[:, 64:]]
+    for method in ("approximate", "exact"):
+        coder = ProductSparseCoder(7, 2, 0.3, method, codebooks=books)
+        for F, gap in (
+            judge(X, coder.transform(X), words, 0.3),
+            judge_parts(parts, coder.marginals(X), books, 0.3),
+        ):
+            np.testing.assert_allclose(F, coder.objective(X), atol=1e-12)
+            np.testing.assert_allclose(gap, coder.gap(X), atol=1e-12)
+
+
+def test_slope_of_a_square_root() -> None:
+    rows = [{"K": K, "us": 3 * K**0.5} for K in (10, 100, 1000)]
+    np.testing.assert_allclose(slope(rows, "us"), 0.5)
