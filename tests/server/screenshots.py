@@ -57,8 +57,8 @@ def main() -> None:
         sys.exit(driving.NO_BROWSER)
     OUT.mkdir(parents=True, exist_ok=True)
     with driving.served(collection()) as server, driving.browser() as chrome:
-        for look, how in LOOKS.items():
-            shoot(chrome, server, look, how)
+        for look in sys.argv[1:] or LOOKS:
+            shoot(chrome, server, look, LOOKS[look])
 
 
 def shoot(chrome: Browser, server: Served, look: str, how: dict[str, Any]) -> None:

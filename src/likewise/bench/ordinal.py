@@ -57,8 +57,8 @@ NOTES = [
     "People: the package's estimator with its defaults (convex: 20 epochs and one draw); mean of "
     "the draws of training comparisons and starts.",
     "Retrieval: AP over the first 40 ranks divided by 39, the query excluded; KernelMap with its "
-    "defaults (lambda 0.1); the embedding knows classes only through triplets.  20 epochs, convex "
-    "12, batch and lbfgs 60.",
+    "defaults (lambda 0.1); the embedding knows classes only through triplets.  20 epochs (60 "
+    "passes for SVRG), batch, lbfgs and convex 60; one draw at default size.",
 ]
 
 

@@ -109,7 +109,7 @@ def _one_draw(seed: int, read: Any, results: Any, plain: Any) -> None:
                     continue
                 model = OrdinalEmbedding(
                     10, loss=loss, solver=solver, random_state=seed,
-                    epochs=12 if solver == "convex" else 60 if solver in ("batch", "lbfgs") else 20,
+                    epochs=60 if solver in ("batch", "lbfgs", "convex") else 20,
                 ).fit(rows, n)  # fmt: skip
                 for space in SPACES:
                     mapped = KernelMap().fit(features[space][train], model.embedding_)
