@@ -40,8 +40,8 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
     "lsh" and "hnsw" ask an index first.  With ``certify`` a closing scan makes each of them the
     exact lasso, to a relative duality gap of ``tol``; a query for which that scan finds pictures
     the index had missed stays on scans from then on.  Without, "lsh" and "hnsw" stop when the index
-    finds nothing more (approximate; ``docs/results/siso-speed.md`` says what it saves and costs), while
-    "exact" certifies in any case.
+    finds nothing more (approximate; ``docs/results/siso-speed.md`` says what it saves and costs),
+    while "exact" certifies in any case.
 
     ``alpha``: gamma is alpha times the largest correlation of the query with any picture.
     ``expand``: about how many pictures join a query's working set in a round.  ``nonnegative``
