@@ -6,6 +6,7 @@ import numpy as np
 
 from likewise.bench.psc_convergence import slope
 from likewise.bench.psc_peers import judge, judge_parts, product_words
+from likewise.bench.psc_rounds import verdicts
 from likewise.coding.product import ProductSparseCoder
 from tests.coding.psc_reference import product_words as by_hand
 from tests.coding.psc_reference import unit_words
@@ -31,3 +32,16 @@ def test_the_judge_agrees_with_the_coders() -> None:
 def test_slope_of_a_square_root() -> None:
     rows = [{"K": K, "us": 3 * K**0.5} for K in (10, 100, 1000)]
     np.testing.assert_allclose(slope(rows, "us"), 0.5)
+
+
+def test_verdicts_are_medians_of_ratios_within_rounds() -> None:
+    """A slow round for everybody changes nothing; SPAMS is judged by its faster setting."""
+    taken = {
+        "APSC": [1.0, 10.0, 1.0],
+        "exact PSC": [1.5, 15.0, 3.0],
+        "SPAMS": [3.0, 30.0, 9.0],
+        "SPAMS, cholesky": [4.0, 24.0, 2.0],
+    }
+    speed, exact = verdicts(taken)
+    assert "2.40 (2.00 to 3.00) times faster (wanted 2.5: missed, in 1 of 3 rounds" in speed
+    assert "1.50 (1.50 to 3.00) times its time (at most 2 wanted: reached)" in exact

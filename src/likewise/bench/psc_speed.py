@@ -30,6 +30,7 @@ from likewise.bench.psc_peers import (
     spams_version,
     timed,
 )
+from likewise.bench.psc_rounds import table, take_turns, verdicts
 from likewise.bench.psc_speed_data import (
     ALPHA,
     CODED,
@@ -46,6 +47,7 @@ from likewise.bench.psc_speed_figure import draw
 from likewise.coding.product import ProductSparseCoder
 from likewise.coding.sparse import SparseCoder
 
+SPAMS = "SPAMS lasso (LARS)"
 # How many vectors the slow ways get; the rest is multiplied.
 FEW = {"likewise": 400, "nearest": 1_000, "peers": 8, "halves": 1_000}
 
@@ -110,19 +112,15 @@ def products(X: Any, books: Sequence[Floats], best: Floats, peers: bool = True) 
     if not peers:
         return rows
     level = ALPHA / 4
-    if spams_version():
-        spams_codes([p[:100] for p in parts], books, level)
-        seconds, found = timed(lambda: spams_codes(parts, books, level), 3)
-        rows.append(
-            _row(
-                "SPAMS lasso (LARS) on the halves",
-                words,
-                seconds,
-                n,
-                judge_parts(parts, found, books, ALPHA),
-                best,
-            )
+    for cholesky in (False, True) if spams_version() else ():
+        spams_codes([p[:100] for p in parts], books, level, cholesky=cholesky)
+        seconds, found = timed(
+            lambda c=cholesky: spams_codes(parts, books, level, cholesky=c),  # type: ignore[misc]
+            3,
         )
+        judged = judge_parts(parts, found, books, ALPHA)
+        said = f"{SPAMS} on the halves" + (", cholesky" if cholesky else "")
+        rows.append(_row(said, words, seconds, n, judged, best))
     for algorithm in ("lasso_lars", "lasso_cd"):
         some = [p[: FEW["halves"]] for p in parts]
         seconds, found = timed(lambda some=some, a=algorithm: sklearn_codes(some, books, level, a))  # type: ignore[misc]
@@ -176,12 +174,20 @@ def explicit(X: Any, books: Sequence[Floats], best: Floats, peers: bool = True) 
     if spams_version():
         # Its own Gram matrix costs as much as many vectors: the difference of two runs.
         more = X[: 3 * FEW["peers"]]
-        first, _ = timed(lambda: spams_codes([few], [A], ALPHA / 2))
-        second, found = timed(lambda: spams_codes([more], [A], ALPHA / 2))
+        way: dict[str, Any] = {"cholesky": True, "dtype": np.float64}
+        first, _ = timed(lambda: spams_codes([few], [A], ALPHA / 2, **way))
+        second, found = timed(lambda: spams_codes([more], [A], ALPHA / 2, **way))
         seconds = max(second - first, 0.0) * len(more) / (len(more) - len(few))
         judged = judge(more, found[0], A, ALPHA)
         rows.append(
-            _row("SPAMS lasso (LARS), without its Gram", name, seconds, len(more), judged, best)
+            _row(
+                f"{SPAMS}, cholesky, float64, without its Gram",
+                name,
+                seconds,
+                len(more),
+                judged,
+                best,
+            )
         )
         print(rows[-1], flush=True)
     seconds, codes = timed(lambda: sklearn_lasso(few, A, ALPHA))
@@ -216,27 +222,19 @@ def threads(X: Any, books: Sequence[Floats]) -> list[Row]:
     return rows
 
 
-def verdicts(rows: Sequence[Row]) -> list[str]:
-    """The ratios that were wanted, from the rows of the tables."""
+def _range(rows: Sequence[Row], column: str) -> str:
+    """The least and the largest of a column."""
+    values = [float(str(row[column])) for row in rows]
+    return f"{min(values):.0f} to {max(values):.0f}"
+
+
+def against_explicit(rows: Sequence[Row]) -> str:
+    """How many times exact PSC the ways on the explicit codebook take."""
     us = {str(r["coder"]): float(str(r["us a vector"])) for r in rows}
-    ours, exact = us["Likewise, APSC"], us["Likewise, exact PSC"]
-    said = []
-    spams = us.get("SPAMS lasso (LARS) on the halves")
-    if spams is not None:
-        ratio = spams / ours
-        verdict = "goal reached" if ratio >= 10 else "reached" if ratio >= 2.5 else "missed"
-        said.append(
-            f"APSC against SPAMS on the same halves: {ratio:.2f} times faster (wanted 2.5: "
-            f"{verdict}; goal 10, {'reached' if ratio >= 10 else 'not reached'})."
-        )
-    said.append(f"exact against APSC: {exact / ours:.2f} times its time (at most 2 wanted).")
+    exact = us["Likewise, exact PSC"]
     slow = [r for r in rows if "explicit" in str(r["words"])]
-    for r in slow:
-        times = float(str(r["us a vector"])) / exact
-        said.append(
-            f"{r['coder']} on {r['words']} words: {times:,.0f} times the time of exact PSC."
-        )
-    return said
+    each = [f"{r['coder']} {us[str(r['coder'])] / exact:,.0f}" for r in slow]
+    return f"Times the time of exact PSC, on {slow[0]['words']} words: {'; '.join(each)}."
 
 
 def add_speed(report: harness.Report, full: bool) -> None:
@@ -258,10 +256,12 @@ def add_speed(report: harness.Report, full: bool) -> None:
         row["times APSC"] = round(float(str(row["us a vector"])) / ours, 2)
     size = "full" if full else "default"
     report.add(f"Speed: {CODED:,} SIFT of oxford1k, alpha {ALPHA}, k = {K}, one thread", rows)
+    taken = take_turns(coded, books)
+    report.add("APSC, exact PSC and SPAMS in turns, on the same halves", table(taken))
     report.add("Two threads", threads(coded, books))
     load = os.getloadavg()[0]
-    table, steps = objectives(coded, books)
-    report.add(f"Objective on the same {CODED:,} SIFT", table)
+    quality, steps = objectives(coded, books)
+    report.add(f"Objective on the same {CODED:,} SIFT", quality)
     report.add("IPSC after each bisection (psc-convergence.svg)", steps)
     grown = growth(coded, train, full)
     report.add(f"Time against the number of words ({size} size; psc-cost.svg)", grown)
@@ -270,19 +270,29 @@ def add_speed(report: harness.Report, full: bool) -> None:
         f"{name} K^{slope(grown, name + ', us'):.2f}" for name in ("APSC", "exact PSC", "SC")
     )
     report.notes += [
-        *verdicts(rows),
-        f"Growth with K, from the last table: {powers} (a half is the square root).",
+        *verdicts(taken),
+        against_explicit(rows),
+        f"Growth with K, from the last table: {powers} (a half is the square root).  SC is the "
+        "working-set engine here, which itself grows far slower than K, so its ratio to PSC is "
+        f"{_range(grown, 'SC times exact PSC')} at these sizes and does not follow the square "
+        "root of K; SC with a precomputed Gram matrix was measured at one K only.",
         "SIFT of unit length, half of the descriptors drawn for training (APSC, "
-        f"{TRAINED:,} vectors, {ROUNDS} rounds), the other half coded.  CPU time is the least of "
-        "three runs on a shared machine; ways with fewer vectors than 100,000 are multiplied. "
+        f"{TRAINED:,} vectors, {ROUNDS} rounds), the other half coded.  CPU time on a "
+        "shared machine: the least of three runs where all 100,000 vectors are coded, a single run "
+        "of fewer vectors, multiplied, otherwise.  Its ratios move by a fifth between runs; the "
+        "two ratios asked for are from the rounds in turns. "
         "Objective and gap are recomputed in float64 from what each coder returned; a gap of "
         "1e-7 is what float32 correlations leave.",
         "SC works on all products of the same words, so its optimum is that of exact PSC (on "
         "the vectors it was given). 'on-the-fly' is the many-query lasso engine with its "
         "working sets, 'precomputed' the classic way with all correlations kept up to date; its "
         "Gram matrix is made before the clock starts, as is SPAMS's.",
-        "SPAMS's LARS on the explicit codebook ends before the optimum (see its gap): sums of two "
-        "products equal sums of two others, so its supports become dependent.",
+        "SPAMS on the explicit codebook: its default setting stops far from the optimum there, "
+        "because sums of two products equal sums of two others and supports become dependent (with "
+        "words a little off that grid, or real SIFT as words, it ends well); the row is the "
+        "setting that does end well.",
+        "The paper reports objectives of .594 (APSC) and .590 (IPSC) and about 1 % of vectors "
+        "without a split, on its own SIFT and codebooks: not reproduced as numbers, the order is.",
         "No split: the optimal threshold of one half is not above zero, so the paper's bisection "
         "over (0, alpha) has nothing to find.",
         f"Load while threads were compared: {load:.1f} on {os.cpu_count()} cores"
