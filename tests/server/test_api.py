@@ -399,7 +399,8 @@ def test_similarities_and_profiles(client: Client) -> None:
     by_name = {item["name"]: item for item in found["items"]}
     assert {"words", "holistic", "both", "default"} <= set(by_name)
     assert by_name["words"] == {
-        "name": "words", "learned": False, "spaces": ["words"], "figures": None,
+        "name": "words", "kind": "space", "learned": False, "spaces": ["words"],
+        "figures": None,
     }  # fmt: skip
     client.post_json("/api/judge", {"query": {"picture": ids[0]}, "liked": [ids[9]]})
     client.post_json("/api/profiles", {"name": "birds", "base": "words"}, 201)

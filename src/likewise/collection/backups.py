@@ -15,7 +15,8 @@ from likewise.collection.catalog import FILE, Catalog
 from likewise.collection.checking import verify
 from likewise.collection.errors import CollectionError, DamagedCollection
 
-_TRIES = 5
+_TRIES = 100
+"""A collection that changes while it is copied is copied again, so many times at most."""
 
 
 def backup(root: Path, catalog: Catalog, target: Path) -> Path:
