@@ -11,8 +11,7 @@ that no code uses become the worst coded rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,10 @@ import scipy.sparse as sp
 from numba import njit
 from numpy.typing import NDArray
 
+from likewise.coding.progress import Report
 from likewise.errors import InvalidInput
 
 Floats = NDArray[np.float64]
-Report = Callable[[int, int, float], None]
 Coding = Callable[[list[Floats], list[NDArray[Any]]], list[Any]]
 
 _SWEEPS, _SETTLED = 100, 1e-6
@@ -150,24 +149,3 @@ def generator(random_state: Any) -> np.random.Generator:
         raise InvalidInput(
             f"random_state is {random_state!r}; an int, a numpy Generator or None expected"
         ) from error
-
-
-@contextmanager
-def reporting(progress: bool | Report, total: int) -> Iterator[Report | None]:
-    """The function that shows progress, for as long as the bar (if any) is open."""
-    if not isinstance(progress, bool):
-        yield progress
-        return
-    if not progress:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("codebook", total=total)
-
-        def show(done: int, _: int, value: float) -> None:
-            bar.update(task, completed=done, description=f"codebook, objective {value:.4g}")
-
-        yield show

@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from likewise.coding.dictionary import Report, reporting, train
+from likewise.coding.dictionary import train
 from likewise.coding.product_kernels import crossed
 from likewise.coding.product_split import Split, columns, columns_of
+from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive
@@ -115,7 +116,7 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"{len(X)} training vectors (samples) for {self.n_words} words; at least "
                     "one a word expected"
                 )
-            with reporting(self.progress, n_iter) as report:
+            with reporting(self.progress, n_iter, "codebook", "objective") as report:
                 self.codebooks_, self.history_ = train(
                     [_part(X, part) for part in parts],
                     self.n_words,

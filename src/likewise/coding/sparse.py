@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from likewise.coding.dictionary import Report, reporting, train
+from likewise.coding.dictionary import train
+from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive
@@ -94,7 +95,7 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"{len(X)} training vectors (samples) for {self.n_words} words; at least "
                     "one a word expected"
                 )
-            with reporting(self.progress, n_iter) as report:
+            with reporting(self.progress, n_iter, "codebook", "objective") as report:
                 books, history = train(
                     [X],
                     self.n_words,

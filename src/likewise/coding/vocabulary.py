@@ -9,8 +9,7 @@ A million words were learnt once: 1.5 million rows of width 32, 2 rounds, 438 CP
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 
@@ -19,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from likewise.coding.kmeans import Report, approximate_kmeans
+from likewise.coding.kmeans import approximate_kmeans
+from likewise.coding.progress import Report, reporting
 from likewise.coding.reservoir import Reservoir
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
@@ -116,7 +116,7 @@ class Vocabulary(BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(
                 f"{len(sample)} descriptors for {n_words} words; at least one a word expected"
             )
-        with _report(self.progress, n_iter) as report:
+        with reporting(self.progress, n_iter, "visual words", "error") as report:
             words, history = approximate_kmeans(
                 sample,
                 n_words,
@@ -281,24 +281,3 @@ def _sampled(X: Descriptors, size: int, rng: np.random.Generator) -> tuple[Float
         width = checked.shape[1]
         reservoir.add(checked)
     return reservoir.rows, reservoir.n_seen
-
-
-@contextmanager
-def _report(progress: bool | Report, total: int) -> Iterator[Report | None]:
-    """The function that shows progress, for as long as the bar (if any) is open."""
-    if not isinstance(progress, bool):
-        yield progress
-        return
-    if not progress:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("visual words", total=total)
-
-        def show(done: int, _: int, error: float) -> None:
-            bar.update(task, completed=done, description=f"visual words, error {error:.4g}")
-
-        yield show
