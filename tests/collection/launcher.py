@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 from likewise.collection import adding, bulk_tagging, learning
@@ -73,18 +74,22 @@ def judge(col: Collection, job: dict[str, str]) -> None:
     os.close(said)
 
 
+def finished(job: dict[str, str]) -> int:
+    """The exit status of a job; a failure's traceback goes to the job's ``why``, if it has one."""
+    try:
+        work(job)
+    except BaseException:
+        Path(job.get("why", os.devnull)).write_text(traceback.format_exc())
+        return 1
+    return 0
+
+
 def main() -> None:
     print("ready", flush=True)  # noqa: T201
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            status = 1
-            try:
-                work(json.loads(line))
-                status = 0
-            finally:
-                sys.stdout.flush()
-                os._exit(status)
+            os._exit(finished(json.loads(line)))
         print(child, flush=True)  # noqa: T201
         _, status = os.waitpid(child, 0)
         print(status, flush=True)  # noqa: T201

@@ -31,7 +31,8 @@ ROUNDS = int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "50"))
 
 
 class Launcher:
-    def __init__(self) -> None:
+    def __init__(self, why: Path) -> None:
+        self.why = why
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.collection.launcher"],
             stdin=subprocess.PIPE,
@@ -46,8 +47,13 @@ class Launcher:
         return self.process.stdout.readline().strip()
 
     def run(self, kill_after: float | None = None, **job: str) -> tuple[int, float]:
-        """(wait status, seconds) of a job, killed after some seconds if it still runs."""
+        """(wait status, seconds) of a job, killed after some seconds if it still runs.
+
+        Of a job that failed by itself pytest shows the traceback.
+        """
         assert self.process.stdin is not None
+        self.why.unlink(missing_ok=True)
+        job["why"] = str(self.why)
         started = time.monotonic()
         self.process.stdin.write(json.dumps(job) + "\n")
         self.process.stdin.flush()
@@ -58,7 +64,10 @@ class Launcher:
             time.sleep(kill_after)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-        return int(self._line()), time.monotonic() - started
+        status, seconds = int(self._line()), time.monotonic() - started
+        if self.why.exists():
+            sys.stderr.write(self.why.read_text())
+        return status, seconds
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -69,8 +78,8 @@ class Launcher:
 
 
 @pytest.fixture(scope="module")
-def launcher() -> Iterator[Launcher]:
-    made = Launcher()
+def launcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launcher]:
+    made = Launcher(tmp_path_factory.mktemp("launcher") / "why")
     yield made
     made.close()
 

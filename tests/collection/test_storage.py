@@ -91,6 +91,46 @@ def test_segments_fresh_rows_and_removals_together(
         assert answers(again) == before
 
 
+def test_a_job_goes_on_after_one_that_died_before_it_named_its_segment(
+    col: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows are still fresh, so the next job writes the same segment again."""
+    before = answers(col)
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gen.change, "put_segment", die)
+        for name in col.spaces:
+            with pytest.raises(Killed):
+                gen.seal(col.root, col._catalog, name, at_least=1)
+    seal_all(col)
+    # The same of a segment that takes the place of another.
+    gone = {name: gen.rewritten(col.root, col._catalog, name, np.array([2])) for name in col.spaces}
+    for name in col.spaces:
+        again = gen.rewritten(col.root, col._catalog, name, np.array([2]))
+        assert {one.name for one in again}.isdisjoint(one.name for one in gone[name])
+    assert answers(col) == before
+    gen.tidy(col.root, col._catalog)
+    names = {path.name for path in (col.root / seg.FOLDER).iterdir()}
+    assert names == {Path(row.name).name for row in col._catalog.every_segment()}
+    assert answers(col) == before
+    assert col.verify() == []
+
+
+def test_segments_of_earlier_versions_have_names_without_a_token() -> None:
+    made = gen.segment_name("deep-words", 3, 17, 2)
+    assert gen.number_and_serial(made) == (17, 2)
+    assert gen.number_and_serial("segments/deep-words-3-0000000017-2") == (17, 2)
+    assert gen.number_and_serial("segments/a-3-12345678901-10") == (12345678901, 10)
+    with pytest.raises(DamagedCollection, match="no name of a segment"):
+        gen.number_and_serial("segments/words")
+
+
 def test_merge_leaves_removed_pictures_out(col: Collection) -> None:
     seal_all(col)
     col.remove(3)

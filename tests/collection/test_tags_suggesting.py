@@ -212,7 +212,7 @@ def test_kill_in_the_middle_of_a_bulk_run(tmp_path: Path) -> None:
         roots[name] = copied(tmp_path / name)
         with Collection.open(roots[name]) as col:
             tag_some(col)
-    launcher = Launcher()
+    launcher = Launcher(tmp_path / "why")
     try:
         job = {"do": "tag", "above": "0.6"}
         assert launcher.run(**job, root=str(roots["whole"]))[0] == 0

@@ -9,6 +9,7 @@ segments and from small segments to large ones.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -25,6 +26,7 @@ from likewise.collection import segments as seg
 from likewise.collection.carrying import Next, NextPooled, carry, coded, replay
 from likewise.collection.catalog import TRANSIENT, Catalog, SegmentRow, SpaceRow
 from likewise.collection.catalog_feedback import last_line
+from likewise.collection.errors import DamagedCollection
 from likewise.collection.extraction import (
     Described,
     DescribeTask,
@@ -50,6 +52,7 @@ SAMPLE_PICTURES = 2_000
 """Pictures whose descriptors the words are learned from, at most."""
 KEEP_PICTURES = 500
 """Up to this many, their descriptors are kept in memory and not extracted twice."""
+_NAME = re.compile(r"-(\d{10,})-(\d+)(?:-[0-9a-f]{8})?$")
 _ROUNDS = 12
 _BATCH = 64
 
@@ -294,8 +297,20 @@ def _write_chunk(
 
 
 def segment_name(space: str, generation: int, number: int, serial: int) -> str:
-    """A name no segment of the space had before: vector numbers only grow."""
-    return f"{seg.FOLDER}/{space}-{generation}-{number:010d}-{serial}"
+    """A name no segment of the space had before, in the order of vector numbers.
+
+    The token tells it from one that a killed job wrote from the same rows and did not live to
+    name; that one is swept away when the next job ends.
+    """
+    return f"{seg.FOLDER}/{space}-{generation}-{number:010d}-{serial}-{secrets.token_hex(4)}"
+
+
+def number_and_serial(name: str) -> tuple[int, int]:
+    """The two that :func:`segment_name` was given; earlier names have no token."""
+    found = _NAME.search(name)
+    if found is None:
+        raise DamagedCollection(f"{name} is no name of a segment")
+    return int(found[1]), int(found[2])
 
 
 def seal(root: Path, catalog: Catalog, name: str, *, at_least: int | None = None) -> bool:
@@ -360,8 +375,8 @@ def _joined(
         keep = ~np.isin(ids, dead) & ~np.isin(ids, without)
         parts.append((ids[keep], raw[keep]))
     ids = np.concatenate([ids for ids, _ in parts])
-    serial = 1 + max(int(row.name.rsplit("-", 1)[1]) for row in rows)
-    last = max(int(row.name.rsplit("-", 2)[1]) for row in rows)
+    numbers, serials = zip(*(number_and_serial(row.name) for row in rows), strict=True)
+    last, serial = max(numbers), 1 + max(serials)
     made, n_bytes = segment_name(space.name, space.generation, last, serial), 0
     if len(ids):
         if space.kind == "sparse":
