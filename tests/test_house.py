@@ -37,6 +37,13 @@ FLOORS = [
 ]
 HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
+# The same inside the largest room; a file that is no room of its own stands on the roof.
+COLLECTION = [
+    "tagging", "modelling", "teaching", "finding", "growing", "memory", "vectors", "keywords",
+    "catalog",
+]  # fmt: skip
+CELLAR = {"errors", "jobs", "plain", "tag_names", "turns"}
+
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")
 
 
@@ -61,8 +68,8 @@ def imports(path: Path) -> list[tuple[str, int]]:
             assert node.level == 0, f"{path}:{node.lineno} imports relatively"
             module = node.module or ""
             # "from likewise import images" imports a room by its name.
-            if module == "likewise":
-                found += [(f"likewise.{alias.name}", node.lineno) for alias in node.names]
+            if module in ("likewise", "likewise.collection"):
+                found += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
             else:
                 found.append((module, node.lineno))
     return found
@@ -88,6 +95,32 @@ def test_imports_go_downwards(path: Path) -> None:
         assert HEIGHT[other] < HEIGHT[room], f"{path}:{line}: {room} may not know {other}"
 
 
+def floor_in_collection(name: str) -> int:
+    """How high something below ``likewise.collection`` stands."""
+    if name in CELLAR:
+        return 0
+    return len(COLLECTION) - COLLECTION.index(name) if name in COLLECTION else len(COLLECTION) + 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted((ROOT / "collection").rglob("*.py")),
+    ids=lambda p: str(p.relative_to(ROOT / "collection")),
+)
+def test_imports_inside_the_collection_go_downwards(path: Path) -> None:
+    own = path.relative_to(ROOT / "collection").with_suffix("").parts[0]
+    if own == "__init__":
+        return  # shows names of every room, lazily
+    for module, line in imports(path):
+        parts = module.split(".")
+        if parts[:2] != ["likewise", "collection"]:
+            continue
+        there, here = floor_in_collection(parts[2]), floor_in_collection(own)
+        # Files of the roof, and those of the cellar, may know each other.
+        level = there == here and own not in COLLECTION
+        assert parts[2] == own or level or there < here, f"{path}:{line}: {own} knows {parts[2]}"
+
+
 def users_of(module: str) -> set[str]:
     return {
         str(path.relative_to(ROOT))
@@ -99,7 +132,7 @@ def users_of(module: str) -> set[str]:
 
 def test_each_dangerous_tool_has_one_room() -> None:
     assert all(name.startswith(("neighbours/", "bench/")) for name in users_of("faiss"))
-    assert all(name.startswith("collection/catalog") for name in users_of("sqlite3"))
+    assert all(name.startswith("collection/catalog/") for name in users_of("sqlite3"))
     for module in ("pickle", "cloudpickle", "joblib", "dill", "shelve", "marshal"):
         assert users_of(module) == set(), module
 

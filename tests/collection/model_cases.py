@@ -15,8 +15,8 @@ from tempfile import mkdtemp
 import numpy as np
 import pytest
 
-from likewise.collection import map_learning, metric_learning
 from likewise.collection.collection import Collection
+from likewise.collection.modelling import map_learning, metric_learning
 from tests.collection.pictures import write
 
 N, WIDTH = 60, 8

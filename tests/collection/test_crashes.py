@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection.catalog import FILE
+from likewise.collection.catalog.catalog import FILE
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import running
 from tests.collection.loop_cases import SPACES, copied, weights
@@ -117,7 +117,7 @@ def test_kill_while_adding(launcher: Launcher, pictures: Path, tmp_path: Path) -
     assert status == 0
     assert check(root) == everything
     killed = finished = 0
-    for i in range(ROUNDS * 2 // 5):
+    for i in range(ROUNDS // 5):
         if i % 5 == 0:
             root = tmp_path / f"c{i}.lw"
             launcher.run(do="create", root=str(root))
@@ -125,6 +125,7 @@ def test_kill_while_adding(launcher: Launcher, pictures: Path, tmp_path: Path) -
         status, _ = launcher.run(
             rng.uniform(0, whole), do="add", root=str(root), pictures=str(pictures)
         )
+        assert status in (0, signal.SIGKILL)
         killed += status == signal.SIGKILL
         finished += status == 0
         after = check(root)
@@ -134,6 +135,41 @@ def test_kill_while_adding(launcher: Launcher, pictures: Path, tmp_path: Path) -
             status, _ = launcher.run(do="add", root=str(root), pictures=str(pictures))
             assert status == 0
             assert check(root) == everything
+    assert killed > 0
+
+
+def test_kill_at_every_file_and_statement(
+    launcher: Launcher, pictures: Path, tmp_path: Path
+) -> None:
+    """Killed at the n-th thing that an add does to a file or the catalog, the next add ends it.
+
+    Three deaths in a row, since what an add has to do depends on where the last one died.
+    ``make trust`` takes more of them.
+    """
+    everything = {str(path) for path in pictures.iterdir()}
+    moments = tmp_path / "moments"
+    job = {"do": "add", "pictures": str(pictures), "moments": str(moments)}
+    launcher.run(do="create", root=str(tmp_path / "whole.lw"))
+    assert launcher.run(**job, root=str(tmp_path / "whole.lw"), die_at="0")[0] == 0
+    total = int(moments.read_text())
+    assert total > 200
+    rng = random.Random(total)
+    killed = 0
+    for i in range(max(ROUNDS // 16, 2)):
+        root = tmp_path / f"c{i}.lw"
+        launcher.run(do="create", root=str(root))
+        before: set[str] = set()
+        points = [rng.randrange(1, total) for _ in range(3)]
+        for n in points:
+            status, _ = launcher.run(**job, root=str(root), die_at=str(n))
+            assert status in (0, signal.SIGKILL), f"after deaths at {points} of {total}"
+            killed += status == signal.SIGKILL
+            after = check(root)
+            assert before <= after <= everything
+            before = after
+        assert launcher.run(**job, root=str(root))[0] == 0, f"after deaths at {points} of {total}"
+        assert check(root) == everything
+        shutil.rmtree(root)
     assert killed > 0
 
 

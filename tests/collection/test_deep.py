@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection import adding, models, recipes, sampling
-from likewise.collection import generations as gen
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection, UnknownPicture
-from likewise.collection.wording import nearest_words
+from likewise.collection.growing import adding
+from likewise.collection.growing import generations as gen
+from likewise.collection.vectors import models, recipes, sampling
+from likewise.collection.vectors.wording import nearest_words
 from likewise.errors import InvalidInput
 from likewise.features import deep, deep_network, deep_onnx
 from likewise.features.deep_errors import DamagedWeights, DeepMissing, UnusableModel

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.collection import folding
 from likewise.collection.errors import DamagedCollection
-from likewise.collection.folding import Folded, Given
-from likewise.collection.history import JUDGE, WEIGHTS, Item
-from likewise.collection.segments import pack_sparse
+from likewise.collection.memory import folding
+from likewise.collection.memory.folding import Folded, Given
+from likewise.collection.memory.history import JUDGE, WEIGHTS, Item
+from likewise.collection.vectors.segments import pack_sparse
 from likewise.similarity.judging import JUDGEMENT_REACH, MARGIN, SESSION_REACH
 from tests.collection.loop_reference import Said, dense_row, fold, triplets
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.collection.catalog import Catalog
-from likewise.collection.catalog_feedback import Entry
+from likewise.collection.catalog.catalog import Catalog
+from likewise.collection.catalog.feedback import Entry
 from likewise.collection.errors import CollectionError
-from likewise.collection.history import Contradiction, History, item_of, standing
-from likewise.collection.learning import stops, thinned
+from likewise.collection.memory.history import Contradiction, History, item_of, standing
+from likewise.collection.memory.learning import stops, thinned
 from tests.collection.loop_reference import Log
 
 

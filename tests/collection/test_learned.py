@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection import generations as gen
 from likewise.collection.collection import Collection
+from likewise.collection.growing import generations as gen
 from likewise.collection.learned import learned
-from likewise.collection.recipes import DECODE_SIDE, local_features, words_of
+from likewise.collection.vectors.recipes import DECODE_SIDE, local_features, words_of
 from likewise.errors import InvalidInput
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures

@@ -10,16 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection import adding, carrying, judging, learning, profiles
-from likewise.collection import catalog_feedback as feedback
-from likewise.collection import generations as gen
+from likewise.collection.catalog import feedback
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.extraction import digest_of
-from likewise.collection.folding import Given
-from likewise.collection.searching import rank, ranked_row, understand
-from likewise.collection.segments import packed
-from likewise.collection.taught import Taught
+from likewise.collection.finding.searching import rank, ranked_row, understand
+from likewise.collection.growing import adding, carrying
+from likewise.collection.growing import generations as gen
+from likewise.collection.memory import learning
+from likewise.collection.memory.folding import Given
+from likewise.collection.teaching import judging, profiles
+from likewise.collection.teaching.taught import Taught
+from likewise.collection.vectors.extraction import digest_of
+from likewise.collection.vectors.segments import packed
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.similarity.judging import (

@@ -23,8 +23,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from likewise.collection import judging, learning
 from likewise.collection.collection import Collection
+from likewise.collection.memory import learning
+from likewise.collection.teaching import judging
 from tests.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
 from tests.collection.loop_reference import Log
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection import map_learning, metric_learning
-from likewise.collection.catalog import SpaceRow
-from likewise.collection.catalog_changes import put_vector, switch_generation
-from likewise.collection.catalog_feedback import put_code
+from likewise.collection.catalog.catalog import SpaceRow
+from likewise.collection.catalog.changes import put_vector, switch_generation
+from likewise.collection.catalog.feedback import put_code
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection, UnknownName
-from likewise.collection.fitted import Metric, open_fitted
+from likewise.collection.finding.fitted import Metric, open_fitted
 from likewise.collection.jobs import silent
-from likewise.collection.told import Told
+from likewise.collection.modelling import map_learning, metric_learning
+from likewise.collection.modelling.told import Told
 from likewise.errors import InvalidInput
 from tests.collection.model_cases import (
     N,
@@ -139,7 +139,7 @@ def test_pictures_that_come_and_go_are_followed(col: Collection) -> None:
 def test_rows_that_were_sealed_meanwhile_are_found(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from likewise.collection import segments
+    from likewise.collection.vectors import segments
 
     col.learn_map("map", space="holistic")
     assert col.reach("map") == N

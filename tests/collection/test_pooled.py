@@ -12,12 +12,12 @@ import pytest
 
 from likewise.coding.aggregate import VLAD
 from likewise.coding.pooling import MaxPooling
-from likewise.collection import adding, pooling
-from likewise.collection import generations as gen
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.pooled import Pooled, dense_sift
-from likewise.collection.searching import best_dense
+from likewise.collection.finding.searching import best_dense
+from likewise.collection.growing import adding, pooling
+from likewise.collection.growing import generations as gen
+from likewise.collection.vectors.pooled import Pooled, dense_sift
 from likewise.errors import InvalidInput
 from likewise.images import decode
 from likewise.neighbours.container import DamagedFile

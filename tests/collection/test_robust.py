@@ -13,13 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection import adding, graphs, live
-from likewise.collection import generations as gen
-from likewise.collection.catalog import TRANSIENT
+from likewise.collection.catalog.catalog import TRANSIENT
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.extraction import run
+from likewise.collection.finding import live
+from likewise.collection.growing import adding
+from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import silent
+from likewise.collection.vectors import graphs
+from likewise.collection.vectors.extraction import run
 from likewise.errors import InvalidInput
 from likewise.neighbours.exact import Exact
 from likewise.neighbours.hnsw import HNSW
@@ -270,7 +272,7 @@ def test_an_add_with_nothing_to_do_reads_no_segment(
         raise AssertionError("a segment was read")
 
     for name in ("read_dense", "read_sparse"):
-        monkeypatch.setattr(f"likewise.collection.segments.{name}", read)
+        monkeypatch.setattr(f"likewise.collection.vectors.segments.{name}", read)
     assert col.add(built / "pictures", workers=0).known == 16
 
 
@@ -289,7 +291,7 @@ def test_own_vectors_change_in_one_transaction(
     col.add_vectors("mine", ids, X)
     gen.seal(col.root, col._catalog, "mine", at_least=1)
     before = col.search(X[0], k=50, by="mine")
-    from likewise.collection import owning
+    from likewise.collection.growing import owning
 
     def fail(*_: object) -> bytes:
         raise RuntimeError("in the middle")

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from likewise.coding.bow import BagOfWords
-from likewise.collection import catalog as catalog_module
-from likewise.collection import generations as gen
-from likewise.collection import graphs
-from likewise.collection import segments as seg
-from likewise.collection.catalog import Catalog
+from likewise.collection import backups
+from likewise.collection.catalog import catalog as catalog_module
+from likewise.collection.catalog.catalog import Catalog
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import silent
+from likewise.collection.vectors import graphs
+from likewise.collection.vectors import segments as seg
 from likewise.errors import LikewiseError
 from tests.collection.pictures import small_scenes, write, write_pictures
 
@@ -196,7 +197,7 @@ def test_words_grow_with_the_collection(tmp_path: Path) -> None:
 
 def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first stretch there are words, and a reader finds pictures with them."""
-    from likewise.collection import adding
+    from likewise.collection.growing import adding
 
     monkeypatch.setattr(adding, "FIRST_WORDS_AT", 10)
     monkeypatch.setattr(adding, "_BATCH", 4)
@@ -261,7 +262,7 @@ def test_unfinished_generations_and_stray_files_are_swept(col: Collection) -> No
     before = answers(col)
     space = col.spaces["words"]
     with col._catalog.write() as c:
-        from likewise.collection import catalog_changes as change
+        from likewise.collection.catalog import changes as change
 
         change.put_vector(c, "words", space.generation + 1, 1, b"")
     stray = col.root / seg.FOLDER / "words-9-0000000001-0.part"
@@ -330,6 +331,38 @@ def test_backup_while_others_write(col: Collection, tmp_path: Path) -> None:
     assert failures == []
 
 
+def test_backup_copies_no_file_twice(
+    col: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that goes during the copy costs another look at the catalog, not another copy."""
+    seal_all(col)
+    copied: list[str] = []
+    real = backups._copy
+
+    def copy(source: Path, target: Path) -> None:
+        name = source.relative_to(col.root).as_posix()
+        if len(copied) == 2:
+            with Collection.open(col.root) as other:
+                other.refresh()
+        copied.append(name)
+        real(source, target)
+
+    monkeypatch.setattr(backups, "_copy", copy)
+    made = col.backup(tmp_path / "copy")
+    assert len(copied) == len(set(copied))
+    assert any("words-1-" in name for name in copied), "the state that was begun with"
+    with Collection.open(made) as backup:
+        assert backup.verify() == []
+        assert backup.spaces["words"].generation == 2
+        assert {p.name for p in made.iterdir()} <= {"catalog.sqlite", "segments", "words",
+            "catalog.sqlite-wal", "catalog.sqlite-shm"}  # fmt: skip
+        named = backup._catalog.named_files()
+        assert all((made / name).exists() for name in named)
+        assert {p.name for p in (made / "words").iterdir()} == {
+            Path(name).name for name in named if name.startswith("words/")
+        }
+
+
 def test_searches_in_threads_while_a_job_runs(col: Collection) -> None:
     stop = threading.Event()
     failures: list[BaseException] = []
@@ -385,7 +418,7 @@ def test_every_damaged_file_is_noticed(col: Collection, part: str) -> None:
 
 
 def gen_cache_clear() -> None:
-    from likewise.collection.recipes import open_vocabulary
+    from likewise.collection.vectors.recipes import open_vocabulary
 
     open_vocabulary.cache_clear()
 
@@ -492,7 +525,7 @@ def test_a_failed_migration_leaves_the_old_schema(
 
 
 def test_a_transaction_that_fails_leaves_nothing(col: Collection) -> None:
-    from likewise.collection import catalog_changes as change
+    from likewise.collection.catalog import changes as change
 
     revision = col._catalog.revision
     with pytest.raises(sqlite3.Error), col._catalog.write() as c:

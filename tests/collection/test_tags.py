@@ -13,12 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from likewise.collection import catalog_tags, tagging
-from likewise.collection.catalog import Catalog
-from likewise.collection.catalog_schema import MIGRATIONS
+from likewise.collection.catalog import tags as catalog_tags
+from likewise.collection.catalog.catalog import Catalog
+from likewise.collection.catalog.schema import MIGRATIONS
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName, UnknownPicture
-from likewise.collection.evidence import Evidence
+from likewise.collection.tagging import tagging
+from likewise.collection.tagging.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection import loop_cases
 from tests.collection.tag_cases import copied, inside

@@ -10,18 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from likewise.collection import (
-    bulk_tagging,
-    catalog_tag_lines,
-    catalog_tags,
-    keywords,
-    tagging,
-    xmp,
-)
+from likewise.collection.catalog import tag_lines as catalog_tag_lines
+from likewise.collection.catalog import tags as catalog_tags
 from likewise.collection.collection import Collection
-from likewise.collection.evidence import Evidence
 from likewise.collection.jobs import Progress
+from likewise.collection.keywords import following as keywords
+from likewise.collection.keywords import xmp
 from likewise.collection.tag_names import clean, usable
+from likewise.collection.tagging import bulk_tagging, tagging
+from likewise.collection.tagging.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import EACH, KINDS, copied, inside, tag_some, template
 

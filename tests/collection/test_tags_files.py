@@ -15,11 +15,11 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from likewise import images
-from likewise.collection import iptc, xmp
 from likewise.collection.collection import Collection
-from likewise.collection.embedded import embedded
 from likewise.collection.errors import CollectionError
-from likewise.collection.keywords import folder_names
+from likewise.collection.keywords import iptc, xmp
+from likewise.collection.keywords.embedded import embedded
+from likewise.collection.keywords.following import folder_names
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import copied, inside, picture
 
@@ -226,7 +226,7 @@ def test_a_broken_sidecar_stops_nothing(col: Collection, home: Path) -> None:
 
 
 def test_read_again_finds_what_was_there_before(col: Collection, home: Path) -> None:
-    from likewise.collection import catalog_tags
+    from likewise.collection.catalog import tags as catalog_tags
 
     with col._catalog.write() as c:
         catalog_tags.replace_source(c, "xmp", {col.id_of(home / "one.jpg"): []})

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from likewise.collection import keywords
 from likewise.collection.collection import Collection
-from likewise.collection.keywords import folder_names
+from likewise.collection.keywords import following as keywords
+from likewise.collection.keywords.following import folder_names
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import copied, inside
 

@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from likewise.collection import xmp, xmp_export
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import lease
+from likewise.collection.keywords import xmp, xmp_export
 from tests.collection.tag_cases import inside, picture
 from tests.collection.test_tags_files import DC, RDF, saved, subjects
 
@@ -297,7 +297,7 @@ def test_an_export_that_is_stopped_anywhere(
 
 KILLED = """
 import os, signal, sys
-from likewise.collection import xmp_export
+from likewise.collection.keywords import xmp_export
 from likewise.collection.collection import Collection
 plain, done = xmp_export._replace, 0
 def dies(*some):

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from likewise.annotation.annotator import SparseAnnotator
-from likewise.collection import bulk_tagging, calibrating, catalog_tags
-from likewise.collection.calibrating import Calibration, isotonic
+from likewise.collection.catalog import tags as catalog_tags
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import lease, running
+from likewise.collection.tagging import bulk_tagging, calibrating
+from likewise.collection.tagging.calibrating import Calibration, isotonic
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import EACH, KINDS, copied, inside, kind_of, outside, tag_some
 from tests.collection.test_crashes import Launcher
@@ -118,7 +119,7 @@ def test_calibration_is_isotonic_and_kept(col: Collection, monkeypatch: pytest.M
     col.suggest_tags(outside("red"))
     measured = []
     monkeypatch.setattr(
-        "likewise.collection.suggesting.measure", lambda *a: measured.append(a) or 1 / 0
+        "likewise.collection.tagging.suggesting.measure", lambda *a: measured.append(a) or 1 / 0
     )
     col.tag(inside("red", 9), "one more")  # too little to measure again
     first = col.suggest_tags(outside("red"))

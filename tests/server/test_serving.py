@@ -17,9 +17,9 @@ from typing import Any
 
 import httpx
 
-from likewise.collection.adding import AddResult
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
+from likewise.collection.growing.adding import AddResult
 from likewise.collection.jobs import Progress
 from likewise.server import working
 from likewise.server.serving import _listener

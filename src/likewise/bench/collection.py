@@ -27,11 +27,11 @@ import numpy as np
 from likewise.bench.index import Setting, term_counts, word_chances
 from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection import catalog_changes as change
-from likewise.collection import generations as gen
-from likewise.collection import segments as seg
+from likewise.collection.catalog import changes as change
 from likewise.collection.collection import Collection
+from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import Progress
+from likewise.collection.vectors import segments as seg
 from likewise.evaluation.datasets import data_root
 from likewise.images import ImageInfo
 

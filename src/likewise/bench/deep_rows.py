@@ -24,7 +24,7 @@ from scipy import sparse
 from likewise.bench.retrieval import Task, read_task
 from likewise.coding.bow import BagOfWords, Weighting
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.recipes import (
+from likewise.collection.vectors.recipes import (
     DECODE_SIDE,
     DEEP,
     DEEP_DENSE,
@@ -36,9 +36,9 @@ from likewise.collection.recipes import (
     n_words,
     vector_of,
 )
-from likewise.collection.sampling import PROJECTION_PICTURES
-from likewise.collection.segments import unpack_dense, unpack_sparse
-from likewise.collection.wording import Words
+from likewise.collection.vectors.sampling import PROJECTION_PICTURES
+from likewise.collection.vectors.segments import unpack_dense, unpack_sparse
+from likewise.collection.vectors.wording import Words
 from likewise.errors import InvalidInput
 from likewise.evaluation.datasets import data_root
 from likewise.evaluation.protocols import leave_one_out

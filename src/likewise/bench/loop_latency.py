@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from likewise.bench.collection import generate
-from likewise.collection import catalog_feedback as feedback
+from likewise.collection.catalog import feedback
 from likewise.collection.collection import Collection
-from likewise.collection.judging import stamp
+from likewise.collection.teaching.judging import stamp
 
 SIZES = (50_000, 1_000_000)
 JUDGEMENTS = 40
@@ -109,7 +109,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
         one, two = (int(i) for i in chosen[:2])
         col.judge(one, [two])
         view = col._live.view("words")
-        from likewise.collection.segments import packed
+        from likewise.collection.vectors.segments import packed
 
         with catalog.write() as c:
             subjects = []

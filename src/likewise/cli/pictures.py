@@ -13,8 +13,8 @@ from likewise.cli.progress import shown
 from likewise.cli.rendering import counted, echo_json, printable, span
 
 if TYPE_CHECKING:
-    from likewise.collection.adding import AddResult
     from likewise.collection.collection import Collection
+    from likewise.collection.growing.adding import AddResult
 
 _LISTED = 20
 _GOES_ON = "what was done is kept, and the same command goes on from there"
@@ -134,8 +134,8 @@ def check(
 
 def _made(path: Path, wanted: list[Path]) -> Collection:
     """The collection, created if there is none."""
-    from likewise.collection.adding import check_reachable
     from likewise.collection.collection import Collection
+    from likewise.collection.growing.adding import check_reachable
 
     # A mistyped folder must not leave an empty collection behind.
     for one in wanted:

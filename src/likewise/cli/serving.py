@@ -46,7 +46,7 @@ def open_(
     json_: Json = False,
 ) -> None:
     """Index a folder (or take up its collection) and open the page."""
-    from likewise.collection.catalog import FILE
+    from likewise.collection.catalog.catalog import FILE
     from likewise.collection.collection import Collection
 
     folder = Path(os.path.abspath(folder.expanduser()))

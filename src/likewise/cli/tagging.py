@@ -14,9 +14,9 @@ from likewise.cli.rendering import counted, echo_json, printable
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
-    from likewise.collection.bulk_tagging import TagRun
     from likewise.collection.collection import Collection
-    from likewise.collection.suggesting import Suggestion
+    from likewise.collection.tagging.bulk_tagging import TagRun
+    from likewise.collection.tagging.suggesting import Suggestion
 
 _BEHIND = 3
 _LISTED = 20

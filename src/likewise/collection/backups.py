@@ -2,7 +2,8 @@
 
 Files of a collection never change once the catalog names them, so a copy of the catalog and of
 the files it names is the state of one moment.  A job may sweep a file away in between; then the
-copy is begun again from the newer state.
+catalog is copied again.  No name is used twice, so files that were copied by then are not copied
+again.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import os
 import shutil
 from pathlib import Path
 
-from likewise.collection.catalog import FILE, Catalog
+from likewise.collection.catalog.catalog import FILE, Catalog
 from likewise.collection.checking import verify
 from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.vectors.segments import sweep
 
 _TRIES = 100
-"""A collection that changes while it is copied is copied again, so many times at most."""
+"""How often the catalog is copied again when files go before they are copied."""
 
 
 def backup(root: Path, catalog: Catalog, target: Path) -> Path:
@@ -26,30 +28,44 @@ def backup(root: Path, catalog: Catalog, target: Path) -> Path:
     if root == target or root in target.parents:
         raise CollectionError(f"{target} lies inside the collection; choose a place outside")
     part = target.with_name(f"{target.name}.part")
-    for attempt in range(_TRIES):
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        try:
-            catalog.backup_to(part / FILE)
-            copy = Catalog.open(part / FILE)
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        for attempt in range(_TRIES):
             try:
-                for name in sorted(copy.named_files()):
-                    _copy(root / name, part / name)
-                copy.fold_journal()
-            finally:
-                copy.close()
-        except (FileNotFoundError, shutil.Error) as error:
-            # copytree gathers what it could not copy into an error of its own.
-            if attempt + 1 < _TRIES and catalog_moved(catalog, part):
-                continue
-            shutil.rmtree(part, ignore_errors=True)
-            raise DamagedCollection(f"a file is missing ({error}); run verify") from error
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
-        break
-    os.replace(part, target)
+                _copy_state(root, catalog, part)
+            except (FileNotFoundError, shutil.Error) as error:
+                # copytree gathers what it could not copy into an error of its own.
+                if attempt + 1 == _TRIES or not catalog_moved(catalog, part):
+                    raise DamagedCollection(f"a file is missing ({error}); run verify") from error
+            else:
+                break
+        os.replace(part, target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return target
+
+
+def _copy_state(root: Path, catalog: Catalog, part: Path) -> None:
+    """Make ``part`` the state of now, from what is in it already and the files it lacks."""
+    for old in part.glob(f"{FILE}*"):
+        old.unlink()
+    catalog.backup_to(part / FILE)
+    copy = Catalog.open(part / FILE)
+    try:
+        named = copy.named_files()
+        sweep(part, named)
+        for name in sorted(named):
+            if not (part / name).exists():
+                # Under its name only when it is whole: a later attempt relies on that.
+                shutil.rmtree(part / "copying", ignore_errors=True)
+                _copy(root / name, part / "copying" / "one")
+                (part / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(part / "copying" / "one", part / name)
+        shutil.rmtree(part / "copying", ignore_errors=True)
+        copy.fold_journal()
+    finally:
+        copy.close()
 
 
 def catalog_moved(catalog: Catalog, part: Path) -> bool:

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection import generations as gen
-from likewise.collection import segments as seg
-from likewise.collection import tagging
-from likewise.collection.adding import WAITING, filling
-from likewise.collection.catalog import Catalog, SpaceRow
-from likewise.collection.catalog_checks import loose_ends
-from likewise.collection.catalog_models import models
-from likewise.collection.fitted import check as check_model_files
-from likewise.collection.graphs import open_graph
+from likewise.collection.catalog.catalog import Catalog, SpaceRow
+from likewise.collection.catalog.checks import loose_ends
+from likewise.collection.catalog.models import models
+from likewise.collection.finding.fitted import check as check_model_files
+from likewise.collection.growing import generations as gen
+from likewise.collection.growing.adding import WAITING, filling
 from likewise.collection.jobs import running
-from likewise.collection.models import check_model
-from likewise.collection.pooled import Pooled
-from likewise.collection.recipes import learns, pools
+from likewise.collection.tagging import tagging
+from likewise.collection.vectors import segments as seg
+from likewise.collection.vectors.graphs import open_graph
+from likewise.collection.vectors.models import check_model
+from likewise.collection.vectors.pooled import Pooled
+from likewise.collection.vectors.recipes import learns, pools
 from likewise.errors import LikewiseError
 from likewise.features.deep_projection import Projection
 

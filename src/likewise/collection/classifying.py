@@ -21,15 +21,15 @@ from scipy import sparse
 
 from likewise.coding.linear import brought_back, factor, products
 from likewise.coding.product import ProductSparseCoder
-from likewise.collection.adding import n_workers
-from likewise.collection.catalog import FILE
+from likewise.collection.catalog.catalog import FILE
 from likewise.collection.classifier import GRID, Classifier, Described
 from likewise.collection.errors import CollectionError
-from likewise.collection.extraction import read_content, run
+from likewise.collection.growing.adding import n_workers
+from likewise.collection.growing.pooling import descriptors_of
 from likewise.collection.jobs import Progress, Report, silent
-from likewise.collection.pooling import descriptors_of
-from likewise.collection.recipes import DECODE_SIDE
-from likewise.collection.walking import candidates
+from likewise.collection.vectors.extraction import read_content, run
+from likewise.collection.vectors.recipes import DECODE_SIDE
+from likewise.collection.vectors.walking import candidates
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
 from likewise.neighbours.protocol import positive

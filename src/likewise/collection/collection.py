@@ -16,28 +16,36 @@ from typing import Any, Self
 
 import numpy as np
 
-from likewise.collection import (
-    adding,
-    backups,
-    catalog_changes,
-    catalog_listing,
-    checking,
-    explaining,
-    jobs,
-    judging,
-    models,
-)
-from likewise.collection import generations as gen
-from likewise.collection.catalog import FILE, Catalog, FileRow, ImageRow, SpaceRow
+from likewise.collection import backups, checking, jobs
+from likewise.collection.catalog import changes as catalog_changes
+from likewise.collection.catalog import listing as catalog_listing
+from likewise.collection.catalog.catalog import FILE, Catalog, FileRow, ImageRow, SpaceRow
 from likewise.collection.errors import CollectionError
-from likewise.collection.learning import Learning
-from likewise.collection.live import Live
-from likewise.collection.loop import Loop
-from likewise.collection.modelling import Modelling
-from likewise.collection.owning import put_vectors
+from likewise.collection.finding import explaining
+from likewise.collection.finding.live import Live
+from likewise.collection.finding.searching import (
+    Hit,
+    Query,
+    Region,
+    rank,
+    understand,
+    views_of,
+)
+from likewise.collection.growing import adding
+from likewise.collection.growing import generations as gen
+from likewise.collection.growing.owning import put_vectors
+from likewise.collection.memory.learning import Learning
+from likewise.collection.modelling.modelling import Modelling
 from likewise.collection.plain import absolute, plain_metadata, plain_where
-from likewise.collection.profiles import named
-from likewise.collection.recipes import (
+from likewise.collection.tagging.suggesting import Suggester
+from likewise.collection.tagging.tagged import Tagging
+from likewise.collection.teaching import judging
+from likewise.collection.teaching.loop import Loop
+from likewise.collection.teaching.profiles import named
+from likewise.collection.teaching.sharing import Sharing
+from likewise.collection.teaching.taught import Taught
+from likewise.collection.vectors import models
+from likewise.collection.vectors.recipes import (
     WORDS,
     checked,
     first_spaces,
@@ -47,18 +55,6 @@ from likewise.collection.recipes import (
     made_here,
     width_of,
 )
-from likewise.collection.searching import (
-    Hit,
-    Query,
-    Region,
-    rank,
-    understand,
-    views_of,
-)
-from likewise.collection.sharing import Sharing
-from likewise.collection.suggesting import Suggester
-from likewise.collection.tagged import Tagging
-from likewise.collection.taught import Taught
 from likewise.errors import InvalidInput
 
 _NAME_LENGTH = 40
@@ -400,7 +396,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
 
         With a ``profile`` they count as it has learned to count them, for this query.
 
-        Recomputed from both pictures on demand; see :class:`~likewise.collection.explaining`.
+        Recomputed from both pictures on demand: :mod:`~likewise.collection.finding.explaining`.
         """
         teaching = None
         if profile is not None:

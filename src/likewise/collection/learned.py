@@ -18,22 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likewise.collection import catalog_feedback as feedback
-from likewise.collection import generations as gen
-from likewise.collection import profiles
-from likewise.collection.folding import Folded
-from likewise.collection.history import JUDGE, History
+from likewise.collection.catalog import feedback
+from likewise.collection.finding.live import SparseView
+from likewise.collection.finding.searching import Figures
+from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import Progress, Report, silent
-from likewise.collection.live import SparseView
-from likewise.collection.recipes import DECODE_SIDE, learns, local_features, made_here, words_of
-from likewise.collection.searching import Figures
+from likewise.collection.memory.folding import Folded
+from likewise.collection.memory.history import JUDGE, History
+from likewise.collection.teaching import profiles
+from likewise.collection.vectors.recipes import (
+    DECODE_SIDE,
+    learns,
+    local_features,
+    made_here,
+    words_of,
+)
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
 
 if TYPE_CHECKING:
-    from likewise.collection.catalog import Catalog, SpaceRow
+    from likewise.collection.catalog.catalog import Catalog, SpaceRow
     from likewise.collection.collection import Collection
-    from likewise.collection.profiles import LogLine
+    from likewise.collection.teaching.profiles import LogLine
 
 _CANDIDATES = 3
 """Pictures the index is asked for, for each example wanted: some files may be gone."""

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
-from likewise.collection.comparing import ComparisonReport
 from likewise.collection.errors import CollectionError
-from likewise.collection.sharing import Share
+from likewise.collection.modelling.comparing import ComparisonReport
+from likewise.collection.teaching.sharing import Share
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
 from likewise.server.routes_pictures import Serving

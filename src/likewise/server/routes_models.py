@@ -7,7 +7,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from likewise.collection.catalog_models import Model
+from likewise.collection.catalog.models import Model
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import Report
 from likewise.server.routes_collection import start_job

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from likewise.collection.catalog import ImageRow
+from likewise.collection.catalog.catalog import ImageRow
 from likewise.collection.collection import Collection
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode, small_jpeg

@@ -1,0 +1,506 @@
+"""The catalog: SQLite in WAL mode, the source of truth, and the only room with SQL.
+
+Everything else on disk (segments, vocabularies) is an immutable file that exists for the
+collection only once a row here names it.  A change is one transaction, so a crash leaves the old
+state or the new one.  ``revision`` grows with every change a reader must notice.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from likewise.collection.catalog.schema import MIGRATIONS
+from likewise.collection.errors import CollectionBusy, CollectionError, DamagedCollection
+
+FILE = "catalog.sqlite"
+BUSY_SECONDS = 30.0
+TRANSIENT = "for now: "
+"""How a problem begins that is not the picture's own fault: it is tried again every time."""
+REMOVED = "was removed from the collection"
+"""What a file's row says when its picture was taken out: known, and not to be added again."""
+SPACES_DROPPED = "spaces_dropped"
+"""The setting that counts spaces that were dropped."""
+
+
+@dataclass(frozen=True)
+class ImageRow:
+    """One picture of the collection; ``path`` is one of the files that hold it."""
+
+    id: int
+    path: str
+    format: str
+    width: int
+    height: int
+    date: str | None
+    n_bytes: int
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class FileRow:
+    path: str
+    size: int
+    mtime_ns: int
+    image: int | None
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class SpaceRow:
+    """A space and its live generation; ``width`` is 0 and ``files`` empty before the first."""
+
+    name: str
+    kind: str
+    recipe: Mapping[str, Any]
+    generation: int
+    width: int
+    n_pictures: int
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SegmentRow:
+    name: str
+    space: str
+    generation: int
+    n_pictures: int
+    n_bytes: int
+
+
+class Catalog:
+    """The tables of one collection.  Connections are made per thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+        self._open: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._lock = threading.Lock()
+
+    @classmethod
+    def create(cls, path: Path, settings: Mapping[str, Any]) -> Catalog:
+        """A new, empty catalog."""
+        catalog = cls(path)
+        connection = catalog._connect()
+        connection.execute("PRAGMA journal_mode = WAL")
+        catalog._migrate(connection)
+        with catalog.write() as c:
+            c.executemany(
+                "INSERT INTO settings VALUES (?, ?)",
+                [(key, json.dumps(value)) for key, value in settings.items()],
+            )
+        return catalog
+
+    @classmethod
+    def open(cls, path: Path) -> Catalog:
+        """An existing catalog, brought up to this version's schema."""
+        if not path.is_file():
+            raise CollectionError(f"{path.parent} is not a collection (it has no {FILE})")
+        catalog = cls(path)
+        try:
+            connection = catalog._connect()
+            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                raise DamagedCollection(f"{path} is empty; restore it from a backup")
+            catalog._migrate(connection)
+        except sqlite3.DatabaseError as error:
+            raise DamagedCollection(f"{path} cannot be read as a catalog: {error}") from error
+        return catalog
+
+    def fold_journal(self) -> None:
+        """Bring everything from the write-ahead log into the file itself."""
+        self._connect().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        with self._lock:
+            for _, connection in self._open:
+                connection.close()
+            self._open.clear()
+        self._local = threading.local()
+
+    def _connect(self) -> sqlite3.Connection:
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is not None:
+            return found
+        # Autocommit: transactions are opened explicitly, so that their kind is visible.
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        self._local.connection = connection
+        with self._lock:
+            # A server's threads come and go; their connections would stay open for ever.
+            for thread, left in self._open:
+                if not thread.is_alive():
+                    left.close()
+            self._open = [pair for pair in self._open if pair[0].is_alive()]
+            self._open.append((threading.current_thread(), connection))
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise CollectionError(
+                f"{self.path} has schema {version}; this Likewise knows {len(MIGRATIONS)}. "
+                "Use a newer Likewise"
+            )
+        for number in range(version, len(MIGRATIONS)):
+            try:
+                connection.executescript(
+                    f"BEGIN IMMEDIATE;{MIGRATIONS[number]};"
+                    f"PRAGMA user_version = {number + 1};COMMIT;"
+                )
+            except sqlite3.Error:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                # Another process may have been first, while this one waited for its turn.
+                if connection.execute("PRAGMA user_version").fetchone()[0] <= number:
+                    raise
+
+    @contextmanager
+    def write(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction that readers notice; nothing of it remains after an error.
+
+        In WAL mode a commit survives the death of the process; ``durable`` makes it survive a
+        power cut too.
+        """
+        connection = self._connect()
+        if durable:
+            connection.execute("PRAGMA synchronous = FULL")
+        try:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                raise CollectionBusy(
+                    f"{self.path.parent} was being written for {BUSY_SECONDS:.0f} s; try again"
+                ) from error
+            try:
+                yield connection
+                connection.execute("UPDATE revision SET number = number + 1")
+                connection.execute("COMMIT")
+            except BaseException:
+                # On a full disk SQLite has rolled back already; the first error is the one to see.
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+        finally:
+            if durable:
+                connection.execute("PRAGMA synchronous = NORMAL")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads inside see one and the same state."""
+        connection = self._connect()
+        connection.execute("BEGIN")
+        try:
+            connection.execute("SELECT number FROM revision").fetchone()
+            yield
+        finally:
+            connection.execute("COMMIT")
+
+    def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        return self._connect().execute(sql, parameters).fetchall()
+
+    def one(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        row = self._connect().execute(sql, parameters).fetchone()
+        return None if row is None else row[0]
+
+    # -- what readers ask -------------------------------------------------------------------
+
+    @property
+    def revision(self) -> int:
+        return int(self.one("SELECT number FROM revision"))
+
+    def setting(self, key: str, default: Any = None) -> Any:
+        text = self.one("SELECT value FROM settings WHERE key = ?", (key,))
+        return default if text is None else json.loads(text)
+
+    def n_images(self) -> int:
+        return int(self.one("SELECT count(*) FROM images"))
+
+    def image(self, id_: int) -> ImageRow | None:
+        rows = self.images([id_])
+        return rows.get(id_)
+
+    def images(self, ids: Iterable[int]) -> dict[int, ImageRow]:
+        """The named pictures, each with the first of its files."""
+        found: dict[int, ImageRow] = {}
+        for part in parts(list(ids)):
+            rows = self.all(
+                f"""SELECT i.*, min(f.path) AS path FROM images i
+                    LEFT JOIN files f ON f.image = i.id
+                    WHERE i.id IN ({marks(part)}) GROUP BY i.id""",
+                part,
+            )
+            found |= {row["id"]: _image(row) for row in rows}
+        return found
+
+    def present(self, ids: Iterable[int]) -> set[int]:
+        """Those of the ids that are pictures of the collection."""
+        found: set[int] = set()
+        for part in parts(list(ids)):
+            rows = self.all(f"SELECT id FROM images WHERE id IN ({marks(part)})", part)
+            found |= {row[0] for row in rows}
+        return found
+
+    def ids(self) -> set[int]:
+        """The ids of all pictures."""
+        return {row[0] for row in self.all("SELECT id FROM images")}
+
+    def every_image(self) -> Iterator[ImageRow]:
+        last = 0
+        while True:
+            rows = self.all(
+                """SELECT i.*, min(f.path) AS path FROM images i
+                   LEFT JOIN files f ON f.image = i.id
+                   WHERE i.id > ? GROUP BY i.id ORDER BY i.id LIMIT 1000""",
+                (last,),
+            )
+            if not rows:
+                return
+            yield from map(_image, rows)
+            last = rows[-1]["id"]
+
+    def image_of_hash(self, digest: bytes) -> int | None:
+        found = self.one("SELECT id FROM images WHERE hash = ?", (digest,))
+        return None if found is None else int(found)
+
+    def highest_id(self) -> int:
+        """The highest id in use; 0 in an empty collection."""
+        return int(self.one("SELECT max(id) FROM images") or 0)
+
+    def hash_of(self, id_: int) -> bytes | None:
+        """What names the content of a picture."""
+        found = self.one("SELECT hash FROM images WHERE id = ?", (id_,))
+        return None if found is None else bytes(found)
+
+    def has_size(self, n_bytes: int) -> bool:
+        return self.one("SELECT 1 FROM images WHERE n_bytes = ? LIMIT 1", (n_bytes,)) is not None
+
+    def file(self, path: str) -> FileRow | None:
+        rows = self.all("SELECT * FROM files WHERE path = ?", (path,))
+        return _file(rows[0]) if rows else None
+
+    def files_of(self, id_: int) -> list[str]:
+        return [r[0] for r in self.all("SELECT path FROM files WHERE image = ? ORDER BY 1", (id_,))]
+
+    def copies(self) -> dict[int, list[str]]:
+        """Pictures that several files hold, with their paths."""
+        rows = self.all(
+            """SELECT image, path FROM files WHERE image IN
+               (SELECT image FROM files WHERE image IS NOT NULL GROUP BY image
+                HAVING count(*) > 1) ORDER BY path"""
+        )
+        found: dict[int, list[str]] = {}
+        for row in rows:
+            found.setdefault(row[0], []).append(row[1])
+        return found
+
+    def known_files(self) -> dict[str, tuple[int, int]]:
+        rows = self.all("SELECT path, size, mtime_ns FROM files")
+        return {row["path"]: (row["size"], row["mtime_ns"]) for row in rows}
+
+    def problems(self) -> list[FileRow]:
+        rows = self.all(
+            "SELECT * FROM files WHERE problem IS NOT NULL AND problem <> ? ORDER BY path",
+            (REMOVED,),
+        )
+        return [_file(row) for row in rows]
+
+    def transient_problems(self) -> set[str]:
+        """Paths whose problem was not the picture's own fault."""
+        rows = self.all("SELECT path FROM files WHERE problem LIKE ?", (f"{TRANSIENT}%",))
+        return {row[0] for row in rows}
+
+    def images_without(self, space: str, generation: int) -> set[int]:
+        """Pictures that have no fresh row in a space."""
+        rows = self.all(
+            """SELECT id FROM images EXCEPT
+               SELECT image FROM vectors WHERE space = ? AND generation = ?""",
+            (space, generation),
+        )
+        return {row[0] for row in rows}
+
+    def removed_files(self) -> set[str]:
+        """Paths of pictures that were taken out on purpose."""
+        return {row[0] for row in self.all("SELECT path FROM files WHERE problem = ?", (REMOVED,))}
+
+    def roots(self) -> list[str]:
+        return [row[0] for row in self.all("SELECT path FROM roots ORDER BY 1")]
+
+    def matching(self, where: Mapping[str, Any]) -> set[int]:
+        """Ids of the pictures that satisfy every condition of a ``where``."""
+        clauses, parameters = self.conditions(where)
+        rows = self.all(f"SELECT i.id FROM images i WHERE {' AND '.join(clauses)}", parameters)
+        return {row[0] for row in rows}
+
+    def conditions(self, where: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+        """A ``where`` as SQL over images i: clauses, and the values for their marks."""
+        clauses: list[str] = []
+        parameters: list[Any] = []
+        for key, value in where.items():
+            if key == "folder":
+                root = str(value).rstrip("/") or "/"
+                clauses.append(
+                    "i.id IN (SELECT image FROM files WHERE folder = ? OR folder >= ? AND "
+                    "folder < ?)"
+                )
+                # "/" is followed by "0" in every encoding SQLite compares.
+                parameters += [root, root.rstrip("/") + "/", root.rstrip("/") + "0"]
+            elif key == "after":
+                clauses.append("i.date >= ?")
+                parameters.append(str(value))
+            elif key == "before":
+                clauses.append("i.date < ?")
+                parameters.append(str(value))
+            elif key == "tag":
+                for tag in [value] if isinstance(value, str) else value:
+                    clauses.append("i.id IN (SELECT image FROM tags WHERE tag = ?)")
+                    parameters.append(tag)
+            elif key == "tagged":
+                # Suggestions nobody confirmed are no tags yet.
+                has = "i.id IN (SELECT image FROM tags WHERE source <> 'suggested')"
+                clauses.append(has if value else f"NOT {has}")
+            elif key == "format":
+                clauses.append("i.format = ?")
+                parameters.append(str(value).upper())
+            else:
+                clauses.append("json_extract(i.metadata, ?) = ?")
+                parameters += [f'$."{key}"', value]
+        return clauses, parameters
+
+    def spaces(self) -> dict[str, SpaceRow]:
+        rows = self.all(
+            """SELECT s.name, s.kind, s.recipe, s.generation,
+                      coalesce(g.width, 0) AS width, coalesce(g.n_pictures, 0) AS n_pictures,
+                      coalesce(g.files, '{}') AS files
+               FROM spaces s LEFT JOIN generations g
+               ON g.space = s.name AND g.number = s.generation ORDER BY s.name"""
+        )
+        return {
+            row["name"]: SpaceRow(
+                row["name"], row["kind"], json.loads(row["recipe"]), row["generation"],
+                row["width"], row["n_pictures"], json.loads(row["files"]),
+            )
+            for row in rows
+        }  # fmt: skip
+
+    def segments(self, space: str, generation: int) -> list[SegmentRow]:
+        rows = self.all(
+            "SELECT * FROM segments WHERE space = ? AND generation = ? ORDER BY name",
+            (space, generation),
+        )
+        return [SegmentRow(**dict(row)) for row in rows]
+
+    def every_segment(self) -> list[SegmentRow]:
+        return [SegmentRow(**dict(r)) for r in self.all("SELECT * FROM segments ORDER BY name")]
+
+    def named_files(self) -> set[str]:
+        """Every file below the collection's folder that the catalog vouches for."""
+        names = {row.name for row in self.every_segment()}
+        names |= {row[0] for row in self.all("SELECT name FROM compacted")}
+        for row in self.all("SELECT files FROM generations UNION ALL SELECT files FROM models"):
+            names |= {name for name in json.loads(row[0]).values() if "/" in name}
+        return names
+
+    def vectors(
+        self, space: str, generation: int, after: int = 0, limit: int = -1
+    ) -> list[tuple[int, int, bytes]]:
+        """(number, image, vector) of the fresh rows behind number ``after``."""
+        rows = self.all(
+            """SELECT number, image, vector FROM vectors
+               WHERE space = ? AND generation = ? AND number > ? ORDER BY number LIMIT ?""",
+            (space, generation, after, limit),
+        )
+        return [(row[0], row[1], row[2]) for row in rows]
+
+    def vectors_in_chunks(
+        self, space: str, generation: int, size: int
+    ) -> Iterator[list[tuple[int, int, bytes]]]:
+        """The fresh rows, ``size`` at a time."""
+        after = 0
+        while chunk := self.vectors(space, generation, after, size):
+            yield chunk
+            after = chunk[-1][0]
+
+    def n_vectors(self, space: str, generation: int) -> int:
+        """Fresh rows of a space."""
+        return int(
+            self.one(
+                "SELECT count(*) FROM vectors WHERE space = ? AND generation = ?",
+                (space, generation),
+            )
+        )
+
+    def vector(self, space: str, generation: int, image: int) -> bytes | None:
+        found = self.one(
+            "SELECT vector FROM vectors WHERE space = ? AND generation = ? AND image = ?",
+            (space, generation, image),
+        )
+        return None if found is None else bytes(found)
+
+    def tombstones(self, after: int = 0) -> list[tuple[int, int]]:
+        """(number, image) of removed pictures whose vectors are still in segments."""
+        rows = self.all(
+            "SELECT number, image FROM tombstones WHERE number > ? ORDER BY number", (after,)
+        )
+        return [(row[0], row[1]) for row in rows]
+
+    def tags_of(self, id_: int) -> list[tuple[str, str]]:
+        rows = self.all("SELECT tag, source FROM tags WHERE image = ? ORDER BY tag", (id_,))
+        return [(row[0], row[1]) for row in rows]
+
+    def integrity(self) -> list[str]:
+        """What SQLite itself finds wrong; empty when all is well."""
+        found = [row[0] for row in self.all("PRAGMA integrity_check")]
+        broken = self.all("PRAGMA foreign_key_check")
+        return [text for text in found if text != "ok"] + [
+            f"table {row[0]}, row {row[1]} refers to a row of {row[2]} that is not there"
+            for row in broken
+        ]
+
+    def backup_to(self, path: Path) -> None:
+        """A copy of the state now, in one file."""
+        target = sqlite3.connect(path)
+        try:
+            self._connect().backup(target)
+            target.execute("PRAGMA journal_mode = WAL")
+        finally:
+            target.close()
+
+
+def _image(row: sqlite3.Row) -> ImageRow:
+    return ImageRow(
+        row["id"], row["path"] or "", row["format"], row["width"], row["height"], row["date"],
+        row["n_bytes"], _metadata(row),
+    )  # fmt: skip
+
+
+def _metadata(row: sqlite3.Row) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = json.loads(row["metadata"])
+    except ValueError as error:
+        raise DamagedCollection(f"picture {row['id']} has metadata that is no JSON") from error
+    return found
+
+
+def _file(row: sqlite3.Row) -> FileRow:
+    return FileRow(row["path"], row["size"], row["mtime_ns"], row["image"], row["problem"])
+
+
+def marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def parts(values: Sequence[Any], size: int = 500) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

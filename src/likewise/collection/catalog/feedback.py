@@ -1,0 +1,297 @@
+"""The catalog's tables of the loop: log, profiles, subjects, codes, given weights, checkpoints.
+
+A *subject* is a picture the log speaks of, in the collection or not, known by its content.  Its
+*codes* are its vectors as they were ranked in a generation: replay reads them and nothing else,
+so that what was learned does not depend on pictures that come and go.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from likewise.collection.catalog.catalog import Catalog, marks, parts
+
+# Tags belong to the collection: no profile learns from these lines, or rolls them back.
+_NO_TAGS = "kind NOT IN ('accept', 'reject', 'withdraw')"
+
+
+class ProfileRow(NamedTuple):
+    """A profile; a copy begins with what its ``parent`` had at ``parent_position``."""
+
+    name: str
+    base: str
+    made: str
+    parent: str | None
+    parent_position: int
+
+
+class Entry(NamedTuple):
+    """One line of the log."""
+
+    number: int
+    profile: str
+    kind: str
+    made: str
+    session: int
+    body: Mapping[str, Any]
+
+
+# -- reads ----------------------------------------------------------------------------------
+
+
+def profiles(catalog: Catalog) -> dict[str, ProfileRow]:
+    rows = catalog.all("SELECT * FROM profiles ORDER BY name")
+    return {
+        row["name"]: ProfileRow(
+            row["name"], row["base"], row["made"], row["parent"], row["parent_position"]
+        )
+        for row in rows
+    }
+
+
+def last_entry(catalog: Catalog, profile: str) -> int:
+    """The newest line of a profile's own log; 0 when it has none."""
+    return int(catalog.one("SELECT max(number) FROM log WHERE profile = ?", (profile,)) or 0)
+
+
+def entries(catalog: Catalog, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
+    """Lines of a profile's own log behind number ``after``, in order; none about tags."""
+    rows = catalog.all(
+        f"""SELECT * FROM log WHERE profile = ? AND number > ? AND number <= coalesce(?, number)
+            AND {_NO_TAGS} ORDER BY number""",
+        (profile, after, upto),
+    )
+    return [
+        Entry(r["number"], r["profile"], r["kind"], r["made"], r["session"], json.loads(r["body"]))
+        for r in rows
+    ]
+
+
+def last_line(catalog: Catalog) -> int:
+    """The newest line of the whole log; 0 when it is empty."""
+    return int(catalog.one("SELECT max(number) FROM log") or 0)
+
+
+def last_session(catalog: Catalog, profile: str) -> tuple[int, str] | None:
+    """(session, time) of the newest line of a profile."""
+    rows = catalog.all(
+        f"""SELECT session, made FROM log WHERE profile = ? AND {_NO_TAGS}
+            ORDER BY number DESC LIMIT 1""",
+        (profile,),
+    )
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def subject_of(catalog: Catalog, key: bytes) -> int | None:
+    found = catalog.one("SELECT id FROM subjects WHERE key = ?", (key,))
+    return None if found is None else int(found)
+
+
+def subjects_in_collection(catalog: Catalog, subjects: Iterable[int]) -> dict[int, int]:
+    """Subject to picture, for those that are in the collection now."""
+    found: dict[int, int] = {}
+    for part in parts(sorted(subjects)):
+        rows = catalog.all(
+            f"""SELECT s.id, i.id FROM subjects s JOIN images i ON i.hash = s.key
+                WHERE s.id IN ({marks(part)})""",
+            part,
+        )
+        found |= {row[0]: row[1] for row in rows}
+    return found
+
+
+def jpeg_of(catalog: Catalog, subject: int) -> bytes | None:
+    found = catalog.one("SELECT jpeg FROM subjects WHERE id = ?", (subject,))
+    return None if found is None else bytes(found)
+
+
+def codes(
+    catalog: Catalog, space: str, generation: int, subjects: Iterable[int]
+) -> dict[int, bytes]:
+    """Vectors of subjects in a generation; those without one are left out."""
+    found: dict[int, bytes] = {}
+    for part in parts(sorted(set(subjects))):
+        rows = catalog.all(
+            f"""SELECT subject, vector FROM codes
+                WHERE space = ? AND generation = ? AND subject IN ({marks(part)})""",
+            (space, generation, *part),
+        )
+        found |= {row[0]: row[1] for row in rows}
+    return found
+
+
+def subjects_without_code(
+    catalog: Catalog, space: str, old: int, new: int
+) -> list[tuple[int, bytes | None]]:
+    """Subjects without a code in the new generation, each with its old one if it has one."""
+    rows = catalog.all(
+        """SELECT s.id, a.vector FROM subjects s LEFT JOIN codes a
+           ON a.subject = s.id AND a.space = ? AND a.generation = ?
+           WHERE NOT EXISTS (SELECT 1 FROM codes b WHERE b.space = ? AND b.generation = ?
+                             AND b.subject = s.id) ORDER BY s.id""",
+        (space, old, space, new),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def given(catalog: Catalog, entry: int, space: str, generation: int) -> bytes | None:
+    """Weights that came in whole (imported, or learned in one go), as a blob."""
+    found = catalog.one(
+        "SELECT weights FROM given WHERE entry = ? AND space = ? AND generation = ?",
+        (entry, space, generation),
+    )
+    return None if found is None else bytes(found)
+
+
+def given_entries(catalog: Catalog, space: str, generation: int) -> list[tuple[int, bytes]]:
+    rows = catalog.all(
+        "SELECT entry, weights FROM given WHERE space = ? AND generation = ? ORDER BY entry",
+        (space, generation),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def checkpoints(catalog: Catalog, space: str, generation: int) -> dict[bytes, int]:
+    """Histories with a checkpoint, and how many items each has folded."""
+    rows = catalog.all(
+        "SELECT history, n_items FROM checkpoints WHERE space = ? AND generation = ?",
+        (space, generation),
+    )
+    return {bytes(row[0]): row[1] for row in rows}
+
+
+def checkpoint(catalog: Catalog, space: str, generation: int, history: bytes) -> bytes | None:
+    found = catalog.one(
+        "SELECT state FROM checkpoints WHERE space = ? AND generation = ? AND history = ?",
+        (space, generation, history),
+    )
+    return None if found is None else bytes(found)
+
+
+def compacted(catalog: Catalog, profile: str) -> dict[str, tuple[str, int]]:
+    """Segment to (its smaller copy for a profile, bytes)."""
+    rows = catalog.all("SELECT segment, name, n_bytes FROM compacted WHERE profile = ?", (profile,))
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+# -- writes, inside ``Catalog.write`` ----------------------------------------------------------
+
+
+def put_profile(
+    c: sqlite3.Connection, name: str, base: str, made: str, parent: str | None, position: int
+) -> None:
+    c.execute("INSERT INTO profiles VALUES (?, ?, ?, ?, ?)", (name, base, made, parent, position))
+
+
+def put_subject(c: sqlite3.Connection, key: bytes, jpeg: bytes | None) -> int:
+    row = c.execute("SELECT id FROM subjects WHERE key = ?", (key,)).fetchone()
+    if row is not None:
+        # It was in the collection once, and is asked about from outside now.
+        c.execute(
+            "UPDATE subjects SET jpeg = ? WHERE id = ? AND jpeg IS NULL AND ? IS NOT NULL",
+            (jpeg, row[0], jpeg),
+        )
+        return int(row[0])
+    cursor = c.execute("INSERT INTO subjects (key, jpeg) VALUES (?, ?)", (key, jpeg))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def put_code(
+    c: sqlite3.Connection, subject: int, space: str, generation: int, vector: bytes
+) -> bool:
+    """The first code of a subject stays: replay must read what was learned from.
+
+    Gives whether this is the first.
+    """
+    made = c.execute("INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?)",
+                     (subject, space, generation, vector))  # fmt: skip
+    return made.rowcount > 0
+
+
+def append(
+    c: sqlite3.Connection,
+    profile: str,
+    kind: str,
+    made: str,
+    session: int | None,
+    body: Mapping[str, Any],
+) -> int:
+    """A new line of the log; gives its number.  No session begins one, named by this line."""
+    cursor = c.execute(
+        "INSERT INTO log (profile, kind, made, session, body) VALUES (?, ?, ?, ?, ?)",
+        (profile, kind, made, session or 0, json.dumps(body, separators=(",", ":"))),
+    )
+    number = cursor.lastrowid
+    assert number is not None
+    if session is None:
+        c.execute("UPDATE log SET session = ? WHERE number = ?", (number, number))
+    return number
+
+
+def put_given(
+    c: sqlite3.Connection, entry: int, space: str, generation: int, weights: bytes
+) -> None:
+    c.execute("INSERT OR REPLACE INTO given VALUES (?, ?, ?, ?)",
+              (entry, space, generation, weights))  # fmt: skip
+
+
+def put_checkpoint(
+    c: sqlite3.Connection, space: str, generation: int, history: bytes, n_items: int, state: bytes
+) -> None:
+    c.execute(
+        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
+        (space, generation, history, n_items, state),
+    )
+
+
+def drop_checkpoints(
+    c: sqlite3.Connection, space: str, generation: int, histories: Iterable[bytes]
+) -> None:
+    c.executemany(
+        "DELETE FROM checkpoints WHERE space = ? AND generation = ? AND history = ?",
+        [(space, generation, history) for history in histories],
+    )
+
+
+def drop_every_checkpoint(c: sqlite3.Connection, space: str) -> None:
+    c.execute("DELETE FROM checkpoints WHERE space = ?", (space,))
+
+
+def put_compacted(
+    c: sqlite3.Connection, segment: str, profile: str, name: str, n_bytes: int
+) -> None:
+    c.execute("INSERT OR REPLACE INTO compacted VALUES (?, ?, ?, ?)",
+              (segment, profile, name, n_bytes))  # fmt: skip
+
+
+def drop_compacted(c: sqlite3.Connection, profile: str) -> None:
+    c.execute("DELETE FROM compacted WHERE profile = ?", (profile,))
+
+
+_PER_GENERATION = ("codes", "given", "checkpoints")
+
+
+def forget_older(c: sqlite3.Connection, space: str, number: int) -> None:
+    """A generation became the live one: what replay needed for older ones goes."""
+    for table in _PER_GENERATION:
+        c.execute(f"DELETE FROM {table} WHERE space = ? AND generation < ?", (space, number))
+    c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")
+
+
+def forget_unfinished(c: sqlite3.Connection) -> None:
+    """What was made for generations whose job died."""
+    for table in _PER_GENERATION:
+        c.execute(
+            f"""DELETE FROM {table} WHERE generation >
+                (SELECT generation FROM spaces WHERE name = {table}.space)"""
+        )
+
+
+def forget_space(c: sqlite3.Connection, space: str) -> None:
+    for table in _PER_GENERATION:
+        c.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
+    c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")

@@ -1,0 +1,49 @@
+"""The pictures in an order, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from likewise.collection.catalog.catalog import Catalog, marks, parts
+from likewise.errors import InvalidInput
+
+# Pictures without a date come after all others, whichever way the dates run.
+_ORDERS = {
+    "added": "i.id {way}",
+    "date": "i.date IS NULL, i.date {way}, i.id {way}",
+    "name": "(SELECT min(path) FROM files f WHERE f.image = i.id) {way}, i.id {way}",
+}
+
+
+def listed(
+    catalog: Catalog,
+    where: Mapping[str, Any],
+    sort: str,
+    descending: bool,
+    offset: int,
+    limit: int,
+) -> tuple[int, list[int]]:
+    """(how many, the ids of one page)."""
+    if sort not in _ORDERS:
+        raise InvalidInput(f"sort is {sort!r}; one of {', '.join(_ORDERS)} expected")
+    clauses, parameters = catalog.conditions(where)
+    kept = f"WHERE {' AND '.join(clauses)}" if clauses else ""
+    total = int(catalog.one(f"SELECT count(*) FROM images i {kept}", parameters))
+    order = _ORDERS[sort].format(way="DESC" if descending else "ASC")
+    rows = catalog.all(
+        f"SELECT i.id FROM images i {kept} ORDER BY {order} LIMIT ? OFFSET ?",
+        (*parameters, limit, offset),
+    )
+    return total, [row[0] for row in rows]
+
+
+def dates_of(catalog: Catalog, ids: Iterable[int]) -> dict[int, str]:
+    """Dates of pictures that have one."""
+    found: dict[int, str] = {}
+    for part in parts(list(ids)):
+        rows = catalog.all(
+            f"SELECT id, date FROM images WHERE date IS NOT NULL AND id IN ({marks(part)})", part
+        )
+        found |= {row[0]: row[1] for row in rows}
+    return found

@@ -1,0 +1,98 @@
+"""The catalog's table of learned metrics and maps: what each is, and the files it is kept in."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.collection.catalog.catalog import Catalog, marks, parts
+
+
+@dataclass(frozen=True)
+class Model:
+    """A learned metric or map: a similarity of its own.
+
+    It was learned from what ``profile`` said up to line ``position`` of the log, over the vectors
+    of one ``generation`` of ``space``, and is good for these only.  ``options`` is how it was asked
+    for, ``figures`` what came of it.
+    """
+
+    name: str
+    kind: str
+    space: str
+    generation: int
+    profile: str
+    position: int
+    made: str
+    files: Mapping[str, str]
+    options: Mapping[str, Any]
+    figures: Mapping[str, Any]
+
+
+def models(catalog: Catalog) -> dict[str, Model]:
+    """Every learned model by name."""
+    rows = catalog.all("SELECT * FROM models ORDER BY name")
+    return {row["name"]: _model(row) for row in rows}
+
+
+def model(catalog: Catalog, name: str) -> Model | None:
+    rows = catalog.all("SELECT * FROM models WHERE name = ?", (name,))
+    return _model(rows[0]) if rows else None
+
+
+def bodies(catalog: Catalog, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """What lines of the log say, by their numbers."""
+    found: dict[int, dict[str, Any]] = {}
+    for part in parts(list(numbers)):
+        rows = catalog.all(f"SELECT number, body FROM log WHERE number IN ({marks(part)})", part)
+        found |= {row[0]: json.loads(row[1]) for row in rows}
+    return found
+
+
+def last_vector(catalog: Catalog, space: str, generation: int) -> int:
+    """The newest number of a fresh row; 0 when there is none."""
+    return int(
+        catalog.one(
+            "SELECT max(number) FROM vectors WHERE space = ? AND generation = ?",
+            (space, generation),
+        )
+        or 0
+    )
+
+
+def last_tombstone(catalog: Catalog) -> int:
+    return int(catalog.one("SELECT max(number) FROM tombstones") or 0)
+
+
+def _model(row: sqlite3.Row) -> Model:
+    return Model(
+        row["name"], row["kind"], row["space"], row["generation"], row["profile"],
+        row["position"], row["made"], json.loads(row["files"]), json.loads(row["options"]),
+        json.loads(row["figures"]),
+    )  # fmt: skip
+
+
+# -- writes, inside ``Catalog.write`` ----------------------------------------------------------
+
+
+def put_model(c: sqlite3.Connection, made: Model) -> None:
+    """A model under its name, in the place of the one that had it."""
+    c.execute(
+        "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            made.name, made.kind, made.space, made.generation, made.profile, made.position,
+            made.made, json.dumps(dict(made.files)), json.dumps(dict(made.options)),
+            json.dumps(dict(made.figures)),
+        ),
+    )  # fmt: skip
+
+
+def drop_model(c: sqlite3.Connection, name: str) -> None:
+    c.execute("DELETE FROM models WHERE name = ?", (name,))
+
+
+def rename_model(c: sqlite3.Connection, name: str, new: str) -> None:
+    c.execute("UPDATE models SET name = ? WHERE name = ?", (new, name))

@@ -1,0 +1,55 @@
+"""The catalog's table of sidecars: what each said last, and which of its words are ours."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from likewise.collection.catalog.catalog import Catalog
+
+
+class SidecarRow(NamedTuple):
+    """A sidecar as it was read last: its keywords, and those among them that Likewise wrote."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    tags: tuple[str, ...]
+    written: tuple[str, ...]
+    problem: str | None
+
+
+def sidecars(catalog: Catalog) -> dict[str, SidecarRow]:
+    rows = catalog.all("SELECT * FROM sidecars")
+    return {row["path"]: _sidecar(row) for row in rows}
+
+
+def sidecar(catalog: Catalog, path: str) -> SidecarRow | None:
+    rows = catalog.all("SELECT * FROM sidecars WHERE path = ?", (path,))
+    return _sidecar(rows[0]) if rows else None
+
+
+def _sidecar(row: sqlite3.Row) -> SidecarRow:
+    return SidecarRow(
+        row["path"], row["size"], row["mtime_ns"], tuple(json.loads(row["tags"])),
+        tuple(json.loads(row["written"])), row["problem"],
+    )  # fmt: skip
+
+
+# -- writes, inside ``Catalog.write`` ----------------------------------------------------------
+
+
+def put_sidecar(c: sqlite3.Connection, row: SidecarRow) -> None:
+    c.execute(
+        "INSERT OR REPLACE INTO sidecars VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            row.path, row.size, row.mtime_ns, json.dumps(list(row.tags)),
+            json.dumps(list(row.written)), row.problem,
+        ),
+    )  # fmt: skip
+
+
+def drop_sidecars(c: sqlite3.Connection, paths: Iterable[str]) -> None:
+    c.executemany("DELETE FROM sidecars WHERE path = ?", [(path,) for path in paths])

@@ -1,0 +1,81 @@
+"""Lines of the log that speak of tags: the newest ones, those that stand, those before another.
+
+The log only grows, so nothing here reads more of it than is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from likewise.collection.catalog.catalog import Catalog
+
+_PAGE = 1000
+
+
+class TagLine(NamedTuple):
+    """A line of the log about tags; ``pictures`` are hashes of their content."""
+
+    number: int
+    kind: str
+    made: str
+    pictures: tuple[bytes, ...]
+    tags: tuple[str, ...]
+    source: str
+    withdraws: int | None
+
+
+# The kinds in full, each time: so SQLite sees that its index of these lines serves.
+_LINES = """SELECT number, kind, made, body FROM log
+    WHERE kind IN ('accept', 'reject', 'withdraw')"""
+_TAKEN_BACK = """SELECT json_extract(body, '$.line') FROM log
+    WHERE kind IN ('accept', 'reject', 'withdraw') AND kind = 'withdraw'"""
+_STANDING = f"{_LINES} AND kind <> 'withdraw' AND number NOT IN ({_TAKEN_BACK})"
+
+
+def lines(catalog: Catalog, newest: int | None = None) -> list[TagLine]:
+    """The lines of the log that speak of tags, oldest first."""
+    rows = catalog.all(
+        f"{_LINES} ORDER BY number DESC LIMIT ?", (-1 if newest is None else newest,)
+    )
+    return [_line(row) for row in reversed(rows)]
+
+
+def withdrawn(catalog: Catalog) -> set[int]:
+    """Numbers of the lines that were taken back."""
+    return {row[0] for row in catalog.all(_TAKEN_BACK)}
+
+
+def standing_line(catalog: Catalog, number: int | None) -> TagLine | None:
+    """The newest line that stands, or the one named, if it does."""
+    named = "" if number is None else " AND number = ?"
+    rows = catalog.all(
+        f"{_STANDING}{named} ORDER BY number DESC LIMIT 1", () if number is None else (number,)
+    )
+    return _line(rows[0]) if rows else None
+
+
+def standing_before(catalog: Catalog, line: TagLine) -> Iterator[TagLine]:
+    """Lines that stand and are older than one, newest first; read as far as they are wanted."""
+    # A line about one picture is by far the most frequent: others that do not name it are passed
+    # over unread.
+    named, wanted = "", list[Any]()
+    if len(line.pictures) == 1:
+        named, wanted = " AND instr(body, ?) > 0", [line.pictures[0].hex()]
+    sql = f"{_STANDING}{named} AND number < ? ORDER BY number DESC LIMIT {_PAGE}"
+    below = line.number
+    while page := catalog.all(sql, (*wanted, below)):
+        for row in page:
+            yield _line(row)
+        below = page[-1]["number"]
+
+
+def _line(row: sqlite3.Row) -> TagLine:
+    body = json.loads(row["body"])
+    return TagLine(
+        row["number"], row["kind"], row["made"],
+        tuple(bytes.fromhex(text) for text in body.get("pictures", ())),
+        tuple(body.get("tags", ())), body.get("source", ""), body.get("line"),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Answers: live views over all rows, searches, and why a hit is one."""

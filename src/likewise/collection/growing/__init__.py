@@ -1,0 +1,1 @@
+"""How a collection grows: pictures taken in, words learned, generations switched."""

@@ -1,0 +1,424 @@
+"""Generations: words, idf and segments of a space, built beside the live ones and switched at once.
+
+A generation is a vocabulary and a frozen idf.  ``build_words`` makes new words, ``reweigh`` a new
+idf from the kept term counts; both leave the old generation untouched until one transaction names
+the next.  ``seal`` and ``merge`` only move rows of the live generation from the catalog to
+segments and from small segments to large ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from likewise.coding.bow import BagOfWords
+from likewise.coding.vocabulary import Vocabulary
+from likewise.collection.catalog import changes as change
+from likewise.collection.catalog.catalog import TRANSIENT, Catalog, SegmentRow, SpaceRow
+from likewise.collection.catalog.feedback import last_line
+from likewise.collection.errors import DamagedCollection
+from likewise.collection.growing.carrying import Next, NextPooled, carry, coded, replay
+from likewise.collection.jobs import Progress, Report
+from likewise.collection.vectors import segments as seg
+from likewise.collection.vectors.extraction import (
+    Described,
+    DescribeTask,
+    describe,
+    run,
+)
+from likewise.collection.vectors.models import check_model
+from likewise.collection.vectors.recipes import (
+    Step,
+    learns,
+    load_networks,
+    made_here,
+    n_words,
+    step_for,
+    words_of,
+)
+from likewise.collection.vectors.sampling import learn_projection, samples
+from likewise.collection.vectors.walking import Candidate
+
+WORDS_FOLDER = "words"
+SAMPLE_PICTURES = 2_000
+"""Pictures whose descriptors the words are learned from, at most."""
+KEEP_PICTURES = 500
+"""Up to this many, their descriptors are kept in memory and not extracted twice."""
+_NAME = re.compile(r"-(\d{10,})-(\d+)(?:-[0-9a-f]{8})?$")
+_ROUNDS = 12
+_BATCH = 64
+
+
+def steps(root: Path, catalog: Catalog) -> tuple[Step, ...]:
+    """What a worker has to do for a new picture: every space that can make its own vectors."""
+    made = []
+    for space in catalog.spaces().values():
+        if space.generation and made_here(space.recipe):
+            # Now, and not as a problem of every picture.
+            load_networks(space.recipe)
+            check_model(root, space)
+            made.append(step_of(root, space))
+    return tuple(made)
+
+
+def step_of(root: Path, space: SpaceRow) -> Step:
+    return step_for(root, space.name, space.generation, space.recipe, space.files)
+
+
+def bag_of(root: Path, space: SpaceRow) -> BagOfWords | None:
+    """The frozen idf of a words space; None for spaces ranked by their raw rows."""
+    file = space.files.get("bag")
+    return BagOfWords.open(root / file) if file else None
+
+
+def ranked(bag: BagOfWords | None, raw: Any) -> Any:
+    """Raw rows as the index holds them."""
+    return raw if bag is None else bag.transform(raw)
+
+
+def start_dense(
+    catalog: Catalog, space: str, width: int, files: Mapping[str, str] | None = None
+) -> None:
+    """The one generation of a space without words: it learned nothing, so it needs no other."""
+    with catalog.write() as c:
+        change.switch_generation(c, space, 1, width=width, n_pictures=0, files=files or {})
+
+
+def build_words(
+    root: Path, catalog: Catalog, name: str, *, workers: int, report: Report, seed: int = 0
+) -> bool:
+    """Learn words from the pictures there are, count them in all pictures, switch.
+
+    Gives False, and leaves everything as it was, when the pictures have no descriptors.
+    """
+    space = catalog.spaces()[name]
+    number = space.generation + 1
+    pictures = [(row.id, row.path) for row in catalog.every_image() if row.path]
+    rng = np.random.default_rng(seed)
+    chosen = pictures
+    if len(pictures) > SAMPLE_PICTURES:
+        picked = np.sort(rng.choice(len(pictures), SAMPLE_PICTURES, replace=False))
+        chosen = [pictures[i] for i in picked]
+    recipe = dict(space.recipe)
+    load_networks(recipe)
+    # A name no build had before: readers and workers keep what they opened by its name.
+    stem = f"{WORDS_FOLDER}/{name}-{number}-{secrets.token_hex(6)}"
+    (root / WORDS_FOLDER).mkdir(exist_ok=True)
+    files: dict[str, str] = {}
+    found: list[Any] = []
+    if "components" in recipe:
+        files["projection"] = f"{stem}.lwp"
+        found = learn_projection(root / files["projection"], recipe, chosen, workers, report)
+    if not found:
+        projection = step_for(root, name, number, recipe, files).projection
+        found = samples(chosen, recipe, projection, workers, report)
+    total = sum(len(d) for _, d in found)
+    if total < 8:
+        return False
+    words = n_words(recipe, len(pictures), total)
+    report(Progress(f"learning {words:,} words", 0, _ROUNDS))
+    vocabulary = Vocabulary(
+        words,
+        n_iter=_ROUNDS,
+        random_state=seed,
+        n_threads=max(workers, 1),
+        progress=lambda done, of, _: report(Progress(f"learning {words:,} words", done, of)),
+    ).fit(d.astype(np.float32) for _, d in found if len(d))
+    files["vocabulary"] = f"{stem}.lwv"
+    vocabulary.save(root / files["vocabulary"])
+    step = step_for(root, name, number, recipe, files)
+
+    rest = pictures
+    if len(chosen) == len(pictures) <= KEEP_PICTURES:
+        # What was found is projected already.
+        words_here = words_of(step)._replace(projection=None)
+        rows = [
+            (pictures[i][0], words_here.counted(descriptors.astype(np.float32)))
+            for i, descriptors in found
+        ]
+        with catalog.write() as c:
+            for image, vector in rows:
+                change.put_vector(c, name, number, image, vector)
+        rest = []
+    del found
+    count_all(catalog, step, rest, workers, report)
+    _finish(root, catalog, space, number, vocabulary.n_words, files, report)
+    return True
+
+
+def count_all(
+    catalog: Catalog, step: Step, pictures: list[tuple[int, str]], workers: int, report: Report
+) -> None:
+    """Raw rows of the next generation, invisible until the switch."""
+    id_of = {path: image for image, path in pictures}
+    tasks = (DescribeTask(Candidate(path, 0, 0), (step,)) for _, path in pictures)
+    batch: list[Described] = []
+
+    def put() -> None:
+        with catalog.write() as c:
+            for one in batch:
+                vector = one.vectors.get((step.space, step.generation))
+                if vector is None and learns(step.recipe):
+                    vector = b""  # cannot be read now: it keeps its place with an empty bag
+                if vector is not None:
+                    image = id_of[one.candidate.path]
+                    change.put_vector(c, step.space, step.generation, image, vector)
+        batch.clear()
+
+    for done, one in enumerate(run(describe, tasks, workers, crashed), 1):
+        batch.append(one)
+        what = "counting words" if learns(step.recipe) else "describing pictures"
+        report(Progress(what, done, len(pictures)))
+        if len(batch) >= _BATCH:
+            put()
+    put()
+
+
+def crashed(task: DescribeTask) -> Described:
+    """The answer for a picture that kills its worker."""
+    # Perhaps the memory ran out and another was to blame: it is tried again next time.
+    return Described(task.candidate, f"{TRANSIENT}its worker died twice", b"", None, {})
+
+
+def reweigh(root: Path, catalog: Catalog, name: str, report: Report) -> None:
+    """The next generation with the same words and an idf of the pictures there are now."""
+    space = catalog.spaces()[name]
+    number = space.generation + 1
+    done = 0
+    for ids, raw in raw_rows(root, catalog, space):
+        with catalog.write() as c:
+            for i, image in enumerate(ids.tolist()):
+                a, b = raw.indptr[i], raw.indptr[i + 1]
+                blob = seg.pack_sparse(raw.indices[a:b], raw.data[a:b])
+                change.put_vector(c, name, number, image, blob)
+        done += len(ids)
+        report(Progress("copying term counts", done, catalog.n_images()))
+    files = {key: name for key, name in space.files.items() if key != "bag"}
+    _finish(root, catalog, space, number, space.width, files, report)
+
+
+def raw_rows(root: Path, catalog: Catalog, space: SpaceRow) -> Iterator[tuple[Any, Any]]:
+    """(ids, raw rows) of all living pictures of a sparse space, a segment at a time."""
+    dead = np.array([image for _, image in catalog.tombstones()], np.int64)
+    for row in catalog.segments(space.name, space.generation):
+        ids, raw = seg.read_sparse(root, row.name)
+        alive = ~np.isin(ids, dead)
+        yield ids[alive], raw[alive]
+    fresh = catalog.vectors(space.name, space.generation)
+    if fresh:
+        raw = seg.unpack_sparse([vector for _, _, vector in fresh], space.width)
+        yield np.array([image for _, image, _ in fresh], np.int64), raw
+
+
+def _finish(
+    root: Path,
+    catalog: Catalog,
+    space: SpaceRow,
+    number: int,
+    width: int,
+    files: dict[str, str],
+    report: Report,
+) -> None:
+    """idf from the counted rows, segments of what is much, then the switch."""
+    # The root keeps a sky of twenty alike cells from outvoting what stands before it.
+    soft = space.recipe["feature"] == "deep-words"
+    bag = BagOfWords("sqrt-tf-idf" if soft else "tf-idf")
+    for chunk in catalog.vectors_in_chunks(space.name, number, seg.SEAL_AT):
+        bag.partial_fit(seg.unpack_sparse([vector for _, _, vector in chunk], width))
+    bag.refresh()
+    files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}-{secrets.token_hex(6)}.bag"}
+    bag.save(root / files["bag"])
+    sync(root / WORDS_FOLDER)
+    coming = Next(root, space, number, width, files, (bag_of(root, space), bag))
+    hand_over(root, catalog, coming, bag, bag.n_pictures_, report)
+
+
+def hand_over(
+    root: Path,
+    catalog: Catalog,
+    coming: Next | NextPooled,
+    bag: BagOfWords | None,
+    n_pictures: int,
+    report: Report,
+) -> None:
+    """The generation whose rows and files are written takes over: codes, segments, the switch."""
+    space, number, width, files = coming.old, coming.number, coming.width, dict(coming.files)
+    # Described before the transaction: nobody who judges shall wait for it.
+    codes = coded(catalog, coming)
+    with catalog.write() as c:
+        carry(c, catalog, coming, {**codes, **coded(catalog, coming)})
+        carried = last_line(catalog)
+    if space.kind == "sparse":
+        made = replace(space, generation=number, width=width, files=files)
+        replay(catalog, made, report, carried)
+    sealed = []
+    for i, chunk in enumerate(catalog.vectors_in_chunks(space.name, number, seg.FULL)):
+        if len(chunk) >= seg.SEAL_AT:
+            name, n_bytes = _write_chunk(root, space, number, width, bag, chunk, i)
+            sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
+            report(Progress("writing segments", i * seg.FULL + len(chunk), n_pictures))
+    with catalog.write(durable=True) as c:
+        # What was said while the segments were written: a handful at most.
+        carry(c, catalog, coming, coded(catalog, coming))
+        for name, n_bytes, numbers in sealed:
+            change.put_segment(c, name, space.name, number, len(numbers), n_bytes)
+            change.drop_vectors(c, numbers)
+        change.switch_generation(
+            c, space.name, number, width=width, n_pictures=n_pictures, files=files
+        )
+
+
+def _write_chunk(
+    root: Path,
+    space: SpaceRow,
+    generation: int,
+    width: int,
+    bag: BagOfWords | None,
+    chunk: list[tuple[int, int, bytes]],
+    serial: int,
+) -> tuple[str, int]:
+    name = segment_name(space.name, generation, chunk[-1][0], serial)
+    ids = np.array([image for _, image, _ in chunk], np.int64)
+    blobs = [vector for _, _, vector in chunk]
+    if space.kind == "sparse":
+        raw = seg.unpack_sparse(blobs, width)
+        n_bytes = seg.write_sparse(root, name, seg.SparseRows(ids, raw), ranked(bag, raw))
+    else:
+        n_bytes = seg.write_dense(root, name, seg.DenseRows(ids, seg.unpack_dense(blobs, width)))
+    return name, n_bytes
+
+
+def segment_name(space: str, generation: int, number: int, serial: int) -> str:
+    """A name no segment of the space had before, in the order of vector numbers.
+
+    The token tells it from one that a killed job wrote from the same rows and did not live to
+    name; that one is swept away when the next job ends.
+    """
+    return f"{seg.FOLDER}/{space}-{generation}-{number:010d}-{serial}-{secrets.token_hex(4)}"
+
+
+def number_and_serial(name: str) -> tuple[int, int]:
+    """The two that :func:`segment_name` was given; earlier names have no token."""
+    found = _NAME.search(name)
+    if found is None:
+        raise DamagedCollection(f"{name} is no name of a segment")
+    return int(found[1]), int(found[2])
+
+
+def seal(root: Path, catalog: Catalog, name: str, *, at_least: int | None = None) -> bool:
+    """Move the fresh rows of a space into a segment when there are many."""
+    space = catalog.spaces()[name]
+    enough = seg.SEAL_AT if at_least is None else max(at_least, 1)
+    if catalog.n_vectors(name, space.generation) < enough:
+        return False
+    chunk = catalog.vectors(name, space.generation, limit=seg.FULL)
+    bag = bag_of(root, space)
+    made, n_bytes = _write_chunk(root, space, space.generation, space.width, bag, chunk, 0)
+    with catalog.write(durable=True) as c:
+        change.put_segment(c, made, name, space.generation, len(chunk), n_bytes)
+        change.drop_vectors(c, [n for n, _, _ in chunk])
+    return True
+
+
+def merge(root: Path, catalog: Catalog, name: str, *, at_least: int | None = None) -> bool:
+    """Join small segments into one of at most the full size, leaving out what was removed."""
+    space = catalog.spaces()[name]
+    small: list[SegmentRow] = []
+    size = 0
+    for row in catalog.segments(name, space.generation):
+        if row.n_pictures < seg.FULL and size + row.n_pictures <= seg.FULL:
+            small.append(row)
+            size += row.n_pictures
+    if len(small) < max(seg.MERGE_AT if at_least is None else at_least, 2):
+        return False
+    joined = _joined(root, catalog, space, small, np.zeros(0, np.int64))
+    with catalog.write(durable=True) as c:
+        name_joined(c, space, joined)
+    return True
+
+
+class Joined(NamedTuple):
+    """A segment written in the place of others, not yet named in the catalog."""
+
+    old: list[str]
+    name: str
+    n_pictures: int
+    n_bytes: int
+
+
+def rewritten(root: Path, catalog: Catalog, name: str, without: Any) -> list[Joined]:
+    """Segments again without some pictures, still to be named; the others stay as they are."""
+    space = catalog.spaces()[name]
+    return [
+        _joined(root, catalog, space, [row], without)
+        for row in catalog.segments(name, space.generation)
+        if np.isin(reader(space)(root, row.name).ids, without).any()
+    ]
+
+
+def _joined(
+    root: Path, catalog: Catalog, space: SpaceRow, rows: list[SegmentRow], without: Any
+) -> Joined:
+    """One segment in the place of several, without the removed pictures and ``without``."""
+    dead = np.array([image for _, image in catalog.tombstones()], np.int64)
+    parts: list[tuple[Any, Any]] = []
+    for row in rows:
+        ids, raw = reader(space)(root, row.name)
+        keep = ~np.isin(ids, dead) & ~np.isin(ids, without)
+        parts.append((ids[keep], raw[keep]))
+    ids = np.concatenate([ids for ids, _ in parts])
+    numbers, serials = zip(*(number_and_serial(row.name) for row in rows), strict=True)
+    last, serial = max(numbers), 1 + max(serials)
+    made, n_bytes = segment_name(space.name, space.generation, last, serial), 0
+    if len(ids):
+        if space.kind == "sparse":
+            raw = sparse.vstack([part for _, part in parts], format="csr")
+            weighed = ranked(bag_of(root, space), raw)
+            n_bytes = seg.write_sparse(root, made, seg.SparseRows(ids, raw), weighed)
+        else:
+            matrix = np.concatenate([part for _, part in parts])
+            n_bytes = seg.write_dense(root, made, seg.DenseRows(ids, matrix))
+    return Joined([row.name for row in rows], made, len(ids), n_bytes)
+
+
+def name_joined(c: Any, space: SpaceRow, joined: Joined) -> None:
+    """Inside a transaction: the joined segment takes the place of the old ones."""
+    change.drop_segments(c, joined.old)
+    if joined.n_pictures:
+        change.put_segment(
+            c, joined.name, space.name, space.generation, joined.n_pictures, joined.n_bytes
+        )
+
+
+def reader(space: SpaceRow) -> Callable[[Path, str], Any]:
+    """How the segments of a space are read."""
+    return seg.read_sparse if space.kind == "sparse" else seg.read_dense
+
+
+def tidy(root: Path, catalog: Catalog) -> None:
+    """What every job does when it starts and ends: sweep, seal, merge."""
+    with catalog.write() as c:
+        change.drop_unfinished(c)
+    for name, space in catalog.spaces().items():
+        if space.generation:
+            while seal(root, catalog, name):
+                pass
+            merge(root, catalog, name)
+    seg.sweep(root, catalog.named_files())
+
+
+def sync(folder: Path) -> None:
+    """Names of new files in a folder, on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,222 @@
+"""Tags out of the collection, as XMP sidecars; pictures themselves are never written.
+
+A sidecar that another program made keeps everything in it: only its keywords change, by adding ours
+and taking out those that a person refused, or that Likewise wrote itself and that no longer stand.
+What is to be written is remembered *before* it is, and what was written after, so that whenever a
+run ends, be it by kill -9, the next ``sync`` does not take our words for somebody else's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from likewise.collection.catalog import sidecars as catalog_sidecars
+from likewise.collection.catalog import tags as rows
+from likewise.collection.catalog.catalog import Catalog, parts
+from likewise.collection.catalog.sidecars import SidecarRow
+from likewise.collection.catalog.tags import SUGGESTED
+from likewise.collection.errors import CollectionError
+from likewise.collection.jobs import Progress, Report
+from likewise.collection.keywords import xmp
+from likewise.collection.keywords.following import sidecars_of
+from likewise.collection.tag_names import usable
+
+BESIDE = "beside"
+_BATCH = 200
+_BYTES = 32 << 20
+"""Sidecars, and bytes of sidecars, that are written with one note in the catalog."""
+
+
+@dataclass
+class XmpExport:
+    """What an export did; ``problems`` are sidecars that were left as they are."""
+
+    written: int = 0
+    unchanged: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+class _Plan(NamedTuple):
+    """A sidecar to be: its content (None: as it is), and what the catalog will say of it."""
+
+    target: str
+    content: bytes | None
+    before: os.stat_result | None
+    known: SidecarRow | None
+    tags: tuple[str, ...]
+    written: tuple[str, ...]
+
+    def intent(self) -> SidecarRow:
+        """For the time of writing: ours is what was ours, and what will be, if it is there.
+
+        No file has this size, so whatever is there is read again.
+        """
+        last = () if self.known is None else self.known.tags
+        ours = set(self.written) | set(() if self.known is None else self.known.written)
+        return SidecarRow(self.target, -1, -1, last, tuple(sorted(ours)), None)
+
+
+def export_xmp(
+    catalog: Catalog, place: Path | None, *, suggested: bool, report: Report
+) -> XmpExport:
+    """Sidecars for every picture that has tags: beside it, or below a folder (``place``).
+
+    The caller holds the lease.
+    """
+    result = XmpExport()
+    files = rows.picture_files(catalog)
+    taken = _stems(path for path, _ in files)
+    top = os.path.commonpath([os.path.dirname(path) for path, _ in files]) if files else ""
+    done = 0
+    for part in parts(files, _BATCH):
+        images = {image for _, image in part}
+        said = rows.tags_of_many(catalog, images)
+        refused = rows.refused_of_many(catalog, images)
+        plans: list[_Plan] = []
+        for path, image in part:
+            tags = [t for t, source in said.get(image, ()) if suggested or source != SUGGESTED]
+            target = _target(path, place, top, taken)
+            with _told(result, target):
+                plan = _plan(catalog, target, tags, refused.get(image, set()))
+                result.unchanged += plan is None and bool(tags)
+                plans += [plan] if plan is not None else []
+            if sum(len(plan.content or b"") for plan in plans) > _BYTES:
+                _carry_out(catalog, plans, result)
+                plans = []
+        _carry_out(catalog, plans, result)
+        done += len(part)
+        report(Progress("writing sidecars", done, len(files), problems=len(result.problems)))
+    return result
+
+
+@contextmanager
+def _told(result: XmpExport, target: str) -> Iterator[None]:
+    """What goes wrong with one sidecar is told, and stops no other."""
+    try:
+        yield
+    except xmp.UnusableXmp as error:
+        result.problems.append((target, f"left as it is: {error}"))
+    except OSError as error:
+        result.problems.append((target, f"cannot be written: {error.strerror or error}"))
+
+
+def _carry_out(catalog: Catalog, plans: list[_Plan], result: XmpExport) -> None:
+    """Note what is meant to be done, do it, note what was done."""
+    if not plans:
+        return
+    with catalog.write(durable=True) as c:
+        for plan in plans:
+            catalog_sidecars.put_sidecar(c, plan.intent())
+    made: dict[str, SidecarRow] = {}
+    for plan in plans:
+        with _told(result, plan.target):
+            if plan.content is not None:
+                _replace(plan.target, plan.content, plan.before)
+            now = os.stat(plan.target)
+            made[plan.target] = SidecarRow(
+                plan.target, now.st_size, now.st_mtime_ns, plan.tags, plan.written, None
+            )
+            result.written += 1
+    with catalog.write() as c:
+        for plan in plans:
+            row = made.get(plan.target, plan.known)
+            if row is not None:
+                catalog_sidecars.put_sidecar(c, row)
+            else:
+                catalog_sidecars.drop_sidecars(c, [plan.target])
+
+
+def _stems(paths: Iterable[str]) -> set[str]:
+    """Names without their extension that more than one picture has: NAME.xmp is nobody's there."""
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for path in paths:
+        stem = os.path.splitext(path)[0]
+        (twice if stem in seen else seen).add(stem)
+    return twice
+
+
+def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
+    """Where the sidecar of a picture goes: into the one that is there, else NAME.EXT.xmp."""
+    if place is not None:
+        return str(place / os.path.relpath(path, top)) + ".xmp"
+    stem = os.path.splitext(path)[0]
+    for name in sidecars_of(path):
+        own = name.startswith(path)
+        if os.path.lexists(name) and (own or stem not in shared):
+            return name
+    return f"{path}.xmp"
+
+
+def _plan(catalog: Catalog, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
+    """What a sidecar should say; None where it does already, or there is nothing to say."""
+    known = catalog_sidecars.sidecar(catalog, target)
+    ours = set(known.written) if known is not None else set()
+    before: bytes | None = None
+    status = None
+    if os.path.lexists(target):
+        if os.path.islink(target) or not os.path.isfile(target):
+            raise OSError(None, "it is no plain file")
+        status = os.stat(target)
+        if status.st_size > xmp.LARGEST:
+            raise xmp.UnusableXmp(f"it has {status.st_size:,} bytes")
+        before = Path(target).read_bytes()
+    elif not tags:
+        return None
+    there = [] if before is None else xmp.keywords(before)
+    # Theirs first, in their order, as written; then what only we have to say.
+    kept = [word for word in there if not _dropped(word, ours, tags, refused)]
+    present = set(usable(kept))
+    wanted = kept + [tag for tag in tags if tag not in present]
+    new = xmp.made(wanted) if before is None else xmp.merged(before, wanted)
+    written = sorted(
+        {t for t in tags if t in ours} | {t for t in tags if t not in set(usable(there))}
+    )
+    if new == before and (sorted(ours) == written if known is not None else not written):
+        return None
+    return _Plan(
+        target, None if new == before else new, status, known, tuple(usable(wanted)), tuple(written)
+    )
+
+
+def _dropped(word: str, ours: set[str], tags: list[str], refused: set[str]) -> bool:
+    """Whether a keyword of the file goes: refused by a person, or ours and no longer so."""
+    (plain,) = usable([word]) or [""]
+    return plain in refused or (plain in ours and plain not in tags)
+
+
+def _replace(target: str, content: bytes, before: os.stat_result | None) -> None:
+    """The new content in one step; what another program wrote meanwhile is not overwritten."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    part = f"{target}.part"
+    try:
+        with open(part, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if before is not None:
+            os.chmod(part, before.st_mode & 0o777)
+            now = os.stat(target)
+            if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+                raise OSError(None, "another program is writing it; try again")
+        elif os.path.lexists(target):
+            raise OSError(None, "another program made it just now; try again")
+        os.replace(part, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(part)
+
+
+def check_place(place: str | os.PathLike[str]) -> Path | None:
+    """None for beside the pictures, else the folder sidecars go to."""
+    if os.fspath(place) == BESIDE:
+        return None
+    folder = Path(os.path.abspath(Path(place).expanduser()))
+    if folder.exists() and not folder.is_dir():
+        raise CollectionError(f"{folder} is a file; a folder for sidecars expected, or 'beside'")
+    return folder

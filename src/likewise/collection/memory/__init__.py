@@ -1,0 +1,1 @@
+"""The log of judgements folded into weights: what was said, and what follows from it."""

@@ -1,0 +1,1 @@
+"""Metrics and maps learned from what people said, as similarities by name."""

@@ -1,0 +1,1 @@
+"""Tags suggested from tagged pictures, with evidence, confidence and undo."""

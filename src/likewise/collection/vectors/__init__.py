@@ -1,0 +1,1 @@
+"""What a picture becomes, and the files its rows lie in."""
