@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from likewise.bench import ordinal_findings as findings
+from likewise.bench.ordinal import wanted
 from likewise.bench.ordinal_data import answered, error_of, flipped, planted
 from likewise.bench.ordinal_paper import METHODS, diverged, step_curves, steps_table, to_goal
 from likewise.bench.ordinal_paper import Paper as PaperRuns
-from likewise.bench.ordinal_retrieval import class_triplets, scores
-from likewise.bench.ordinal_runs import LOSSES, Run, watched
+from likewise.bench.ordinal_peers import faster, plain_fits
+from likewise.bench.ordinal_people import SOLVERS, vote_noise
+from likewise.bench.ordinal_retrieval import Scores, _tables, class_triplets, scores
+from likewise.bench.ordinal_runs import LOSSES, Run, watched, within
+from likewise.bench.ordinal_scale import DASH, P, shown
 from likewise.evaluation.metrics import precision_at, triplet_error
 
 
@@ -100,6 +104,80 @@ def test_class_made_triplets_are_of_classes() -> None:
     assert (i != j).all()
 
 
+def test_every_solver_has_the_same_passes() -> None:
+    split = planted(20, 2, 300, 50, 0)
+    start = within("sgd", "ste", split.train, 20, 2, 0, 0)[0]
+    for solver in SOLVERS:
+        points, passes = within(solver, "ste", split.train, 20, 2, 0, 10)
+        assert 7 <= passes <= 10, solver
+        assert error_of(points, split.train) < error_of(start, split.train)
+    # What lies beyond the budget is not looked at: an epoch of SVRG after the first gradient.
+    assert within("svrg", "ste", split.train, 20, 2, 0, 3.9)[1] == 1
+
+
+def test_retrieval_tables_have_every_noise() -> None:
+    def found(value: float) -> list[Scores]:
+        return [Scores(value, value / 2, (value / 4,) * 4)]
+
+    results = {("ste", "svrg-sbb", level, "s"): found(0.8 - level) for level in (0.0, 0.05, 0.1)}
+    (_, first), (_, second) = _tables("s", results, found(0.4), {("ste", "svrg-sbb"): [61.0, 58.0]})
+    assert [row["solver"] for row in first] == ["features as they are", "svrg-sbb"]
+    assert first[1]["passes"] == 59.5
+    assert [first[1][f"MAP, {n} %"] for n in (0, 5, 10)] == [0.8, 0.75, 0.7]
+    assert [first[1][f"precision@40, {n} %"] for n in (0, 5, 10)] == [0.4, 0.375, 0.35]
+    assert second[1]["recall@100, 10 %"] == 0.175
+    assert len(second[1]) == 2 + 12
+    assert first[0]["MAP, 10 %"] == 0.4
+
+
+def test_no_ratio_without_two_times() -> None:
+    row = {"n": 100, "loss": "ste", "passes": 20.0, "error": 0.05, "starts": 3}
+    here = {**row, "reached": True, "there": 3}
+    gone = {**row, "reached": False, "there": 1, "error": 0.06}
+    both = shown([{**here, "solver": "sgd", "seconds": 1.0},
+                  {**gone, "solver": "adagrad", "seconds": 9.0},
+                  {**here, "solver": "lbfgs", "seconds": 2.0}])  # fmt: skip
+    assert [r["time / L-BFGS's"] for r in both] == [0.5, DASH, 1.0]
+    assert both[1]["reached"] == "no, 1 of 3: converged above it"
+    none = shown([{**here, "solver": "sgd", "seconds": 1.0},
+                  {**gone, "solver": "lbfgs", "seconds": 2.0, "passes": 200.0}])  # fmt: skip
+    assert [r["time / L-BFGS's"] for r in none] == [DASH, DASH]
+    assert none[1]["reached"] == "no, 1 of 3: budget spent"
+
+
+def test_plain_fits_stand_beside_the_peer() -> None:
+    split = planted(20, P, 2_000, 500, 0)
+    theirs = {"seconds": 1000.0, "error": 1.0, "version": "9"}
+    rows = plain_fits(split, {"gnmds": theirs, "ste": {"failed": "no end within 60"}})
+    assert [r["library"] for r in rows] == ["cblearn 9"] + 3 * ["likewise"] + ["cblearn"] + [
+        "likewise"
+    ] * 3
+    assert [r["solver"] for r in rows[1:4]] == ["svrg-sbb", "adagrad", "lbfgs"]
+    assert all(float(str(r["test error"])) < 0.4 and r["ended"] for r in rows[1:4])
+    assert all(isinstance(r["times faster"], float) for r in rows[:4])
+    assert [r["times faster"] for r in rows[5:]] == [DASH] * 3
+    assert faster({"seconds": 1.0, "error": 0.2}, {**theirs, "error": 0.1}) == DASH
+    assert faster({"seconds": 4.0, "error": 0.2}, theirs) == 250.0
+
+
+def test_single_votes_tell_their_noise() -> None:
+    rng = np.random.default_rng(0)
+    against = rng.binomial(4, 0.1, 2_000)
+    rows = np.column_stack([np.arange(2_000), np.arange(2_000) + 1, np.arange(2_000) + 2])
+    counts = np.column_stack([4 - against, against])
+    assert vote_noise(rows.astype(np.int32), counts) == pytest.approx(0.1, abs=0.01)
+
+
+def test_parts_are_measured_and_the_others_kept() -> None:
+    given = ["bench", "--parts=steps,paper", "--seed", "1"]
+    assert wanted(given) == (True, ["steps", "paper"])
+    assert given == ["bench", "--seed", "1"]
+    assert wanted(["bench"]) == (False, [])
+    assert wanted(["bench", "--resume"]) == (True, [])
+    with pytest.raises(SystemExit, match="no section stairs"):
+        wanted(["bench", "--parts=stairs"])
+
+
 def paper_facts(**passes: float) -> dict[str, Any]:
     """SBB after 7 passes and 5 ms, every rival after 20 and 40 ms, unless said otherwise."""
     one = {"test": 0.05, "passes": 20.0, "ms": 40.0, "diverged": 0}
@@ -141,14 +219,20 @@ def test_goals_are_missed_when_they_are() -> None:
         {**row, "solver": "adagrad", "seconds": 0.9},
         {**row, "solver": "svrg-sbb", "seconds": 3.2},
     ]
-    good = findings.targets({"peers": [peer], "facts": facts})
-    assert "Reached: GNMDS 44.0" in good[0]
+    good = findings.targets({"facts": facts}, {"raced": [peer]})
+    assert "Reached when ours stops at its error: GNMDS 44.0" in good[0]
     assert "Reached: adagrad" in good[1]
     assert "svrg-sbb GNMDS 2.00 times" in good[1]
     facts[1]["seconds"] = 1.7
-    bad = findings.targets({"peers": [{**peer, "times faster": 19.0}], "facts": facts})
-    assert "Missed: GNMDS 19.0" in bad[0]
-    assert "Missed: adagrad" in bad[1]
+    fit = {"objects": 1_000, "loss": "GNMDS", "library": "likewise", "solver": "svrg-sbb",
+           "CPU s": 0.7, "test error": "0.0432"}  # fmt: skip
+    peers = {"raced": [{**peer, "times faster": 19.0}], "plain": [fit]}
+    bad = findings.targets({"facts": facts}, peers)
+    assert "Missed when ours stops at its error: GNMDS 19.0" in bad[0]
+    assert "GNMDS svrg-sbb 0.7 s, test error 0.0432" in bad[1]
+    assert "Missed: adagrad" in bad[2]
+    # Without the peer nothing is said about it.
+    assert len(findings.targets({"facts": facts}, {})) == 1
 
 
 def test_questions_speak_of_error() -> None:

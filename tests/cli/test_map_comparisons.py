@@ -41,18 +41,69 @@ def test_out_and_in_again(here: Path) -> None:
     assert all(Path(row[0]).is_file() and row[3] == "ann" for row in before[1:])
     run("profile", "create", "other")
     said = as_json("comparisons", "import", "out.csv", "--profile", "other")
-    assert said == {"profile": "other", "written": 4, "by": ["ann"]}
+    assert said == {"profile": "other", "written": 4, "skipped": 0, "by": ["ann"]}
     run("comparisons", "export", "again.csv", "--profile", "other")
-    again = rows_of(here / "again.csv")
-    assert [row[:4] for row in again] == [row[:4] for row in before]
+    assert rows_of(here / "again.csv") == before
     assert "head,winner,loser,puid" in run("comparisons", "export", "-", "--salmon").output
     run("comparisons", "export", "salmon.csv", "--salmon", "--ids")
-    assert as_json("comparisons", "import", "salmon.csv")["by"] == ["ann"]
+    assert as_json("comparisons", "import", "salmon.csv", "--again")["by"] == ["ann"]
     found = as_json("comparisons", "report")
     assert found["comparisons"] == 8
     assert found["repeated"] == 4
     assert found["contradicted"] == 0
     assert "answered more than once" in run("comparisons", "report").output
+
+
+def test_what_is_there_already_is_skipped(here: Path) -> None:
+    run("compare", "-n", 3, "--by", "ann", answers="l\nr\nl\n")
+    run("comparisons", "export", "out.csv")
+    before = (here / "out.csv").read_bytes()
+    ended = run("comparisons", "import", "out.csv")
+    assert "0 comparisons written" in ended.output
+    assert "3 were there already and skipped; --again" in ended.output
+    run("comparisons", "export", "salmon.csv", "--salmon", "--ids")
+    assert as_json("comparisons", "import", "salmon.csv")["skipped"] == 3
+    run("comparisons", "export", "again.csv")
+    assert (here / "again.csv").read_bytes() == before
+    # Another person who says the same is another answer, and so is the opposite.
+    assert as_json("comparisons", "import", "out.csv", "--by", "bob")["written"] == 3
+    assert as_json("comparisons", "import", "out.csv", "--by", "bob")["skipped"] == 3
+    assert as_json("comparisons", "import", "out.csv", "--again")["written"] == 3
+    assert as_json("comparisons", "report")["comparisons"] == 9
+
+
+def test_answers_given_twice_are_two(here: Path) -> None:
+    """A file counts as often as it says so, however often it is taken in."""
+    (here / "twice.csv").write_text("anchor,nearer,farther,by\n1,3,2,ann\n1,3,2,ann\n1,2,3,ann\n")
+    said = as_json("comparisons", "import", "twice.csv")
+    assert (said["written"], said["skipped"]) == (3, 0)
+    with (here / "twice.csv").open("a") as file:
+        file.write("1,3,2,ann\n4,6,5,ann\n")
+    said = as_json("comparisons", "import", "twice.csv")
+    assert (said["written"], said["skipped"]) == (2, 3)
+    # What was taken back no longer stands, and may be said again.
+    numbers = [one["number"] for one in as_json("compare", "-n", 1, answers="l\n")["answered"]]
+    run("comparisons", "export", "all.csv")
+    run("undo", numbers[0])
+    assert as_json("comparisons", "import", "all.csv")["written"] == 1
+
+
+def test_columns_may_be_separated_otherwise(here: Path) -> None:
+    for name, separator in (("semicolons.csv", ";"), ("tabs.tsv", "\t")):
+        lines = [
+            ["anchor", "nearer", "farther", "by"],
+            ["1", "3", "2", name],
+            ["4", "6", "5", name],
+        ]
+        (here / name).write_text("\n".join(separator.join(line) for line in lines))
+        assert as_json("comparisons", "import", name)["by"] == [name]
+    (here / "bare.csv").write_text('1; "3" ;2\n4;6;5\n')
+    assert as_json("comparisons", "import", "bare.csv")["written"] == 2
+    # A comma in a name does not make columns where semicolons do.
+    (here / "paths.csv").write_text("anchor;nearer;farther\n1;3;2\na,b.png;3;2\n")
+    assert "line 3: 'a,b.png' is no picture" in refused("comparisons", "import", "paths.csv")
+    (here / "bad.csv").write_text("1;3\n")
+    assert "line 1: 1 column; 3 expected" in refused("comparisons", "import", "bad.csv")
 
 
 def test_salmon_files_by_name(here: Path) -> None:

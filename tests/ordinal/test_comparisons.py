@@ -19,7 +19,13 @@ BAD: list[tuple[Any, int | None, str]] = [
     ([[0, 1, 2, 2]], None, "compare a pair with itself"),
     ([[0, 1, 1, 0]], None, "compare a pair with itself"),
     ([[0.0, 1.0, np.nan]], None, "NaN in row 0"),
-    ([[0.0, 1.0, 2.0]], None, "type float64; integers expected"),
+    ([[0, 1, 2], [0, 1.5, 2]], None, "has 1.5 in row 1; whole numbers"),
+    ([[0, 1, 2], [0, 1, 2], [0, 1, np.inf]], None, "has inf in row 2"),
+    ([[0.0, 1.0, 3.0]], 3, "names object 3 in row 0; 0 to 2 expected"),
+    ([[0.0, 1.0, 1e12]], None, "names object 1000000000000"),
+    ([[0.0, 1.0, -1.0]], None, "names object -1 in row 0"),
+    (np.array([[True, False, True]]), None, "type bool; integers expected"),
+    ([[0.0, 1.0, 1.0]], None, "name an object twice"),
     ([[0, 1]], None, "shape"),
     ([0, 1, 2], None, "shape"),
     ([[0, 1, 2], [0, 1]], None, "differ in length"),
@@ -41,6 +47,14 @@ def test_good_ones_become_int32() -> None:
         assert found.dtype == np.int32
         assert found.flags.c_contiguous
     assert as_comparisons([[0, 1, 1, 2]]).shape == (1, 4)
+
+
+def test_whole_numbers_may_be_floats() -> None:
+    whole = np.array([[0, 1, 2], [2, 1, 0]])
+    for kind in (np.float16, np.float32, np.float64):
+        found = as_comparisons(whole.astype(kind), 3)
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found, whole)
 
 
 def test_opposites_and_repeats_are_counted() -> None:

@@ -13,7 +13,9 @@ from sklearn.model_selection import cross_val_score
 from likewise.errors import InvalidInput
 from likewise.evaluation.metrics import triplet_error
 from likewise.ordinal.embedding import OrdinalEmbedding
+from likewise.ordinal.kernel_map import KernelMap
 from likewise.ordinal.losses import STE
+from likewise.ordinal.suggesting import suggest_comparisons
 from tests.ordinal.data import quadruplets, triplets, truth
 
 POINTS = truth(40, 2)
@@ -73,6 +75,28 @@ def test_manners() -> None:
     np.testing.assert_array_equal(TRAIN, before)
     scores = cross_val_score(OrdinalEmbedding(2, random_state=0, epochs=10), TRAIN, cv=3)
     assert (scores > 0.85).all()
+
+
+def test_old_random_states_are_taken_and_drawn_from() -> None:
+    rows = TRAIN[:300]
+    old = np.random.RandomState(3)
+    first, second = (
+        OrdinalEmbedding(2, random_state=old, epochs=2).fit(rows).embedding_ for _ in range(2)
+    )
+    again = OrdinalEmbedding(2, random_state=np.random.RandomState(3), epochs=2).fit(rows)
+    np.testing.assert_array_equal(again.embedding_, first)
+    assert not np.array_equal(first, second)
+    assert suggest_comparisons(first, 3, random_state=old).shape == (3, 3)
+    KernelMap(n_landmarks=5, random_state=old).fit(first, first)
+    with pytest.raises(InvalidInput, match="random_state is 'x'"):
+        OrdinalEmbedding(2, random_state="x").fit(rows)
+
+
+def test_floats_that_are_whole_make_the_same_map() -> None:
+    same = OrdinalEmbedding(2, random_state=0, epochs=2).fit(TRAIN)
+    found = OrdinalEmbedding(2, random_state=0, epochs=2).fit(TRAIN.astype(float))
+    np.testing.assert_array_equal(found.embedding_, same.embedding_)
+    assert found.score(TEST.astype(np.float32)) == same.score(TEST)
 
 
 def test_a_loss_may_be_given_as_an_object() -> None:

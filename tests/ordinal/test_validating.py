@@ -8,7 +8,7 @@ import pytest
 from likewise.errors import InvalidInput
 from likewise.ordinal.comparisons import as_comparisons
 from likewise.ordinal.embedding import OrdinalEmbedding
-from likewise.ordinal.validating import _folds, cross_validate, noise_from_repeats
+from likewise.ordinal.validating import Curve, Noise, _folds, cross_validate, noise_from_repeats
 from tests.ordinal.data import triplets, truth
 
 POINTS = truth(30, 2)
@@ -37,6 +37,9 @@ def test_planted_noise_is_found_without_and_with_repeats() -> None:
         rows, dimensions=[2], shares=[0.25, 0.5, 1.0], folds=3, estimator=MODEL, random_state=0
     )
     assert 0.07 < once.noise.floor < 0.15
+    # Some questions came twice by chance, and their answers know better than the bound.
+    assert once.noise.rate == once.noise.from_repeats == pytest.approx(0.1, abs=0.03)
+    assert once.noise.floor > once.noise.rate
     right = triplets(POINTS, 500, seed=6)
     rng = np.random.default_rng(0)
     many = np.tile(right, (4, 1))
@@ -47,6 +50,43 @@ def test_planted_noise_is_found_without_and_with_repeats() -> None:
     assert noise_from_repeats(twice, question) == pytest.approx(0.1, abs=0.02)
     few = as_comparisons(right[:20].tolist() * 2)
     assert noise_from_repeats(few, _folds(few, 2, rng)[1]) is None  # too few to say
+
+
+def test_without_repeats_the_rate_is_a_bound_and_says_so() -> None:
+    _, first = np.unique(np.sort(triplets(POINTS, 900), axis=1), axis=0, return_index=True)
+    once = triplets(POINTS, 900)[first]
+    curve = cross_validate(
+        once, dimensions=[1], shares=[1.0], folds=2, estimator=MODEL, random_state=0
+    )
+    assert curve.noise.from_repeats is None
+    assert curve.noise.at_most
+    # Every answer is right: all of it is what a line cannot say.
+    assert curve.noise.rate == curve.noise.floor > 0.1
+    assert str(curve.noise).startswith("at most ")
+
+
+def test_repeats_outweigh_the_bound() -> None:
+    """A map of one dimension cannot say what two can: its floor is no noise, repeats know."""
+    right = triplets(POINTS, 300, seed=6)
+    curve = cross_validate(
+        np.tile(right, (2, 1)), dimensions=[1], folds=2, estimator=MODEL, random_state=0
+    )
+    assert not curve.noise.at_most
+    assert curve.noise.rate == curve.noise.from_repeats == 0.0
+    assert curve.noise.floor > 0.1
+    assert str(curve.noise) == "0.0%"
+
+
+def test_the_best_dimension_is_within_one_deviation_of_the_lowest() -> None:
+    def best(errors: list[float], spread: list[float]) -> int:
+        error, deviation = (np.array(x)[:, None] for x in (errors, spread))
+        noise = Noise(0.0, None, 0.0)
+        return Curve((1, 2, 3), (100,), error, deviation, error, noise).best_dimension
+
+    assert best([0.3, 0.2, 0.19], [0.0, 0.0, 0.015]) == 2
+    # Only the deviation of the best counts, and one of it is all that is given.
+    assert best([0.3, 0.2, 0.19], [0.5, 0.5, 0.005]) == 3
+    assert best([0.3, 0.2, 0.19], [0.0, 0.0, 0.2]) == 1
 
 
 def test_answers_to_one_question_stay_in_one_fold() -> None:
@@ -65,7 +105,8 @@ def test_the_curve_is_drawn() -> None:
         triplets(POINTS, 200), dimensions=[1, 2], folds=2, estimator=MODEL, random_state=0
     )
     axis = curve.plot()
-    assert len(axis.get_legend().get_texts()) == 3
+    texts = sorted(text.get_text() for text in axis.get_legend().get_texts())
+    assert texts == ["1 dimension", "2 dimensions", "noise, at most"]
     assert curve.plot(axis) is axis
     pyplot.close("all")
 

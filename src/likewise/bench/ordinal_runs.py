@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from likewise.bench import harness  # noqa: F401
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -129,7 +130,7 @@ def watched(
     start = rng.random((split.n, p))
     problem = Problem(split.train, split.n, loss_of(loss, p))
     watcher = Watcher(split, split.train[:sample], budget, goal)
-    options = {**default_step(method, problem.loss), **(options or {})}
+    options = {**default_step(method, problem.loss, p), **(options or {})}
     with np.errstate(all="ignore"):
         try:
             found = solve(method, problem, start, rng, watch=watcher, **options)
@@ -139,11 +140,37 @@ def watched(
     return watcher.run
 
 
-def default_step(method: str, loss: Any) -> dict[str, float]:
+def default_step(method: str, loss: Any, p: int) -> dict[str, float]:
     """The package's own step where a solver needs one."""
     assert isinstance(loss, ComparisonLoss)
-    steps = {"svrg": loss.svrg_step, "sgd": loss.sgd_step, "adagrad": loss.adagrad_step}
+    steps = {"svrg": loss.svrg_step, "sgd": loss.sgd_step, "adagrad": loss.adagrad_step(p)}
     return {"step": steps[method]} if method in steps else {}
+
+
+def within(
+    method: str, loss: str, rows: Rows, n: int, p: int, seed: int, budget: float
+) -> tuple[Floats, float]:
+    """The point of lowest F that a solver sees within so many passes, and how many it made.
+
+    The package's own steps, from a random start in [0, 1]^p.
+    """
+    rng = np.random.default_rng([seed, 78])
+    start = rng.random((n, p))
+    problem = Problem(rows, n, loss_of(loss, p))
+    best, points, made = np.inf, start, 0.0
+
+    def look(record: Record, X: Floats) -> None:
+        nonlocal best, points, made
+        passes = record.evaluations / len(rows)
+        if passes > budget:
+            raise Enough
+        made = passes
+        if record.objective < best:
+            best, points = record.objective, X.copy()
+
+    with np.errstate(all="ignore"), contextlib.suppress(Enough):
+        solve(method, problem, start, rng, watch=look, **default_step(method, problem.loss, p))
+    return points, made
 
 
 def warm(loss: str, p: int) -> None:

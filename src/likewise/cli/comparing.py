@@ -88,28 +88,43 @@ def compare(
 def import_(
     file: Annotated[Path, typer.Argument(help="CSV: anchor, nearer, farther; or Salmon's.")],
     by: By = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Take in what is there already once more.")
+    ] = False,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Take in comparisons from a CSV file; with a bad line in it, none is taken."""
-    from likewise.cli.comparison_file import read_comparisons
+    """Take in comparisons from a CSV file; with a bad line in it, none is taken.
 
-    kept = "comparisons written so far are kept; 'likewise log' shows them"
+    A line that says what the same person said before, and that stands, is skipped: a file that is
+    taken in twice counts once.
+    """
+    from likewise.cli.comparison_file import read_comparisons, without_known
+
+    kept = "comparisons written so far are kept; the same command goes on with the rest"
     with stoppable(kept), opened(collection) as col:
         name = col.version(profile).profile
-        rows = read_comparisons(file, col.id_of, lambda: _names(col))
+        found = read_comparisons(file, col.id_of, lambda: _names(col))
+        rows = [row._replace(by=by.strip()) for row in found] if by else found
+        if not again:
+            standing = col.comparisons(profile=name)
+            rows = without_known(rows, [one[1:5] for one in standing])
         with shown() as report:
-            for who, some in groupby(rows, key=lambda row: by or row.by):
+            for (who, source), some in groupby(rows, key=lambda row: (row.by, row.source)):
                 triplets = [row[:3] for row in some]
-                col.learn_triplets(triplets, profile=name, source="file", by=who, report=report)
-    people = sorted({by or row.by or "" for row in rows})
+                col.learn_triplets(triplets, profile=name, source=source, by=who, report=report)
+    people = sorted({row.by or "" for row in rows})
+    skipped = len(found) - len(rows)
     if json_:
-        echo_json({"profile": name, "written": len(rows), "by": people})
+        echo_json({"profile": name, "written": len(rows), "skipped": skipped, "by": people})
         return
     named = [who for who in people if who]
     said = f", made by {counted(len(named), 'person', 'people')}" if named else ""
     typer.echo(f"{counted(len(rows), 'comparison')} written to the log of {name}{said}")
+    if skipped:
+        were = "was" if skipped == 1 else "were"
+        typer.echo(f"{skipped:,} {were} there already and skipped; --again takes them in as well")
 
 
 @comparisons.command("export")

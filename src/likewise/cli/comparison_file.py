@@ -3,7 +3,8 @@
 Three columns without a heading are just that.  With one, columns are found by their names: a, b, c
 or anchor, nearer, farther; or head, winner, loser as the Salmon tool writes them (its columns with
 file names are preferred to those with its own numbers).  Pictures are paths, ids, or names of
-files where only one picture has the name.
+files where only one picture has the name.  Where lines have semicolons or tabs in place of commas,
+as spreadsheets of many countries write them, these separate the columns.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import csv
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -22,12 +24,13 @@ from likewise.errors import InvalidInput, LikewiseError
 
 
 class Row(NamedTuple):
-    """One comparison of a file, by id, with who made it where the file says so."""
+    """One comparison of a file, by id, with who made it and how, where the file says so."""
 
     anchor: int
     nearer: int
     farther: int
     by: str | None = None
+    source: str = "file"
 
 
 _ROLES = {
@@ -40,6 +43,9 @@ _BETTER = ("_filename", "_object", "_html")
 """Endings of the columns in which Salmon says what its numbers stand for."""
 _SHOWN = re.compile(r"""<[^>]*\bsrc\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 _LISTED = 5
+_COLUMNS = 3
+_SOURCES = ("compare", "file", "folders", "tags")
+"""What an export says about where a comparison came from; kept when it comes back."""
 
 
 def read_comparisons(
@@ -58,13 +64,14 @@ def read_comparisons(
     wrong: list[str] = []
     if columns is None:
         columns = {"anchor": 0, "nearer": 1, "farther": 2}
-        body, width = lines, 3
+        body, width = lines, _COLUMNS
     else:
         body, width = lines[1:], len(lines[0][1])
     for number, cells in body:
         try:
             if len(cells) != width:
-                raise InvalidInput(f"{len(cells)} columns; {width} expected")
+                seen = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+                raise InvalidInput(f"{seen}; {width} expected")
             found.append(_row(cells, columns, find))
         except LikewiseError as error:
             wrong.append(f"line {number}: {error}")
@@ -94,7 +101,11 @@ def _heading(cells: list[str], path: Path) -> dict[str, int] | None:
     if missing:
         raise InvalidInput(f"{path}, line 1: the heading has no column for {', '.join(missing)}")
     by = next((names[name] for name in _MADE_BY if name in names), None)
-    return found if by is None else {**found, "by": by}
+    if by is not None:
+        found["by"] = by
+    if "source" in names:
+        found["source"] = names["source"]
+    return found
 
 
 def _row(cells: list[str], columns: Mapping[str, int], find: _Finder) -> Row:
@@ -102,7 +113,28 @@ def _row(cells: list[str], columns: Mapping[str, int], find: _Finder) -> Row:
     if len({anchor, nearer, farther}) < 3:
         raise InvalidInput("the same picture twice; three different ones expected")
     by = cells[columns["by"]].strip() if "by" in columns else ""
-    return Row(anchor, nearer, farther, by or None)
+    source = cells[columns["source"]] if "source" in columns else ""
+    return Row(anchor, nearer, farther, by or None, source if source in _SOURCES else "file")
+
+
+def without_known(rows: Iterable[Row], known: Iterable[tuple[object, ...]]) -> list[Row]:
+    """Rows less those that are there: (anchor, nearer, farther, by) as often as ``known`` has it.
+
+    Counted, since people may answer one question twice: a line that a file has twice and the log
+    once comes in once.
+
+    >>> twice = [Row(1, 2, 3, "ann"), Row(1, 2, 3, "ann"), Row(1, 2, 3, "bob")]
+    >>> len(without_known(twice, [(1, 2, 3, "ann"), (1, 3, 2, "bob")]))
+    2
+    """
+    there = Counter(known)
+    fresh = []
+    for row in rows:
+        if there[row[:4]] > 0:
+            there[row[:4]] -= 1
+        else:
+            fresh.append(row)
+    return fresh
 
 
 class _Finder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from likewise.errors import InvalidInput, LikewiseError
 Triplet = tuple[int, int, int]
 
 _COLUMNS = "anchor, nearer, farther"
+_THREE = 3
 _LISTED = 5
 _HEADING = re.compile(r"[^\W\d][\w -]*")
 """What a heading looks like: a word or two, no path and no number."""
@@ -41,23 +43,34 @@ def read_triplets(path: Path, id_of: Callable[[int | str], int]) -> list[Triplet
 
 
 def read_lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Every line that is not empty, with its number in the file."""
+    """Every line that is not empty, with its number, cut where the file separates its columns.
+
+    A path may have a comma in it: semicolons and tabs, as spreadsheets of many countries write
+    them, are tried only where commas make too few columns of the first line.
+    """
     try:
         # Spreadsheets like to begin a file with a byte-order mark.
         with path.expanduser().open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, skipinitialspace=True)
-            rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+            text = file.read()
+        found = [_cut(text, separator) for separator in ",;\t"]
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} is not UTF-8 text") from error
     except csv.Error as error:
         raise InvalidInput(f"{path} is no CSV file: {error}") from error
+    enough = [lines for lines in found if lines and len(lines[0][1]) >= _THREE]
+    return enough[0] if enough else found[0]
+
+
+def _cut(text: str, separator: str) -> list[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     return [(number, cells) for number, cells in rows if any(cells)]
 
 
 def _is_heading(cells: list[str], id_of: Callable[[int | str], int]) -> bool:
-    if len(cells) != 3 or not all(_HEADING.fullmatch(cell) for cell in cells):
+    if len(cells) != _THREE or not all(_HEADING.fullmatch(cell) for cell in cells):
         return False
     for cell in cells:
         try:
@@ -69,7 +82,7 @@ def _is_heading(cells: list[str], id_of: Callable[[int | str], int]) -> bool:
 
 
 def _triplet(cells: list[str], id_of: Callable[[int | str], int]) -> Triplet:
-    if len(cells) != 3:
+    if len(cells) != _THREE:
         columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
         raise InvalidInput(f"{columns}; 3 expected ({_COLUMNS})")
     anchor, nearer, farther = (id_of(picture(cell)) for cell in cells)

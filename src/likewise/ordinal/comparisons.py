@@ -34,7 +34,10 @@ class Said(NamedTuple):
 def as_comparisons(comparisons: Any, n_objects: int | None = None) -> Rows:
     """(n, 3) or (n, 4) int32, every object below ``n_objects`` where that is given.
 
-    >>> as_comparisons([[0, 1, 2]]).tolist()
+    Numbers stored as floats, as spreadsheets and data frames like to, are fine while they are
+    whole.
+
+    >>> as_comparisons([[0, 1, 2.0]]).tolist()
     [[0, 1, 2]]
     """
     try:
@@ -48,10 +51,9 @@ def as_comparisons(comparisons: Any, n_objects: int | None = None) -> Rows:
         )
     if not len(found):
         raise InvalidInput("comparisons is empty; at least one expected")
-    if found.dtype.kind == "f" and np.isnan(found).any():
-        row = int(np.flatnonzero(np.isnan(found).any(axis=1))[0])
-        raise InvalidInput(f"comparisons has NaN in row {row}; numbers of objects expected")
-    if found.dtype.kind not in "iu":
+    if found.dtype.kind == "f":
+        _refuse_fractions(found)
+    elif found.dtype.kind not in "iu":
         raise InvalidInput(
             f"comparisons has type {found.dtype}; integers expected, numbers of objects"
         )
@@ -59,11 +61,29 @@ def as_comparisons(comparisons: Any, n_objects: int | None = None) -> Rows:
     top = MAX_OBJECTS if n_objects is None else n_objects
     if low < 0 or high >= top:
         bad = low if low < 0 else high
-        row = int(np.flatnonzero((found == bad).any(axis=1))[0])
+        row = _first((found == bad).any(axis=1))
         raise InvalidInput(f"comparisons names object {bad} in row {row}; 0 to {top - 1} expected")
     rows = np.ascontiguousarray(found, np.int32)
     _refuse_empty(rows)
     return rows
+
+
+def _refuse_fractions(found: NDArray[Any]) -> None:
+    """Refuse floats that are no whole numbers, with the first row and what it holds."""
+    # Above 2^53 (or what a narrower type has) a float stands for its neighbours as well; far
+    # beyond any number of objects, it is refused by the range.
+    whole = np.isfinite(found) & (found == np.rint(found))
+    if not whole.all():
+        row = _first(~whole.all(axis=1))
+        value = found[row][~whole[row]][0]
+        shown = "NaN" if np.isnan(value) else f"{value:g}"
+        raise InvalidInput(
+            f"comparisons has {shown} in row {row}; whole numbers of objects expected"
+        )
+
+
+def _first(rows: NDArray[np.bool_]) -> int:
+    return int(np.flatnonzero(rows)[0])
 
 
 def _refuse_empty(rows: Rows) -> None:
@@ -71,7 +91,7 @@ def _refuse_empty(rows: Rows) -> None:
     i, j, l, k = columns(rows)  # noqa: E741
     nothing = (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
     if nothing.any():
-        row = int(np.flatnonzero(nothing)[0])
+        row = _first(nothing)
         raise InvalidInput(
             f"{int(nothing.sum())} comparisons name an object twice or compare a pair with itself, "
             f"first row {row}: {rows[row].tolist()}; leave them out"

@@ -11,7 +11,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 
 
 def plot_curve(curve: Curve, axis: Any = None) -> Any:
-    """Held-out error against comparisons, a line a dimension, the noise estimate dashed."""
+    """Held-out error against comparisons, a line a dimension, the noise rate dashed."""
     if axis is None:
         from matplotlib import pyplot
 
@@ -27,9 +27,8 @@ def plot_curve(curve: Curve, axis: Any = None) -> Any:
             color=_COLOURS[d % len(_COLOURS)],
             label=f"{p} dimension{'s' if p > 1 else ''}",
         )
-    axis.axhline(
-        curve.noise.rate, color="grey", linestyle="--", linewidth=1, label="noise, estimated"
-    )
+    label = "noise, at most" if curve.noise.at_most else "noise, from repeats"
+    axis.axhline(curve.noise.rate, color="grey", linestyle="--", linewidth=1, label=label)
     axis.set(xlabel="comparisons", ylabel="held-out error", ylim=(0, None))
     axis.legend(fontsize=8)
     return axis

@@ -49,7 +49,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     step : first (svrg-sbb), fixed (svrg) or initial (sgd, adagrad, batch, convex) step; None is
         the solver's default.
     alpha, mu : parameter of "tste" (None: n_components - 1, at least 1) and of "ckl".
-    random_state : seed or Generator.
+    random_state : seed, Generator or RandomState.
 
     Attributes: ``embedding_`` (objects, n_components), centred; ``objective_``, the mean loss;
     ``history_``, a list of (evaluations, objective, step), one a record; ``ended_``, why the solver

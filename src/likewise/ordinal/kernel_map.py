@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from likewise.errors import InvalidInput
+from likewise.ordinal.parameters import generator
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class KernelMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         gamma: float | Literal["median", "cv"] = "median",
         alpha: float | Literal["cv"] = 0.1,
         n_landmarks: int = 2_000,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.gamma = gamma
         self.alpha = alpha
@@ -73,7 +74,7 @@ class KernelMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(f"X has {len(X)} rows and embedding {len(Y)}; as many expected")
         if not len(X):
             raise InvalidInput("X has no rows; at least one picture with a place is needed")
-        rng = np.random.default_rng(self.random_state)
+        rng = generator(self.random_state)
         self.n_features_in_ = X.shape[1]
         self.mean_ = Y.mean(axis=0)
         some = _some(rng, len(X), _SAMPLE)

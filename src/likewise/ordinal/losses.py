@@ -9,6 +9,7 @@ names.  A new loss is one file of kernels like its neighbours and one class here
 from __future__ import annotations
 
 import importlib
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,11 +35,16 @@ class ComparisonLoss:
 
     name: ClassVar[str]
     convex: ClassVar[bool] = False
-    # Steps found good for n = 100, p = 10 and 10,000 comparisons (spec, section 3), and the one of
-    # AdaGrad by the same measure.
+    # Steps found good for n = 100, p = 10 and 10,000 comparisons (spec, section 3).
     sgd_step: ClassVar[float] = 0.02
     svrg_step: ClassVar[float] = 0.01
-    adagrad_step: ClassVar[float] = 1.0
+
+    def adagrad_step(self, n_components: int) -> float:
+        """AdaGrad's step: the length of an object's first move, so a length on the map.
+
+        GNMDS and STE fix the unit of length themselves (a margin, a likeness of 1 / e).
+        """
+        return 1.0
 
     @property
     def parameter(self) -> float:
@@ -98,11 +104,14 @@ class TSTE(ComparisonLoss):
     name: ClassVar[str] = "tste"
     sgd_step: ClassVar[float] = 0.2
     svrg_step: ClassVar[float] = 0.1
-    adagrad_step: ClassVar[float] = 3.0
 
     @property
     def parameter(self) -> float:
         return float(self.alpha)
+
+    def adagrad_step(self, n_components: int) -> float:
+        """sqrt(alpha), the length at which likeness begins to fall."""
+        return math.sqrt(self.alpha)
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,14 @@ class CKL(ComparisonLoss):
     @property
     def parameter(self) -> float:
         return float(self.mu)
+
+    def adagrad_step(self, n_components: int) -> float:
+        """sqrt(p / 10): about the size of the random start, sqrt(p / 12).
+
+        The loss has no length of its own.  Moves longer than the start is wide only make another
+        random start, a larger one, and use up the steps, which shrink as they add up.
+        """
+        return math.sqrt(n_components / 10)
 
 
 LOSSES = ("ste", "tste", "gnmds", "ckl")

@@ -33,9 +33,18 @@ def whole(value: Any, name: str, least: int) -> int:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Randomness from a seed, a Generator, or (None) from the system."""
+    """Randomness from a seed, a Generator, a RandomState, or (None) from the system.
+
+    A RandomState is drawn from, so that a second call with it goes on and does not repeat.
+
+    >>> old = np.random.RandomState(0)
+    >>> generator(old).integers(100) == generator(np.random.RandomState(0)).integers(100)
+    np.True_
+    """
     if isinstance(random_state, np.random.Generator):
         return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 1 << 32, size=4, dtype=np.uint32))
     if random_state is None:
         return np.random.default_rng()
     return np.random.default_rng(whole(random_state, "random_state", 0))

@@ -48,7 +48,7 @@ def solve(
     if name in ("sgd", "adagrad"):
         adaptive = name == "adagrad"
         # A step of a batch stands for as many single ones.
-        default = loss.adagrad_step if adaptive else loss.sgd_step * batch
+        default = loss.adagrad_step(start.shape[1]) if adaptive else loss.sgd_step * batch
         return solve_online(
             problem,
             start,

@@ -30,14 +30,24 @@ FEW = 50
 class Noise:
     """How often an answer is taken to be wrong, and what that rests on.
 
-    ``from_repeats``: of questions asked more than once, from how often two answers differ; None
-    where there are too few.  ``floor``: held-out error extrapolated to endless comparisons, of the
-    best dimension; it has the misfit of the map in it and so lies above the noise if anything.
+    ``rate`` is ``from_repeats`` where that is known: of questions asked more than once, from how
+    often two answers differ (None where there are too few).  Else it is ``floor``, and then **an
+    upper bound** (as far as extrapolating can be trusted), which :attr:`at_most` tells: held-out
+    error of the best dimension, extrapolated to endless comparisons, has in it whatever the map
+    gets wrong about right answers, too.
     """
 
     rate: float
     from_repeats: float | None
     floor: float
+
+    @property
+    def at_most(self) -> bool:
+        """Whether ``rate`` bounds the noise from above only, for want of repeated questions."""
+        return self.from_repeats is None
+
+    def __str__(self) -> str:
+        return f"{'at most ' if self.at_most else ''}{self.rate:.1%}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,8 @@ class Curve:
 
     @property
     def best_dimension(self) -> int:
-        """The smallest whose error is within one standard error of the lowest, all used."""
+        """The smallest whose error, with all comparisons used, is no more than one standard
+        deviation (over folds, of the best) above the lowest."""
         last, deviation = self.error[:, -1], self.spread[:, -1]
         best = int(np.argmin(last))
         return self.dimensions[int(np.flatnonzero(last <= last[best] + deviation[best])[0])]
@@ -106,7 +117,8 @@ def cross_validate(
     """Cross-validated error of maps of ``dimensions`` from ``shares`` of the comparisons.
 
     ``estimator`` gives loss, solver and the rest.  Answers to the same question stay in one fold,
-    or a repeat would give the held-out answer away.
+    or a repeat would give the held-out answer away.  The noise rate comes from such repeats where
+    there are enough; without them it is only an upper bound (:class:`Noise`).
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(12, 1))

@@ -75,27 +75,33 @@ def solve_lbfgs(
 ) -> Solved:
     """SciPy's L-BFGS-B without bounds, ten pairs kept; an epoch is one of its iterations.
 
-    The step recorded is the length of an iteration's move over the length of the gradient there.
+    The step recorded is the length of an iteration's move over the length of the gradient where it
+    began; the first record has the step that is tried first, 1 / |gradient|.
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)
     slope = np.empty_like(X)
+    # The last point accepted, and how steep it was there.
+    last, steep = X.ravel().copy(), 0.0
 
     def both(flat: Floats) -> tuple[float, Floats]:
+        nonlocal steep
         F = problem.gradient(flat.reshape(X.shape), slope)
         journal.spend(problem.size)
+        if not journal.history:
+            steep = float(np.linalg.norm(slope))
+            journal.note(F, 1.0 / steep if steep > 0.0 else 0.0, X)
         # A line search may try a place where F overflows; it must see a number there.
         return (F if np.isfinite(F) else 1e300), np.nan_to_num(slope).ravel().copy()
 
-    first = problem.value(X)
-    journal.note(first, 0.0, X)
-    last = [X.ravel().copy()]
-
     def noted(intermediate_result: Any) -> None:
-        moved = float(np.linalg.norm(intermediate_result.x - last[0]))
-        last[0] = intermediate_result.x.copy()
-        steep = float(np.linalg.norm(slope)) or 1.0
-        journal.note(intermediate_result.fun, moved / steep, last[0].reshape(X.shape))
+        nonlocal last, steep
+        moved = float(np.linalg.norm(intermediate_result.x - last))
+        last = intermediate_result.x.copy()
+        step = moved / steep if steep > 0.0 else 0.0
+        # The point accepted is the one evaluated last, so ``slope`` is its gradient.
+        steep = float(np.linalg.norm(slope))
+        journal.note(intermediate_result.fun, step, last.reshape(X.shape))
 
     options: Any = {
         "maxiter": epochs,

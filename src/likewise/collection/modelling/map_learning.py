@@ -22,7 +22,8 @@ from likewise.neighbours.exact import Exact
 from likewise.ordinal.kernel_map import KernelMap
 
 ANCHORS = 3_000
-"""Pictures that are embedded, at most; the others are placed by their features."""
+"""Pictures that are embedded: all that were compared, and others up to so many.  The rest is
+placed by its features."""
 DIRECTIONS = 64
 NEIGHBOURS, FARTHER, RANDOM = 10, 4, 15
 """Made comparisons of each anchor: so many neighbours, each against so many drawn at random; and
