@@ -8,8 +8,6 @@ training; pictures come and go at any time.
 from __future__ import annotations
 
 import os
-import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -18,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
+from likewise.annotation.annotator_warnings import warn_of_zeros, warn_unfinished
 from likewise.annotation.checks import check_parameters
 from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_ids, dense, next_id
 from likewise.annotation.suggestions import Suggestions
@@ -29,6 +27,7 @@ from likewise.annotation.tags import from_matrix, from_names, is_names, listed
 from likewise.errors import InvalidInput
 from likewise.solvers.lasso import Codes, lasso
 from likewise.solvers.lasso_certificate import certify
+from likewise.solvers.lasso_scan import Dictionary
 
 Floats = NDArray[np.float64]
 
@@ -59,6 +58,10 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
     pictures for each query (without ``certify`` it is measured when asked for), and ``codes_``,
     what the solver said; adding or removing pictures takes both away.
 
+    ``without`` (ids) passes over some pictures for one call, as if they had been removed: a tagged
+    picture can be asked about as if it were new.  Nothing is copied, and columns stay those of
+    ``ids_``.
+
     There is no ``fit_transform``: the pictures would be reconstructed from themselves, each with
     one coefficient.  ``transform`` gives a sparse matrix whose width changes as pictures come and
     go, so the annotator has the tags of a transformer but is meant for the end of a pipeline.
@@ -67,6 +70,8 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
     >>> model = SparseAnnotator().fit(X, [["sea"], ["sea", "boat"], ["forest"]])
     >>> model.predict([[1.0, 0.1, 0.1]], k=1)
     [['sea']]
+    >>> model.predict([[1.0, 0.1, 0.1]], k=1, without=[0, 1])
+    [['forest']]
     """
 
     def __init__(
@@ -172,8 +177,7 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         if ids is None and self._own_ids:
             raise InvalidInput("fit was given ids; give them for the new pictures, too")
         own = automatic_ids(self._next_id, n) if ids is None else as_ids(ids, n)
-        known = set(self.ids_.tolist())
-        twice = next((i for i in own.tolist() if i in known), None)
+        twice = next((i for i in own.tolist() if i in self._pictures.place), None)
         if twice is not None:
             raise InvalidInput(f"id {twice!r} is already there; remove it first or use another")
         return own
@@ -192,12 +196,13 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
 
     # -- codes and tags ---------------------------------------------------------------------
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, without: Any = None) -> Any:
         """Coefficients as CSR, queries by pictures (``ids_``); queries are scaled to unit length.
 
-        A query of zeros has no code and no scores; a warning says which.
+        A query of zeros has no code and no scores; a warning says which.  Pictures of ``without``
+        take no part: what is found is the exact lasso over the others.
         """
-        return self._of_living(self._code(X))
+        return self._of_living(self._code(X, without))
 
     def _of_living(self, x: Any) -> Any:
         """Codes over the pictures held: rows of removed ones, still in their place, left out."""
@@ -208,14 +213,14 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         shape = (x.shape[0], int(alive.sum()))
         return sp.csr_array((x.data, column[x.indices], x.indptr), shape=shape)
 
-    def predict_scores(self, X: Any) -> Floats:
+    def predict_scores(self, X: Any, without: Any = None) -> Floats:
         """Scores (queries, tags): the sum of the coefficients of the pictures that have a tag."""
-        x = self._code(X)
+        x = self._code(X, without)
         if self.scores == "positive":
             x = x.maximum(0)
         return np.asarray((x @ self._pictures.labels).toarray())
 
-    def predict(self, X: Any, k: int = 5) -> Any:
+    def predict(self, X: Any, k: int = 5, without: Any = None) -> Any:
         """The k tags with the highest scores, best first, equal scores by number of the tag.
 
         The k best whatever their sign: a tag with a score of zero or less is among them where
@@ -226,7 +231,7 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         """
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
-        scores = self.predict_scores(X)
+        scores = self.predict_scores(X, without)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         coded = np.diff(self.codes_.x.indptr) > 0
         if self._by_name:
@@ -240,31 +245,30 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         made[~coded] = -1
         return made
 
-    def explain(self, x: Any) -> list[tuple[Any, float]]:
+    def explain(self, x: Any, without: Any = None) -> list[tuple[Any, float]]:
         """(id, coefficient) of the pictures that reconstruct one query, largest size first."""
         check_is_fitted(self)
         one = np.atleast_2d(np.asarray(dense(x)))
         if len(one) != 1:
             raise InvalidInput(f"explain takes one query; {len(one)} rows given")
-        code = self._code(one)
+        code = self._code(one, without)
         order = np.argsort(-np.abs(code.data), kind="stable")
         ids = self._pictures.ids[code.indices[order]].tolist()
         return list(zip(ids, code.data[order].tolist(), strict=True))
 
     @property
     def gap_(self) -> Floats:
-        """(P - D) / P of each query of the last call, in float64 over all pictures."""
+        """(P - D) / P of each query of the last call, in float64 over all pictures it was given."""
         if self._last is None:
             raise AttributeError("gap_ is there after transform or a prediction")
         if self._gap is None:
-            Y, codes = self._last
+            over, Y, codes = self._last
             gap = codes.gap.copy()
             open_ = np.flatnonzero(np.isnan(gap))
             if len(open_):
                 gap[open_] = certify(
-                    self._pictures.dictionary, Y[open_], codes.x[open_], codes.gamma[open_],
-                    self.nonnegative,
-                )  # fmt: skip
+                    over, Y[open_], codes.x[open_], codes.gamma[open_], self.nonnegative
+                )
             self._gap = gap
         return self._gap
 
@@ -276,12 +280,12 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         """
         if self._last is None:
             raise AttributeError("codes_ is there after transform or a prediction")
-        codes = self._last[1]
+        codes = self._last[2]
         return codes if self._pictures.alive.all() else replace(codes, x=self._of_living(codes.x))
 
     # -- inside -----------------------------------------------------------------------------
 
-    _last: tuple[Floats, Codes] | None = None
+    _last: tuple[Dictionary, Floats, Codes] | None = None
     _gap: Floats | None = None
     _index: Suggestions | None
 
@@ -305,50 +309,37 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
     def _forget_codes(self) -> None:
         self._last = self._gap = None
 
-    def _code(self, X: Any) -> Any:
+    def _code(self, X: Any, without: Any) -> Any:
         check_is_fitted(self)
         check_parameters(self)
         if not len(self._pictures):
             raise InvalidInput("no pictures are left; add some with partial_fit")
+        passed = None if without is None else self._pictures.rows_of(without)
+        if passed is not None and len(passed) == len(self._pictures):
+            raise InvalidInput("without names every picture there is; leave at least one")
         Y = as_rows(X, self.n_features_in_).astype(np.float64)
         # By the largest entry first: the squares of a length could leave the range of float64.
         largest = np.abs(Y).max(axis=1, keepdims=True)
-        empty = np.flatnonzero(largest[:, 0] == 0)
-        if len(empty):
-            _warn(
-                f"query {int(empty[0])} is all zeros ({len(empty)} such queries): no code, "
-                "scores of zero",
-                UserWarning,
-            )
+        warn_of_zeros(np.flatnonzero(largest[:, 0] == 0))
         Y /= np.where(largest > 0, largest, 1.0)
         Y /= np.maximum(np.linalg.norm(Y, axis=1, keepdims=True), 1.0)
+        over = self._pictures.dictionary if passed is None else self._pictures.without(passed)
         codes = lasso(
-            self._pictures.dictionary, Y, alpha=float(self.alpha), tol=float(self.tol),
+            over, Y, alpha=float(self.alpha), tol=float(self.tol),
             expand=int(self.expand), nonnegative=bool(self.nonnegative), certify=bool(self.certify),
             n_jobs=(os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs),
-            search=self._searcher(),
+            search=self._searcher(passed),
         )  # fmt: skip
-        self._last, self._gap = (Y, codes), None
-        if not codes.converged.all():
-            worst = float(np.nanmax(codes.gap[~codes.converged], initial=0.0))
-            _warn(
-                f"{int((~codes.converged).sum())} queries did not reach tol={self.tol:g} "
-                f"(largest gap {worst:.2g}); see gap_",
-                ConvergenceWarning,
-            )
+        self._last, self._gap = (over, Y, codes), None
+        warn_unfinished(codes, float(self.tol))
         return codes.x
 
-    def _searcher(self) -> Callable[[Floats, int], NDArray[np.int64]] | None:
+    def _searcher(
+        self, passed: NDArray[np.int64] | None = None
+    ) -> Callable[[Floats, int], NDArray[np.int64]] | None:
         if self.search == "exact":
             return None
-        if self._index is None or self._index.search != self.search:
+        index = self._index
+        if index is None or index.search != self.search:
             raise InvalidInput(f"search was changed to {self.search!r} after fit; fit again")
-        return self._index.find
-
-
-def _warn(message: str, category: type[Warning]) -> None:
-    """A warning that names the first line outside this file, whichever method was called there."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename == __file__:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+        return index.find if passed is None else lambda R, k: index.find(R, k, passed)

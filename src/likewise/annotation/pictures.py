@@ -104,6 +104,7 @@ class Pictures:
         self.ids = ids
         self.labels = labels
         self.alive = np.ones(len(X), bool)
+        self._place: dict[Any, int] | None = None
 
     def __len__(self) -> int:
         return int(self.alive.sum())
@@ -126,24 +127,43 @@ class Pictures:
             shape=(self.labels.shape[0], labels.shape[1]),
         )
         self.labels = sp.csr_array(sp.vstack([wider, labels], format="csr"))
+        if self._place is not None:
+            self._place.update(zip(ids.tolist(), range(old.n, old.n + len(ids)), strict=True))
         self.alive = np.concatenate([self.alive, np.ones(len(X), bool)])
+
+    @property
+    def place(self) -> dict[Any, int]:
+        """Which row each picture held has, by id; made when first asked for, then kept in step."""
+        if self._place is None:
+            rows = enumerate(self.ids.tolist())
+            self._place = {name: row for row, name in rows if self.alive[row]}
+        return self._place
 
     def rows_of(self, ids: Any) -> NDArray[np.int64]:
         """Where the pictures with these ids are; refuses unknown ones."""
         wanted = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else list(ids)
-        place = {name: row for row, name in enumerate(self.ids.tolist()) if self.alive[row]}
+        place = self.place
         unknown = next((i for i in wanted if not isinstance(i, Hashable) or i not in place), None)
         if unknown is not None:
             raise InvalidInput(f"there is no picture with the id {unknown!r}")
         return np.unique(np.array([place[i] for i in wanted], np.int64))
 
-    def remove(self, rows: NDArray[np.int64]) -> bool:
-        """Take rows out; gives whether the others moved to close ranks."""
-        self.alive[rows] = False
+    def without(self, rows: NDArray[np.int64]) -> Dictionary:
+        """The dictionary less some rows, which stay in their place; the blocks are shared."""
         scale = self.dictionary.scale.copy()
         scale[rows] = 0.0
-        self.dictionary = Dictionary(self.dictionary.blocks, scale)
-        return self._close_ranks()
+        return Dictionary(self.dictionary.blocks, scale)
+
+    def remove(self, rows: NDArray[np.int64]) -> bool:
+        """Take rows out; gives whether the others moved to close ranks."""
+        for name in self.ids[rows].tolist():
+            self.place.pop(name, None)
+        self.alive[rows] = False
+        self.dictionary = self.without(rows)
+        moved = self._close_ranks()
+        if moved:
+            self._place = None
+        return moved
 
     def _close_ranks(self) -> bool:
         movable = np.repeat(~np.array(self.on_disk), [len(b) for b in self.dictionary.blocks])

@@ -79,15 +79,23 @@ class Suggestions:
         if len(self.pictures) and self.dead > _MOST_DEAD * len(self.rows):
             self._build()
 
-    def find(self, R: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-        """Rows for the residuals R, k living ones where the index finds as many; -1 for none."""
+    def find(
+        self, R: NDArray[np.float64], k: int, without: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Rows for the residuals R, k living ones where the index finds as many; -1 for none.
+
+        Living rows of ``without`` are passed over as the dead are.
+        """
+        alive, dead = self.alive, self.dead
+        if without is not None:
+            alive, dead = alive & ~np.isin(self.rows, without), dead + len(without)
         if isinstance(self.index, LSH):
-            self.index.max_candidates = self.most_candidates + self.dead
-        most, want = min(k + self.dead, len(self.rows)), k
+            self.index.max_candidates = self.most_candidates + dead
+        most, want = min(k + dead, len(self.rows)), k
         while True:
             want = min(want, most)
             found = self.index.search(R, want)[0]
-            good = (found >= 0) & self.alive[found]
+            good = (found >= 0) & alive[found]
             # Enough, or all there is: an answer padded with -1 has nothing more to come.
             if want == most or ((good.sum(axis=1) >= k) | (found[:, -1] < 0)).all():
                 return np.where(good, self.rows[found], -1)
