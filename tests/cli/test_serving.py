@@ -8,18 +8,27 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from likewise.cli import serving
 from likewise.collection.collection import Collection
+from likewise.collection.jobs import lease
 from tests.cli.process import Likewise, few_views
 from tests.server.conftest import Process, start  # noqa: F401 - a fixture
 
 
 def asked(server: Process, place: str) -> httpx.Response:
     return httpx.get(f"{server.base}{place}", headers=server.headers, trust_env=False, timeout=60)
+
+
+def taken_in(server: Process) -> dict[str, Any]:
+    """What the server says of its collection once the job it began with has ended."""
+    while (about := asked(server, "/api/collection").json())["job"] is not None:
+        time.sleep(0.05)
+    return dict(about)
 
 
 def test_open_a_folder_for_the_first_time_and_again(
@@ -31,7 +40,7 @@ def test_open_a_folder_for_the_first_time_and_again(
     (tmp_path / "My Pictures.lw").mkdir()
     (tmp_path / "My Pictures.lw" / "catalog.sqlite.part").write_bytes(b"half")
     server = start("open", "My Pictures", "--no-browser")
-    about = asked(server, "/api/collection").json()
+    about = taken_in(server)
     assert (about["name"], about["pictures"]) == ("My Pictures.lw", len(paths))
     page = httpx.get(server.said["url"], follow_redirects=True, trust_env=False, timeout=60)
     assert page.status_code == 200
@@ -44,7 +53,7 @@ def test_open_a_folder_for_the_first_time_and_again(
     again = start(
         "open", "My Pictures", "--no-browser", "--host", "0.0.0.0", "--name", "photos.lan"
     )
-    assert asked(again, "/api/collection").json()["pictures"] == len(paths) + 1
+    assert taken_in(again)["pictures"] == len(paths) + 1
     # The printed address works, the machine's allowed name does, others do not.
     assert again.said["url"].startswith(f"{again.base}/?token=")
     for name, status in (("photos.lan", 200), ("PHOTOS.lan", 200), ("evil.example", 421)):
@@ -52,7 +61,38 @@ def test_open_a_folder_for_the_first_time_and_again(
         answer = httpx.get(f"{again.base}/api/health", headers=headers, trust_env=False)
         assert answer.status_code == status
     assert again.ended(signal.SIGTERM) == 0
+    assert "1 pictures added" in again.process.communicate()[1]
     Collection.open(tmp_path / "My Pictures.lw").close()
+
+
+def test_open_tells_what_is_still_to_do(
+    tmp_path: Path,
+    start: Callable[..., Process],  # noqa: F811
+) -> None:
+    few_views(tmp_path / "pictures")
+    with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
+        col.secret()  # the one thing a server writes before it listens
+        with col._catalog.write():
+            server = start("open", "pictures", "--no-browser")
+            assert asked(server, "/api/collection").json()["job"]["what"] == "add"
+            assert server.ended() == 0
+            _, said = server.process.communicate()
+            assert "the same command goes on from here" in said
+
+
+def test_open_while_another_job_runs(
+    tmp_path: Path,
+    start: Callable[..., Process],  # noqa: F811
+) -> None:
+    """The page is there all the same; the terminal says why nothing was taken in."""
+    few_views(tmp_path / "pictures")
+    Collection.create(tmp_path / "pictures.lw", deep=False).close()
+    with lease(tmp_path / "pictures.lw", "retrain"):
+        server = start("open", "pictures", "--no-browser")
+        assert server.process.stderr is not None
+        assert "retrain runs in process" in server.process.stderr.readline()
+    assert asked(server, "/api/collection").json()["pictures"] == 0
+    assert server.ended() == 0
 
 
 def test_refusals(built: Likewise, tmp_path: Path) -> None:

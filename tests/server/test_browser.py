@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -14,6 +14,7 @@ from likewise.collection.collection import Collection
 from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.server import browser as driving
 from tests.server.browser import Served, drop, order, settle, visit
+from tests.server.conftest import Process
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -103,6 +104,34 @@ def test_a_folder_is_indexed_from_the_page(chrome: Browser, tmp_path: Path) -> N
         assert sorted(order(page)) == sorted(p.name for p in folder.glob("[!b]*.jpg"))
         page.context.close()
         assert wrong == []
+
+
+def test_the_page_is_there_while_a_folder_is_taken_in(
+    chrome: Browser,
+    tmp_path: Path,
+    start: Callable[..., Process],
+) -> None:
+    """``likewise open`` shows the page at once; pictures come, and nobody has to reload."""
+    for name, pixels in list(small_scenes().items())[:3]:
+        write(tmp_path / "pictures" / f"{name}.jpg", pixels)
+    with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
+        col.secret()  # the one thing a server writes before it listens
+        # Whoever writes holds the job up, as a slow disk would.
+        with col._catalog.write():
+            process = start("open", "pictures", "--no-browser")
+            server = Served(process.base, process.said["url"], process.said["key"])
+            page, wrong = visit(chrome, server)
+            page.goto("/")
+            page.get_by_role("heading", name="Looking at your pictures.").wait_for()
+            page.get_by_text("Looking for pictures").wait_for()
+            assert page.get_by_role("button", name="Add a folder").count() == 0
+        page.get_by_role("heading", name="3 pictures").wait_for()
+        page.locator(".working").wait_for(state="hidden")
+        settle(page)
+        assert sorted(order(page)) == sorted(p.name for p in (tmp_path / "pictures").iterdir())
+        page.context.close()
+        assert wrong == []
+    assert process.ended() == 0
 
 
 def test_a_dropped_picture_finds_its_like(page: Page, pictures: Path, tmp_path: Path) -> None:

@@ -7,15 +7,20 @@ import os
 import socket
 import threading
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where, stoppable
+from likewise.cli.options import DEFAULT, Json, Where
 from likewise.cli.pictures import offer_deep
 from likewise.cli.progress import shown
 from likewise.cli.rendering import echo_json
 from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+    from likewise.collection.growing.adding import AddResult
+    from likewise.collection.jobs import Progress, Report
 
 Host = Annotated[
     str, typer.Option(help="Address to listen on; others than 127.0.0.1 can be reached from afar.")
@@ -45,30 +50,56 @@ def open_(
     browser: Browser = True,
     json_: Json = False,
 ) -> None:
-    """Index a folder (or take up its collection) and open the page."""
+    """Open the page of a folder; its pictures are taken in meanwhile, and searched as they come."""
     from likewise.collection.catalog.catalog import FILE
     from likewise.collection.collection import Collection
 
     folder = Path(os.path.abspath(folder.expanduser()))
     if not folder.is_dir():
         raise LikewiseError(f"{folder} is no folder; name one with pictures, or a collection")
+    begin = None
     if (folder / FILE).is_file():
         root = folder
     else:
         root = collection or folder.with_name(f"{folder.name}.lw")
         root = Path(os.path.abspath(root.expanduser()))
         known = (root / FILE).is_file()
-        made = Collection.open(root) if known else Collection.create(root)
-        if not known:
-            offer_deep(made)
-        with stoppable("the same command goes on from here"), made as col, shown() as report:
-            result = col.add(folder, report=report)
+        with Collection.open(root) if known else Collection.create(root) as made:
+            if not known:
+                offer_deep(made)
+        begin = _TakingIn(folder, root, json_)
+    _serve(root, host, port or _usual_port(root), name, None, False, browser, json_, begin)
+    if begin is not None and not begin.ended:
+        typer.echo("not all pictures were taken in; the same command goes on from here", err=True)
+
+
+class _TakingIn:
+    """The job a server begins with: a folder's pictures, told in the terminal too."""
+
+    def __init__(self, folder: Path, root: Path, json_: bool) -> None:
+        self.folder, self.root, self.json = folder, root, json_
+        self.ended = False
+
+    def __call__(self, col: Collection, report: Report) -> AddResult:
+        with shown() as drawn:
+
+            def both(progress: Progress) -> None:
+                report(progress)
+                drawn(progress)
+
+            try:
+                result = col.add(self.folder, report=both)
+            except LikewiseError as error:
+                self.ended = True
+                typer.echo(f"{self.folder} was not taken in: {error}", err=True)
+                raise
+        self.ended = True
         typer.echo(
             f"{result.added} pictures added, {len(result.skipped)} files skipped; "
-            f"the collection is {root}",
-            err=json_,
+            f"the collection is {self.root}",
+            err=self.json,
         )
-    _serve(root, host, port or _usual_port(root), name, None, False, browser, json_)
+        return result
 
 
 def _usual_port(root: Path) -> int:
@@ -115,6 +146,7 @@ def _serve(
     no_key: bool,
     browser: bool,
     json_: bool,
+    begin: _TakingIn | None = None,
 ) -> None:
     from likewise.server.serving import Address
     from likewise.server.serving import serve as run
@@ -141,6 +173,7 @@ def _serve(
         hosts=names or (),
         ready=ready,
         ending=_end_for_sure,
+        begin=None if begin is None else ("add", begin),
     )
 
 

@@ -50,7 +50,7 @@ def collection(request: Request, service: Serving) -> CollectionOut:
     deep = "deep" in info["spaces"]
     job = request.app.state.work.running
     if job is None and info["job"]:
-        job = {"what": info["job"], "since": None}
+        job = {"job": 0, "what": info["job"], "since": None}
     return CollectionOut(
         name=Path(info["path"]).name,
         pictures=info["pictures"],

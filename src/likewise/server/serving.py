@@ -14,9 +14,11 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
+from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
+from likewise.server.working import Job
 
 GRACE = 2
 """Seconds that open requests and a running job get when the server ends."""
@@ -51,13 +53,15 @@ def serve(
     hosts: Iterable[str] = (),
     ready: Callable[[Address], object] = lambda _: None,
     ending: Callable[[], object] = lambda: None,
+    begin: tuple[str, Job] | None = None,
 ) -> None:
     """Serve a collection until Ctrl-C.
 
     ``key`` is what programs send as a bearer token (made up where None).  ``open_to_all`` asks for
     no key at all, on loopback only.  ``hosts`` are more names it goes by.  ``ready`` is called once
     the port is open, ``ending`` when the server begins to end: a request that is still computing
-    can keep it from ending for as long as it takes.
+    can keep it from ending for as long as it takes.  ``begin`` is a job, by its name, that is
+    started as soon as the port is open: the page shows how far it is.
     """
     host = host.strip("[]")
     if open_to_all and not is_loopback(host):
@@ -67,7 +71,7 @@ def serve(
     if key is not None and len(key) < 16:
         raise CollectionError("the key is short; use at least 16 characters")
     with _listener(host, port) as listener:
-        _run(root, listener, host, key, open_to_all, hosts, ready, ending)
+        _run(root, listener, host, key, open_to_all, hosts, ready, ending, begin)
 
 
 def _run(
@@ -79,6 +83,7 @@ def _run(
     hosts: Iterable[str],
     ready: Callable[[Address], object],
     ending: Callable[[], object],
+    begin: tuple[str, Job] | None,
 ) -> None:
     port = listener.getsockname()[1]
     names = allowed_hosts(host, port, hosts)
@@ -96,7 +101,13 @@ def _run(
         guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE,
         server_header=False, proxy_headers=False, ws="none",
     )  # fmt: skip
-    server = _Server(config, app, lambda: ready(address), ending)
+
+    def opened() -> None:
+        if begin is not None:
+            app.state.work.start(begin[0], Collection.open(root), begin[1])
+        ready(address)
+
+    server = _Server(config, app, opened, ending)
     server.run(sockets=[listener])
     # Everything a job did is committed; waiting for the rest could take an hour.
     app.state.work.stop(GRACE)

@@ -104,6 +104,7 @@ class Work:
         self._thread: threading.Thread | None = None
         self._busy = False
         self._stop = threading.Event()
+        self.number = 0
         self.what: str | None = None
         self.since = ""
 
@@ -112,7 +113,7 @@ class Work:
         with self._lock:
             if self._busy:
                 raise CollectionBusy(f"{self.what} is still running; wait for it to end")
-            number = next(self._numbers)
+            self.number = number = next(self._numbers)
             self.what, self.since = what, datetime.now(UTC).isoformat(timespec="seconds")
             self._thread = threading.Thread(
                 target=self._run, args=(number, collection, job), name=f"likewise {what}",
@@ -126,7 +127,7 @@ class Work:
     def running(self) -> dict[str, Any] | None:
         if not self._busy:
             return None
-        return {"what": self.what, "since": self.since}
+        return {"job": self.number, "what": self.what, "since": self.since}
 
     def _run(self, number: int, collection: Collection, job: Job) -> None:
         last, stage = 0.0, ""

@@ -14,6 +14,7 @@ import { complain } from "./toast.js";
 import { clearFilters, Toolbar } from "./toolbar.js";
 import { pick } from "./upload.js";
 import { Why } from "./why.js";
+import { workingLine } from "./working.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, high: number|null, low: number|null}} Answer */
@@ -31,6 +32,8 @@ const rankedKey = (state) => JSON.stringify([state.q, state.up, state.region, st
 
 /** @param {State} state */
 const answerKey = (state) => JSON.stringify([rankedKey(state), state.sort, state.order, state.above, where(state)]);
+
+const WINDOWFUL = 60; // pictures that fill a window
 
 export class SearchView {
   constructor() {
@@ -61,8 +64,12 @@ export class SearchView {
         h("p", { class: "soft" }, "Drop one anywhere, paste it, or click any picture below. Then tell me what is alike and what is not: I learn what you mean.")),
       h("button", { type: "button", class: "main", onclick: pick }, icon("picture"), "Pick a picture"));
     this.state = h("div", { class: "state" });
+    this.working = workingLine(() => {
+      if (this.answer && !this.answer.total) this.#empty(current());
+      else if (!this.working.on) this.changed(); // it held still until now
+    });
     this.news = h("button", { type: "button", class: "news main", hidden: true, onclick: () => this.#showNews() }, "Something changed. Show it");
-    this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.news, this.state, this.grid.el);
+    this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.working.el, this.news, this.state, this.grid.el);
     this.el = h("div", { class: "search" }, this.invitation, this.rail.el, this.results);
     /** @type {Answer|null} */
     this.answer = null;
@@ -248,6 +255,8 @@ export class SearchView {
       fill(this.state, empty("Nothing passes these filters.", "A tag, folder or date may be mistyped.", "Clear the filters", clearFilters));
     } else if (hasQuery(state)) {
       fill(this.state, empty("There is nothing to compare with yet.", "The collection has no other pictures.", "Add a folder", addFolder));
+    } else if (this.working.on) {
+      fill(this.state, empty("Looking at your pictures.", "The first ones appear here in a moment, and can be searched while the others come. Nothing leaves this machine."));
     } else {
       fill(this.state, empty("No pictures yet.", "Name a folder, and I look at every picture in it. Nothing leaves this machine.", "Add a folder", addFolder));
     }
@@ -292,6 +301,7 @@ export class SearchView {
       this.profile = known.profileFor(state.by, all, about);
       this.rail.showSimilarities(all, state, this.profile);
       this.toolbar.showFolders(about.folders);
+      this.working.know(about.job);
       document.title = hasQuery(state) ? `Alike in ${about.name} · Likewise` : `${about.name} · Likewise`;
     } catch {
       // The pictures' own request fails too, and says so.
@@ -310,7 +320,9 @@ export class SearchView {
       // Mostly it is this page's own doing, and nothing is new.
       const made = await this.#answer(state, this.aborter.signal);
       if (answerKey(current()) !== this.key || this.judge.busy || alike(made, this.answer)) return;
-      if (scrollY >= 200 || document.querySelector("dialog[open]")) {
+      // While pictures keep coming, a full window holds still for whoever wants to click in it.
+      const coming = this.working.on && (this.answer?.total ?? 0) >= WINDOWFUL;
+      if (coming || scrollY >= 200 || document.querySelector("dialog[open]")) {
         this.news.hidden = false;
         return;
       }
@@ -350,11 +362,11 @@ const least = (a, b) => (a === null ? b : b === null ? a : Math.min(a, b));
 /**
  * @param {string} title
  * @param {string} text
- * @param {string} label
- * @param {() => void} act
+ * @param {string} [label] of a button, where something can be done about it
+ * @param {() => void} [act]
  * @param {boolean} [bad]
  */
 export function empty(title, text, label, act, bad = false) {
   return h("div", { class: bad ? "empty bad" : "empty", role: bad ? "alert" : "status" },
-    icon(bad ? "alert" : "picture"), h("h2", {}, title), h("p", {}, text), h("button", { type: "button", class: "main", onclick: act }, label));
+    icon(bad ? "alert" : "picture"), h("h2", {}, title), h("p", {}, text), label ? h("button", { type: "button", class: "main", onclick: act }, label) : null);
 }

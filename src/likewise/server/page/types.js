@@ -79,7 +79,7 @@
  * @property {string[]} folders
  * @property {Space[]} spaces
  * @property {number} bytes
- * @property {{what: string, since: number|null}|null} job
+ * @property {{job: number, what: string, since: string|null}|null} job the number is 0 where another program does it
  * @property {string} similarity
  * @property {string} profile
  * @property {boolean} deep
