@@ -126,6 +126,20 @@ class SparseView:
         return ids[0], scores[0]
 
 
+def _gathered(
+    space: SpaceRow, parts: list[seg.DenseRows], masks: list[NDArray[np.bool_]]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Ids and prepared rows that the masks take; a segment at a time, so as to hold them once."""
+    chosen = [part.ids[mask] for part, mask in zip(parts, masks, strict=True)]
+    ids = np.concatenate([np.zeros(0, np.int64), *chosen])
+    rows = np.empty((len(ids), space.width), np.float32)
+    end = 0
+    for part, mask in zip(parts, masks, strict=True):
+        start, end = end, end + int(mask.sum())
+        rows[start:end] = prepared(space, part.rows[mask])
+    return ids, rows
+
+
 class DenseView:
     """A dense space, ready to search: higher scores are better for every metric.
 
@@ -141,17 +155,12 @@ class DenseView:
         self._last_vector = 0
         self._last_tombstone = 0
         parts = [seg.read_dense(root, name) for name in self.segments]
-        ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
-        rows = [prepared(space, part.rows) for part in parts]
-        matrix = np.concatenate([np.zeros((0, space.width), np.float32), *rows])
         covered = self._graph.ids if self._graph is not None else np.zeros(0, np.int64)
+        inside = [np.isin(part.ids, covered) for part in parts]
         # Rows the graph covers are kept here too: for queries by id, and for answers so long (or
         # so narrowly filtered) that comparing all is better than walking.
-        self._kept_ids = ids[np.isin(ids, covered)]
-        self._kept_rows = matrix[np.isin(ids, covered)]
-        rest = ~np.isin(ids, covered)
-        self._ids = ids[rest]
-        self._matrix = matrix[rest]
+        self._kept_ids, self._kept_rows = _gathered(space, parts, inside)
+        self._ids, self._matrix = _gathered(space, parts, [~mask for mask in inside])
         self._alive = np.ones(len(self._ids), bool)
         self._place = {int(image): i for i, image in enumerate(self._ids)}
         self._in_graph = set(covered.tolist())
