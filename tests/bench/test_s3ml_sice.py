@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.bench.s3ml_sice import chain, graph, reached
-from likewise.bench.s3ml_sice_peers import GOAL, METHODS, compared, judged
+from likewise.bench.s3ml_sice import chain, factors, graph, ladders, reached, unseen
+from likewise.bench.s3ml_sice_peers import GOAL, compared, judged
 from likewise.solvers.sice import sparse_inverse_covariance
 from likewise.solvers.sice_problem import Problem
 
@@ -26,11 +26,19 @@ def test_the_judge_agrees_with_the_engine() -> None:
 
 
 def test_a_comparison_from_end_to_end() -> None:
-    ours = [method for method in METHODS if method.package == "likewise"]
+    ours = [method for method in ladders() if method.package == "likewise"]
     made = compared(graph(30, 90, 0), 0.1, ours, 30.0)
     assert [row["reached"] for row in made] == ["yes"] * 3
     assert made[0]["times ours"] == 1.0
     assert all(float(str(row["relative gap"])) <= GOAL for row in made)
+
+
+def test_problems_apart_from_those_constants_were_chosen_on() -> None:
+    """Symmetric, with a positive diagonal; the factors are as ill-conditioned as they claim."""
+    for _, S, l1 in unseen():
+        np.testing.assert_allclose(S, S.T, atol=1e-12)
+        assert np.all(np.diagonal(S) > l1)
+    assert np.linalg.cond(factors(50, 0.05, 0)) > 1e4
 
 
 def test_bars_are_judged_by_the_faster_form_of_a_peer() -> None:

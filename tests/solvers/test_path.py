@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from likewise.solvers import path_slow
-from likewise.solvers.path import ACT, END, NOW, SIZE, H, U, begin, room, walk
+from likewise.solvers.path import ACT, END, SIZE, H, U, begin, room, walk
 from likewise.solvers.path_codes import ProductPaths, Task
+from likewise.solvers.path_lanes import padded
+from likewise.solvers.path_scan import NOW
 from tests.coding.psc_reference import by_sklearn, unit_words
 
 WORDS = unit_words(25, 9, 1.0, 0, signed=True)
@@ -17,17 +22,20 @@ X = np.random.default_rng(1).standard_normal((6, 9))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_up_and_down_the_path(dtype: type) -> None:
     """From any threshold to any other, the optimum there."""
-    E = WORDS @ WORDS.T
-    G = E.astype(dtype)
-    given = (X @ WORDS.T).astype(dtype)[None]
+    wide = padded(25)
+    E = np.zeros((wide, wide))
+    E[:25, :25] = WORDS @ WORDS.T
+    G: NDArray[Any] = E.astype(dtype)
+    given: NDArray[Any] = np.zeros((1, len(X), wide), dtype)
+    given[0, :, :25] = X @ WORDS.T
     atol = 1e-4 if dtype is np.float32 else 1e-9
     for row, x in enumerate(X):
         state = room(25, np.array([9]), dtype)
-        F, I, c, w, t, cb, tb = state  # noqa: E741
-        begin(E, F, I, c, cb, given, 0, row)
+        F, I, c, w, _ = state  # noqa: E741
+        begin(E, F, I, c, w, given, 0, row)
         top = F[0, NOW, H]
         for share in (0.7, 0.1, 0.4, 0.05, 0.9, 0.02):
-            assert walk(G, E, F, I, c, w, t, tb, 0, share * top, 1e-12, 500)
+            assert walk(G, E, F, I, c, w, 0, share * top, 1e-12, 500)
             u = np.zeros(25)
             n = I[0, END, SIZE]
             u[I[0, ACT, :n]] = F[0, U, :n]

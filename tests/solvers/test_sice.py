@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.covariance import graphical_lasso
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise.solvers.sice import sparse_inverse_covariance
+from likewise.solvers.sice import SparseInverse, sparse_inverse_covariance
 from likewise.solvers.sice_bounds import UnboundedProblem
 from likewise.solvers.sice_path import falling
 from likewise.solvers.sice_problem import Problem
@@ -60,6 +61,35 @@ def test_the_gap_is_an_upper_bound(method: str, tol: float) -> None:
     assert found.gap <= tol * 20
     # From the matrix alone the gap may be larger than the engine's best, never below the truth.
     assert Problem(S, l1).gap(found.precision) >= own - best - 1e-10
+
+
+def proved(S: Any, l1: float, found: SparseInverse, diagonal: bool = True) -> float:
+    """The gap computed again from what was returned, after checking that Z may prove it."""
+    Z = np.asarray(
+        found.covariance.todense() if sp.issparse(found.covariance) else found.covariance
+    )
+    M = np.asarray(found.precision.todense() if sp.issparse(found.precision) else found.precision)
+    np.testing.assert_array_equal(Z, Z.T)
+    assert np.linalg.eigvalsh(Z)[0] > 0
+    assert np.abs(Z - S)[~np.eye(len(S), dtype=bool)].max() <= l1 * (1 + 1e-12)
+    np.testing.assert_allclose(np.diagonal(Z), np.diagonal(S) + l1 * diagonal, rtol=1e-12)
+    return float(objective(S, M, l1, diagonal) - np.linalg.slogdet(Z)[1] - len(S))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_the_gap_can_be_computed_again(method: str, diagonal: bool) -> None:
+    """The dual point is returned: nobody has to believe the certificate."""
+    for S, l1 in (
+        (covariance(20, 60, seed=3), 0.1),
+        # Blocks of one, of two, and larger.
+        (in_blocks([1, 2, 2, 7, 5], 0.1, seed=1), 0.1),
+        (np.array([[1.0, 0.5], [0.5, 1.0]]), 0.2),
+    ):
+        for given in (S, sp.csr_array(S)):
+            found = sparse_inverse_covariance(given, l1, diagonal, tol=1e-5, method=method)
+            assert sp.issparse(found.covariance) == sp.issparse(given)
+            assert proved(S, l1, found, diagonal) == pytest.approx(found.gap, abs=1e-9)
 
 
 def test_the_gap_without_a_dual_point_is_infinite() -> None:
@@ -245,6 +275,24 @@ def test_auto_takes_either_way_on_larger_blocks() -> None:
             assert found.gap <= tol * m
             assert found.objective - newton.objective <= found.gap + 1e-10
         np.testing.assert_array_equal(found.precision != 0, newton.precision != 0)
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.05])
+def test_ill_conditioned_factors(noise: float) -> None:
+    """A few strong factors and little else (condition up to 1e5): alternating linearisation ends in
+    some hundred steps, and auto hands over to it where Newton does not get on."""
+    m, rng = 40, np.random.default_rng(0)
+    X = rng.standard_normal((200, 6)) @ rng.standard_normal((6, m))
+    X += noise * rng.standard_normal((200, m))
+    S = X.T @ X / 200
+    l1 = 1e-3 * float(np.trace(S)) / m
+    assert np.linalg.cond(S) > 1e3
+    alm = sparse_inverse_covariance(S, l1, tol=1e-7, method="alm", max_iter=400)
+    auto = sparse_inverse_covariance(S, l1, tol=1e-7, max_iter=500)
+    for found in (alm, auto):
+        assert found.converged
+        gap = objective(S, found.precision, l1) - min(alm.objective, auto.objective)
+        assert gap <= found.gap + 1e-10
 
 
 def test_the_path_comes_down_to_l1() -> None:

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from likewise.solvers.sice_auto import solve_auto
-from likewise.solvers.sice_direction import Pairs, conjugate_gradients, descended, refined
-from likewise.solvers.sice_kernels import boxed, free_pairs, mirror, sparse_sandwich, sweep
+from likewise.solvers.sice_direction import Model, Pairs, conjugate_gradients, descended, refined
+from likewise.solvers.sice_kernels import (
+    both_ways,
+    boxed,
+    free_pairs,
+    mirror,
+    sparse_sandwich,
+    sweep,
+)
 from likewise.solvers.sice_problem import Problem, cholesky, inverse, logdet
 from tests.solvers.sice_problems import covariance
 
@@ -49,13 +56,18 @@ def plain_sweep(problem: Problem, M: Any, W: Any, D: Any, pairs: Pairs) -> Any:
 def test_sweep_is_coordinate_descent(l1: float) -> None:
     """Twice in a row, for few free pairs (gathered) and many (run through)."""
     problem, M, W, pairs = at_some_point(24, l1)
-    D, U, expected = np.zeros_like(M), np.zeros_like(M), np.zeros_like(M)
+    g, x = pairs.take(problem.folded - W), pairs.take(M)
+    d, U, expected = np.zeros_like(x), np.zeros_like(M), np.zeros_like(M)
+    bend = np.outer(np.diagonal(W), np.diagonal(W)) + W**2 * (1 - np.eye(24))
     for _ in range(2):
-        sweep(problem.folded, M, W, D, U, l1, pairs.starts, pairs.columns, 1)
+        sweep(W, 1 / pairs.take(bend), g, x, d, U, l1, pairs.starts, pairs.columns, 1)
         expected = plain_sweep(problem, M, W, expected, pairs)
+        D = np.zeros_like(M)
+        pairs.put(d, D)
         np.testing.assert_allclose(D, expected, atol=1e-10 * np.abs(expected).max())
         np.testing.assert_allclose(U, D @ W, atol=1e-10)
-        np.testing.assert_array_equal(M + D == 0, M + expected == 0)
+        np.testing.assert_array_equal(x == 0, pairs.take(M + expected) == 0)
+        np.testing.assert_allclose(x, pairs.take(M + D), atol=1e-12 * np.abs(M).max())
 
 
 def test_free_pairs_are_those_that_may_move() -> None:
@@ -97,20 +109,61 @@ def test_conjugate_gradients_solve_the_system() -> None:
     H = np.column_stack([pairs.sandwich(W, unit) for unit in np.eye(n)])
     r = np.random.default_rng(0).standard_normal(n)
     exact = np.linalg.solve(H, r)
-    found, bent = conjugate_gradients(W, M, r, pairs)
+    found, bent, _, turns = conjugate_gradients(W, M, r, pairs, 0.1)
+    assert turns < n / 2
     np.testing.assert_allclose(bent, H @ found, atol=1e-8)
     left = exact - found
     # The rule of the end is on the preconditioned residual; the error in the energy is alike.
     assert left @ (pairs.twice * (H @ left)) < 0.02 * (exact @ (pairs.twice * (H @ exact)))
 
 
-def test_refining_lowers_the_model() -> None:
-    problem, M, W, pairs = at_some_point(30, 0.02)
-    D, _ = descended(problem, M, W, pairs)
-    assert model(problem, M, W, D) < model(problem, M, W, np.zeros_like(M))
-    better = refined(problem, M, W, D, pairs)
-    assert model(problem, M, W, better) <= model(problem, M, W, D) + 1e-12
-    np.testing.assert_array_equal(better, better.T)
+@pytest.mark.parametrize("l1", [0.02, 0.2])
+def test_refining_lowers_the_model(l1: float) -> None:
+    """Sweeps, then conjugate gradients; entries meant to be zero are zero to the bit."""
+    problem, M, W, pairs = at_some_point(30, l1)
+    way = Model(problem, M, W, pairs)
+
+    def whole(d: Any) -> Any:
+        D = np.zeros_like(M)
+        pairs.put(d, D)
+        return D
+
+    descended(way)
+    before = whole(way.direction(way.part))
+    assert model(problem, M, W, before) < model(problem, M, W, np.zeros_like(M))
+    part = refined(way)
+    after = whole(way.direction(part))
+    assert model(problem, M, W, after) <= model(problem, M, W, before) + 1e-6
+    np.testing.assert_array_equal(pairs.take(M + after) == 0, part.x == 0)
+    assert way.work > 0
+
+
+def test_what_crosses_zero_is_stopped_there() -> None:
+    """A start far off in sign: systems in a row end lower than the sweeps alone."""
+    problem, M, W, pairs = at_some_point(30, 0.05)
+    exact = Model(problem, M, W, pairs)
+    for _ in range(300):
+        exact.part.swept(exact)
+    D = np.zeros_like(M)
+    pairs.put(exact.direction(exact.part), D)
+    best = model(problem, M, W, D)
+    way = Model(problem, M, W, pairs)
+    way.part.swept(way)
+    pairs.put(way.direction(way.part), D)
+    once = model(problem, M, W, D)
+    pairs.put(way.direction(refined(way)), D)
+    assert model(problem, M, W, D) - best < 0.5 * (once - best)
+
+
+def test_both_ways_are_full_rows() -> None:
+    _, _, _, pairs = at_some_point(12, 0.1)
+    X = np.zeros((12, 12))
+    x = 1.0 + np.arange(len(pairs.rows))
+    pairs.put(x, X)
+    begins, others, places = both_ways(pairs.starts, pairs.columns)
+    again = np.zeros_like(X)
+    again[np.repeat(np.arange(12), np.diff(begins)), others] = x[places]
+    np.testing.assert_array_equal(again, X)
 
 
 def test_factor_inverse_and_box() -> None:

@@ -1,7 +1,8 @@
 """Sparse inverse covariance against its peers: the SICE part of ``make bench-s3ml``.
 
 Colour moments of real pictures, chains and random graphs at m = 225, 500, 1,000, and m = 10,000 in
-blocks, each to a relative gap of 1e-4 that is computed again in float64 from what was returned.
+blocks, each to a relative gap of 1e-4 that is computed again in float64 from what was returned;
+then problems that no constant was chosen on, and ill-conditioned ones.
 One thread, CPU time, compilation apart.  Alone: ``python -m likewise.bench.s3ml_sice``.
 """
 
@@ -12,12 +13,21 @@ from likewise.bench import harness
 
 import importlib.metadata
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.bench.s3ml_sice_peers import GOAL, METHODS, Row, climb, compared, judged
+from likewise.bench.s3ml_sice_peers import (
+    GOAL,
+    METHODS,
+    Method,
+    Row,
+    climb,
+    compared,
+    judged,
+)
 from likewise.errors import DatasetError
 from likewise.evaluation.datasets import data_root
 from likewise.evaluation.readers.corel import read_corel1k
@@ -30,12 +40,12 @@ BARS = {"skglm": 1.5, "gglasso": 3.0}
 BLOCK, N_BLOCKS = 50, 200
 
 
-def chain(m: int, n: int, seed: int) -> Any:
+def chain(m: int, n: int, seed: int, tie: float = 0.6) -> Any:
     """Correlations of n samples of a chain: each variable follows the one before."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, m))
     for j in range(1, m):
-        X[:, j] = 0.6 * X[:, j - 1] + 0.8 * X[:, j]
+        X[:, j] = tie * X[:, j - 1] + np.sqrt(1 - tie**2) * X[:, j]
     return np.corrcoef(X.T)
 
 
@@ -50,6 +60,47 @@ def graph(m: int, n: int, seed: int, degree: int = 4) -> Any:
     np.fill_diagonal(P, np.abs(P).sum(axis=1) + 0.3)
     X = np.linalg.solve(np.linalg.cholesky(P).T, rng.standard_normal((m, n)))
     return np.corrcoef(X)
+
+
+def factors(m: int, noise: float, seed: int) -> Any:
+    """The covariance of 5 m samples of eight factors and a little noise: ill-conditioned."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((5 * m, 8)) @ rng.standard_normal((8, m))
+    X += noise * rng.standard_normal((5 * m, m))
+    return X.T @ X / (5 * m)
+
+
+def unseen() -> list[tuple[str, Any, float]]:
+    """Problems that played no part in the choice of constants."""
+    rng = np.random.default_rng(21)
+    made: list[tuple[str, Any, float]] = [
+        ("random graph, degree 6, 4 m samples", graph(400, 1600, 22, 6), 0.04),
+        ("random graph, m samples", graph(300, 300, 23), 0.15),
+        ("chain tied by 0.8", chain(350, 700, 24, 0.8), 0.08),
+        ("noise alone", np.corrcoef(rng.standard_normal((250, 750))), 0.06),
+        ("five factors and noise", _standard(200, 0.7, rng), 0.1),
+    ]
+    real = moments()
+    if real is not None:
+        made += [
+            ("every second colour moment", real[::2, ::2], 0.07),
+            ("first 150 colour moments", real[:150, :150], 0.03),
+        ]
+    return made
+
+
+def _standard(m: int, noise: float, rng: np.random.Generator) -> Any:
+    X = rng.standard_normal((3 * m, 5)) @ rng.standard_normal((5, m)) / np.sqrt(5)
+    return np.corrcoef((X + noise * rng.standard_normal((3 * m, m))).T)
+
+
+def ladders() -> list[Method]:
+    """The methods; alternating linearisation gets more rungs, as its own certificate is its dual
+    point, and M^-1, which the judge goes by, is far behind that."""
+    deeper = (1e-7, 1e-8, 1e-9)
+    return [
+        replace(m, ladder=(*m.ladder, *deeper)) if m.name.endswith("alm") else m for m in METHODS
+    ]
 
 
 def moments() -> Any:
@@ -171,6 +222,25 @@ def reached(rows: list[Row]) -> list[str]:
     return said
 
 
+def _summary(rows: list[Row]) -> list[str]:
+    """How many times as fast as each peer, over the problems that both solved; and who failed."""
+    said = []
+    ours = {r["problem"] for r in rows if r["solver"] == "Likewise, auto" and r["reached"] == "yes"}
+    for peer in dict.fromkeys(str(row["solver"]) for row in rows):
+        own = [row for row in rows if row["solver"] == peer]
+        done = [row for row in own if row["reached"] == "yes"]
+        if peer == "Likewise, auto":
+            said.append(f"ours reached the goal on {len(done)} of {len(own)} problems.")
+            continue
+        times = sorted(float(str(r["times ours"])) for r in done if r["problem"] in ours)
+        if times:
+            said.append(
+                f"against {peer}, which reached it on {len(done)}, {times[0]:g} to {times[-1]:g} "
+                f"times as fast over the {len(times)} that both did."
+            )
+    return said
+
+
 def draw(rows: list[Row], folder: Path) -> None:
     """CPU time against m for the chain, one line a solver."""
     import matplotlib
@@ -206,11 +276,21 @@ def add_sice(report: harness.Report, full: bool) -> None:
             # Compilation apart.
             method.run(chain(60, 120, 1), 0.2, 1e-3)
     for name, S, l1 in problems(full, 0):
-        able = [m for m in METHODS if full or len(S) <= m.largest]
-        for row in compared(S, l1, able, limit):
-            rows.append({"problem": name, "m": len(S), "l1": l1, **row})
-            print(rows[-1], flush=True)
+        able = [m for m in ladders() if full or len(S) <= m.largest]
+        rows += _rows(name, S, l1, able, limit)
     report.add(f"Sparse inverse covariance to a relative gap of {GOAL:g}", rows)
+    fast = [m for m in ladders() if not m.name.endswith(("newton", "alm", "primal", "learn"))]
+    held = [row for name, S, l1 in unseen() for row in _rows(name, S, l1, fast, limit)]
+    report.add(f"Held out: no constant was chosen on these; relative gap {GOAL:g}", held)
+    # Newton's method alone did not end within half a minute at m = 60: left out.
+    hard = [m for m in ladders() if m.name.endswith(("auto", "alm", "(ADMM)"))]
+    ill: list[Row] = []
+    for m, noise, share in ((60, 0.05, 1e-3), (225, 0.1, 1e-3), (225, 0.02, 1e-3)):
+        S = factors(m, noise, 0)
+        name = f"eight factors, condition {np.linalg.cond(S):.0e}"
+        ill += _rows(name, S, share * float(np.trace(S)) / m, hard, limit)
+    report.add(f"Ill-conditioned: relative gap {GOAL:g}", ill)
+    report.add("Ill-conditioned: by the engine's own certificate, tol = 1e-6", _own())
     blocks = large(0, 0.1, 20 if full else 5)
     report.add("m = 10,000 in 200 blocks of 50, l1 = 0.1", blocks)
     try:
@@ -219,6 +299,7 @@ def add_sice(report: harness.Report, full: bool) -> None:
         report.notes.append("No figure of sparse inverse covariance: matplotlib is not installed.")
     report.notes += [
         *reached(rows),
+        *(f"Held out: {said}" for said in _summary(held)),
         "Sparse inverse covariance: penalty off the diagonal; relative gap = (F - dual value) / "
         "|F|, float64, from the matrix returned alone (and, for solvers that give one, their own "
         "covariance, if it bounds better).  Each solver climbs its ladder of tolerances to the "
@@ -232,12 +313,58 @@ def add_sice(report: harness.Report, full: bool) -> None:
         "QUIC: skggm 0.2.8, built against OpenBLAS 0.3.21, default start; a warm start and the "
         "path mode were not used.",
         "The engine's constants (sweeps, forcing, path, choice of engine) were chosen by time on "
-        "these same problems, the peers' tolerances by their ladders.",
+        "the problems of the first table and on nine more of these kinds (chains, graphs, noise, "
+        "parts of the colour moments), which flatters it there; the peers' tolerances by their "
+        "ladders.",
+        "Held out means: problems never run while constants were chosen, and no constant changed "
+        "in view of them.  They are not of other kinds: graphs, chain and noise differ from "
+        "problems used then in the seed, some in m or l1 too, and two are parts of the same colour "
+        "moments.  One repair (the first step after an idle stage of the path of l1) was made "
+        "after they had first been run, for the random graph of m = 225 and l1 = 0.05, whose "
+        "ratio to gglasso was 2.5 before it and 3.1 and 2.6 in two runs after it.",
+        "Where auto ends with alternating linearisation, its dual point certifies the tolerance, "
+        "but that point is not returned, and the matrix alone bounds badly: 'no' above, though "
+        "the engine's own gap (last table but one, computed by the engine in float64) is small.",
+        "Ill-conditioned problems are of the kind that the steps of alternating "
+        "linearisation were mended on; there l1 is a thousandth of the mean diagonal.  Newton's "
+        "method alone is left out (it did not end within half a minute at m = 60); QUIC, skglm and "
+        "scikit-learn were not run on them.",
         _versions(),
     ]
     missing = sorted({m.package for m in METHODS if not m.there()})
     if missing:
         report.notes.append(f"Not installed, so not compared: {', '.join(missing)}.")
+
+
+def _rows(name: str, S: Any, l1: float, methods: list[Method], limit: float) -> list[Row]:
+    made = []
+    for row in compared(S, l1, methods, limit):
+        made.append({"problem": name, "m": len(S), "l1": float(f"{l1:.2g}"), **row})
+        print(made[-1], flush=True)
+    return made
+
+
+def _own() -> list[Row]:
+    """Time and the gap that the engine itself certifies, problems as in the table before."""
+    made: list[Row] = []
+    for m, noise in ((60, 0.05), (225, 0.1), (225, 0.02)):
+        S = factors(m, noise, 0)
+        l1 = 1e-3 * float(np.trace(S)) / m
+        for method in ("auto", "alm"):
+            start = time.process_time()
+            found = sparse_inverse_covariance(S, l1, False, tol=1e-6, method=method)
+            made.append(
+                {
+                    "m": m,
+                    "condition": float(f"{np.linalg.cond(S):.0e}"),
+                    "solver": f"Likewise, {method}",
+                    "CPU s": time.process_time() - start,
+                    "own relative gap": float(f"{found.gap / abs(found.objective):.1e}"),
+                    "converged": "yes" if found.converged else "no",
+                    "steps": found.n_iter,
+                }
+            )
+    return made
 
 
 def _versions() -> str:

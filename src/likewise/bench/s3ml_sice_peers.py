@@ -75,12 +75,11 @@ def _timed(call: Callable[[], tuple[Any, Any]]) -> Answer:
 
 
 def _ours(method: str, S: Any, l1: float, tol: float) -> Answer:
-    return _timed(
-        lambda: (
-            sparse_inverse_covariance(S, l1, False, tol=tol, method=method).precision,
-            None,
-        )
-    )
+    def call() -> tuple[Any, Any]:
+        found = sparse_inverse_covariance(S, l1, False, tol=tol, method=method)
+        return found.precision, found.covariance
+
+    return _timed(call)
 
 
 def _skglm(algo: str, S: Any, l1: float, tol: float) -> Answer:

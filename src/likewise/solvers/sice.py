@@ -14,9 +14,9 @@ import numpy as np
 
 from likewise.solvers.sice_alm import solve_alm
 from likewise.solvers.sice_auto import solve_auto
-from likewise.solvers.sice_blocks import Assembly, Scanned, is_sparse, members, scan, taken
+from likewise.solvers.sice_blocks import Assembly, Proof, Scanned, is_sparse, members, scan, taken
 from likewise.solvers.sice_bounds import refuse_diagonal, refuse_plainly_unbounded, surely_bounded
-from likewise.solvers.sice_closed import plain_inverse, twos
+from likewise.solvers.sice_closed import plain_inverse, toward_zero, twos
 from likewise.solvers.sice_input import Settings, as_matrix, as_settings, as_start, check_scanned
 from likewise.solvers.sice_newton import solve_newton
 from likewise.solvers.sice_path import solve_path
@@ -32,6 +32,7 @@ class SparseInverse:
     ``n_iter`` is the largest number of steps any block took, ``blocks`` how many there were and
     ``largest_block`` the size of the largest.  ``own_gap`` is the gap of the smoothed problem where
     that was asked for, else the same.  ``converged``: own_gap <= tol * m was reached.
+    ``proof`` holds the dual point block by block; ``covariance`` is all of it.
     """
 
     precision: Any = field(repr=False)
@@ -42,6 +43,18 @@ class SparseInverse:
     own_gap: float
     blocks: int
     largest_block: int
+    proof: Proof = field(repr=False)
+
+    @property
+    def covariance(self) -> Any:
+        """Z, the dual feasible point that ``gap`` is proved by, in the form of ``precision``.
+
+        It is positive definite, no entry is farther than l1 from S (on the diagonal: exactly S_ii,
+        plus l1 where that is penalised), and F(precision) - logdet Z - m is the gap: whoever doubts
+        it can compute it again.  At the optimum it is the inverse of ``precision``.  None where no
+        such point was found (``gap`` is infinite then).
+        """
+        return self.proof.whole()
 
 
 def sparse_inverse_covariance(
@@ -90,16 +103,17 @@ def _by_blocks(
     S: Any, diagonal: Floats, scanned: Scanned, settings: Settings, start: Any
 ) -> SparseInverse:
     m = len(diagonal)
-    made = Assembly(m, is_sparse(S))
+    made, proof = Assembly(m, is_sparse(S)), Proof(m, is_sparse(S))
     blocks = list(members(scanned.labels))
     ones = np.concatenate([b for b in blocks if len(b) == 1] or [np.zeros(0, np.int64)])
     a = diagonal[ones] + settings.on_diagonal
     made.entries(ones, ones, 1.0 / a)
+    proof.entries(ones, ones, a)
     value = float(np.log(a).sum()) + len(ones)
     pairs = np.array([b for b in blocks if len(b) == 2], np.int64).reshape(-1, 2)
     closed = settings.smoothing == 0.0
     if closed and len(pairs):
-        value += _pairs(S, diagonal, pairs, settings, made)
+        value += _pairs(S, diagonal, pairs, settings, made, proof)
     gap = own = 0.0
     n_iter, converged = 0, True
     place = np.full(m, -1, np.int64)
@@ -108,14 +122,17 @@ def _by_blocks(
             continue
         found = _solve(taken(S, block, place), settings, _part(start, block, place))
         made.block(block, found.M)
+        proof.block(block, found.Z)
         value, gap, own = value + found.value, gap + found.gap, own + found.own_gap
         n_iter, converged = max(n_iter, found.n_iter), converged and found.converged
     return SparseInverse(
-        made.whole(), gap, n_iter, converged, value, own, len(blocks), max(map(len, blocks))
+        made.whole(), gap, n_iter, converged, value, own, len(blocks), max(map(len, blocks)), proof
     )
 
 
-def _pairs(S: Any, diagonal: Floats, pairs: Any, settings: Settings, made: Assembly) -> float:
+def _pairs(
+    S: Any, diagonal: Floats, pairs: Any, settings: Settings, made: Assembly, proof: Proof
+) -> float:
     """Blocks of two, all at once; gives their part of the objective."""
     i, j = pairs.T
     off = 0.5 * (np.asarray(S[i, j]) + np.asarray(S[j, i])).ravel()
@@ -123,6 +140,9 @@ def _pairs(S: Any, diagonal: Floats, pairs: Any, settings: Settings, made: Assem
     one, two, between = twos(first, second, off, settings.l1)
     for rows, columns, values in ((i, i, one), (j, j, two), (i, j, between), (j, i, between)):
         made.entries(rows, columns, values)
+    z = toward_zero(off, settings.l1)
+    for rows, columns, values in ((i, i, first), (j, j, second), (i, j, z), (j, i, z)):
+        proof.entries(rows, columns, values)
     # At the optimum G(M) = m for any block, and det Z = A_11 / M_22.
     return float(np.log(first / two).sum()) + 2.0 * len(pairs)
 

@@ -1,8 +1,10 @@
 """Alternating linearisation (S3ML, section 5; Goldfarb, Ma and Scheinberg): one eigh a step.
 
 M takes the smooth part of the objective exactly and the penalty linearised, Y the other way round.
-Zeros are in Y, never in M (correction F5), so Y is what is returned.  The step mu is balanced by
-the two residuals; the paper's own, the smoothing parameter, stands still (F4).
+Zeros are in Y, never in M (correction F5), so Y is what is returned.  The paper's step, the
+smoothing parameter, stands still (F4).  Here mu begins at the square of M's geometric mean (M is
+1e4 times its diagonal start where S is ill-conditioned) and is balanced by the two residuals,
+each measured in the units of M; and steps that alternate fully are damped a little.
 """
 
 from __future__ import annotations
@@ -18,6 +20,12 @@ from likewise.solvers.sice_problem import Floats, Problem, Solution, cholesky, i
 # convergence is only proved for a fixed one.
 CHECKED_EVERY = 5
 BALANCED = 400
+# mu stays within these multiples of the square of M's geometric mean, and moves at most STRIDE
+# times, when one residual is more than EVEN times the other.
+LEAST, MOST = 0.25, 2.0
+EVEN, STRIDE = 2.0, 4.0
+# 2 is the method of the paper; less is surely convergent and rarely slower.
+RELAXED = 1.8
 
 
 class Alternating:
@@ -35,20 +43,30 @@ class Alternating:
                 raise ValueError("start is not positive definite")
             self.Y = start
             self.U = np.clip(inverse(factor) - problem.S, -L, L)
-        self.mu = float(np.mean(np.diagonal(self.Y))) ** 2
+        self.mu = self._first_step()
         self.n_iter = 0
         self.best = _Best(problem, smoothing)
         self.best.offer(self.Y, self.U, None)
 
+    def _first_step(self) -> float:
+        """mu of the start, or of A's inverse, which has about the determinant of the answer."""
+        given = cholesky(self.Y)
+        if given is not None and np.count_nonzero(self.Y) > self.problem.m:
+            return float(np.exp(2.0 * logdet(given) / self.problem.m))
+        factor = cholesky(self.problem.folded)
+        if factor is None:
+            return float(np.mean(np.diagonal(self.Y))) ** 2
+        return float(np.exp(-2.0 * logdet(factor) / self.problem.m))
+
     def advance(self, steps: int) -> float:
         """So many steps, then the gap."""
         S, L, sig = self.problem.S, self.problem.box, self.smoothing
+        relaxed = 2.0 if sig > 0.0 else RELAXED
         for _ in range(steps):
             mu, old = self.mu, self.Y
             C = old - mu * (S + self.U)
-            M = _smooth_step(C, mu)
-            # mu M^-1 = M - C, so that no second product is needed.
-            B = 2.0 * M - C - mu * S
+            M, gamma, V = _smooth_step(C, mu)
+            B = relaxed * M + (1.0 - relaxed) * old + mu * self.U
             self.U = np.clip(B / (mu + sig), -L, L)
             # Without smoothing the soft threshold is written out: B - mu * (B / mu) would leave
             # 1e-18 in place of zeros.
@@ -57,8 +75,9 @@ class Alternating:
             else:
                 self.Y = np.sign(B) * np.maximum(np.abs(B) - mu * L, 0.0)
             self.n_iter += 1
-            if self.n_iter <= BALANCED:
-                self.mu *= _balance(M, self.Y, old, mu, S + self.U)
+        if self.n_iter <= BALANCED:
+            self.mu = _balanced(mu, gamma, V, M - self.Y, self.Y - old)
+        # mu M^-1 = M - C, so that no second product is needed.
         return self.best.offer(self.Y, self.U, (M - C) / mu)
 
     def solution(self, tol: float) -> Solution:
@@ -76,24 +95,33 @@ def solve_alm(
     return state.solution(tol)
 
 
-def _smooth_step(C: Floats, mu: float) -> Floats:
-    """M with M - mu M^-1 = C: a quadratic for each eigenvalue of C."""
+def _smooth_step(C: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
+    """M with M - mu M^-1 = C (a quadratic for each eigenvalue), its eigenvalues and vectors."""
     d, V = la.eigh(C, driver="evd", check_finite=False)
     root = np.sqrt(d * d + 4.0 * mu)
     # For d < 0 the sum cancels; the conjugate form does not.
     gamma = np.where(d < 0.0, 2.0 * mu / (root - np.minimum(d, 0.0)), 0.5 * (d + root))
     M = np.ascontiguousarray(blas.dsyrk(1.0, V * np.sqrt(gamma), lower=1).T)
     mirror(M)
-    return M
+    return M, gamma, V
 
 
-def _balance(M: Floats, Y: Floats, old: Floats, mu: float, slope: Floats) -> float:
-    """Half where M and Y disagree more than Y moves, double in the opposite case."""
-    apart = np.linalg.norm(M - Y) / max(float(np.linalg.norm(Y)), 1e-300)
-    moved = np.linalg.norm(Y - old) / max(mu * float(np.linalg.norm(slope)), 1e-300)
-    if apart > 5.0 * moved:
-        return 0.5
-    return 2.0 if moved > 5.0 * apart else 1.0
+def _balanced(mu: float, gamma: Floats, V: Floats, apart: Floats, moved: Floats) -> float:
+    """mu, less where M and Y disagree more than Y moves, more in the opposite case.
+
+    Both are taken in M's own coordinates, |M^-1/2 (M - Y) M^-1/2| and |M^1/2 (Y - old) M^1/2| / mu:
+    plain norms would see the few largest eigenvalues alone, of M in the one and of M^-1 in the
+    other.
+    """
+    scale = np.sqrt(np.outer(gamma, gamma))
+    primal = float(np.linalg.norm(V.T @ apart @ V / scale))
+    dual = float(np.linalg.norm(V.T @ moved @ V * scale)) / mu
+    if primal > EVEN * dual:
+        mu /= min(np.sqrt(primal / max(dual, 1e-300)), STRIDE)
+    elif dual > EVEN * primal:
+        mu *= min(np.sqrt(dual / max(primal, 1e-300)), STRIDE)
+    middle = float(np.exp(2.0 * np.mean(np.log(gamma))))
+    return float(min(max(mu, LEAST * middle), MOST * middle))
 
 
 class _Best:
@@ -103,6 +131,7 @@ class _Best:
         self.problem, self.smoothing = problem, smoothing
         # The start is positive definite, so that M is set by the first offer.
         self.M = problem.folded
+        self.Z: Floats | None = None
         self.value, self.dual = np.inf, -np.inf
         self.smooth_value, self.smooth_dual = np.inf, -np.inf
 
@@ -125,7 +154,8 @@ class _Best:
 
     def _duals(self, Z: Floats) -> None:
         dual = self.problem.dual_value(Z)
-        self.dual = max(self.dual, dual)
+        if dual > self.dual:
+            self.dual, self.Z = dual, Z
         if self.smoothing > 0.0:
             # The smoothed dual also pays sig |U|^2 / 2.
             paid = 0.5 * self.smoothing * float(np.square(Z - self.problem.S).sum())
@@ -156,4 +186,4 @@ class _Best:
             self._duals(self.problem.dual_point(inverse(factor)))
         own = max(self.gap(), 0.0)
         converged = own <= tol * self.problem.m
-        return Solution(self.M, self.value, self.dual, n_iter, converged, own)
+        return Solution(self.M, self.value, self.dual, n_iter, converged, own, self.Z)

@@ -120,6 +120,32 @@ def taken(S: Any, block: Whole, place: Whole) -> Floats:
     return np.ascontiguousarray(0.5 * (part + part.T))
 
 
+class Proof:
+    """The dual point, kept in parts and put together when somebody asks for it."""
+
+    def __init__(self, m: int, sparse: bool) -> None:
+        self._m, self._sparse = m, sparse
+        self._entries: list[tuple[Whole, Whole, Floats]] = []
+        self._blocks: list[tuple[Whole, Floats | None]] = []
+
+    def entries(self, rows: Whole, columns: Whole, values: Floats) -> None:
+        self._entries.append((rows, columns, values))
+
+    def block(self, block: Whole, Z: Floats | None) -> None:
+        self._blocks.append((block, Z))
+
+    def whole(self) -> Any:
+        """Z as the precision is, dense or CSR; None where a block has none."""
+        made = Assembly(self._m, self._sparse)
+        for rows, columns, values in self._entries:
+            made.entries(rows, columns, values)
+        for block, Z in self._blocks:
+            if Z is None:
+                return None
+            made.block(block, Z)
+        return made.whole()
+
+
 class Assembly:
     """The precision put together from blocks: dense as S was, or CSR as S was."""
 

@@ -12,9 +12,14 @@ from likewise.solvers.sice_bounds import REMEDY, UnboundedProblem
 from likewise.solvers.sice_problem import Floats, Problem, Solution, cholesky, inverse, logdet
 
 
+def toward_zero(off: Floats, l1: float) -> Floats:
+    """The number nearest to zero in the box around an entry."""
+    return np.asarray(np.sign(off) * np.maximum(np.abs(off) - l1, 0.0))
+
+
 def twos(first: Floats, second: Floats, off: Floats, l1: float) -> tuple[Floats, Floats, Floats]:
-    """M_11, M_22, M_12 for diagonals of A and |off| > l1."""
-    z = np.sign(off) * np.maximum(np.abs(off) - l1, 0.0)
+    """M_11, M_22, M_12 for diagonals of A and |off| > l1; ``toward_zero`` gives Z_12."""
+    z = toward_zero(off, l1)
     det = first * second - z * z
     if np.any(det <= 0.0):
         worst = int(np.argmin(det))
@@ -37,4 +42,4 @@ def plain_inverse(problem: Problem) -> Solution:
     M = inverse(factor)
     value = problem.value(M)
     dual = logdet(factor) + problem.m
-    return Solution(M, value, dual, 0, True, max(value - dual, 0.0))
+    return Solution(M, value, dual, 0, True, max(value - dual, 0.0), problem.S)

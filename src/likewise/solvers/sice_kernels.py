@@ -4,7 +4,8 @@ The model at M, with W = M^-1 and the penalty of the diagonal folded into A:
 
     q(D) = <A - W, D> + 1/2 <D, W D W> + l1 sum_{i != j} |M_ij + D_ij|
 
-over the symmetric D that live on free pairs i <= j, kept row by row (``starts``, ``columns``).
+over the symmetric D that live on free pairs i <= j, kept row by row (``starts``, ``columns``), the
+diagonal first in each row.  All run in the precision of what they are given.
 """
 
 from __future__ import annotations
@@ -57,122 +58,192 @@ def free_pairs(A, M, W, l1, starts, columns):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sweep(A, M, W, D, U, l1, starts, columns, inner):  # type: ignore[no-untyped-def]
-    """One pass of coordinate descent over the model; (sum |change|, sum |D|).
+def _dots(B, v, columns, r):  # type: ignore[no-untyped-def]
+    """r[j] = <v, row j of B> for the columns j, four rows at a time so that v is read once."""
+    m = len(v)
+    n = len(columns)
+    zero = v[0] * 0
+    t = 0
+    while t + 4 <= n:
+        first, second = B[columns[t]], B[columns[t + 1]]
+        third, fourth = B[columns[t + 2]], B[columns[t + 3]]
+        one, two, three, four = zero, zero, zero, zero
+        for k in range(m):
+            one += v[k] * first[k]
+            two += v[k] * second[k]
+            three += v[k] * third[k]
+            four += v[k] * fourth[k]
+        r[t], r[t + 1], r[t + 2], r[t + 3] = one, two, three, four
+        t += 4
+    while t < n:
+        first = B[columns[t]]
+        one = zero
+        for k in range(m):
+            one += v[k] * first[k]
+        r[t] = one
+        t += 1
 
-    U = D W is kept.  Row i of pairs reads column i of U once; slopes of its pairs are then
-    products with rows of W, ``inner`` small passes settle the row among itself, and only the sum
-    of its changes goes into U, along rows, which lie in one piece in memory.
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _combine(B, x, columns, target):  # type: ignore[no-untyped-def]
+    """target += sum of x[t] times row columns[t] of B, four rows at a time."""
+    m = len(target)
+    n = len(columns)
+    t = 0
+    while t + 4 <= n:
+        first, second = B[columns[t]], B[columns[t + 1]]
+        third, fourth = B[columns[t + 2]], B[columns[t + 3]]
+        one, two, three, four = x[t], x[t + 1], x[t + 2], x[t + 3]
+        for k in range(m):
+            target[k] += one * first[k] + two * second[k] + three * third[k] + four * fourth[k]
+        t += 4
+    while t < n:
+        first, one = B[columns[t]], x[t]
+        for k in range(m):
+            target[k] += one * first[k]
+        t += 1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add(share, row, target):  # type: ignore[no-untyped-def]
+    """target += share * row; both begin at 0, which lets the compiler use vectors."""
+    for k in range(len(target)):
+        target[k] += share * row[k]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sweep(W, inverted, g, x, d, U, l1, starts, columns, inner):  # type: ignore[no-untyped-def]
+    """One pass of coordinate descent over the model; (sum |change|, sum |d|).
+
+    On the pairs: inverse curvatures, slopes ``g`` of A - W, targets ``x`` = M + D and ``d`` = D,
+    which is kept beside x as its sum with M would be rounded.  U = D W is kept.  Row i of pairs
+    reads column i of U once; slopes of its pairs are then products with rows of W, ``inner`` small
+    passes settle the row among itself, and only the sum of its changes goes into U, along rows,
+    which lie in one piece in memory.
     """
-    m = len(A)
-    v = np.empty(m)
-    r = np.empty(m)
-    moved = np.zeros(m)
+    m = len(W)
+    kind = W.dtype
+    v = np.empty(m, kind)
+    dots = np.empty(m, kind)
+    r = np.zeros(m, kind)
+    moved = np.empty(m, kind)
+    some = np.empty(m, np.int64)
+    zero = W[0, 0] * 0
+    l1 = zero + l1
     changed = 0.0
     size = 0.0
     for i in range(m):
-        pairs = columns[starts[i] : starts[i + 1]]
+        top = starts[i]
+        pairs = columns[top : starts[i + 1]]
+        n = len(pairs)
         own = W[i]
         wii = own[i]
         for k in range(m):
             v[k] = U[k, i]
-        for j in pairs:
-            row = W[j]
-            total = 0.0
-            for k in range(m):
-                total += v[k] * row[k]
-            r[j] = total
-            moved[j] = 0.0
+        _dots(W, v, pairs, dots)
+        for t in range(n):
+            r[pairs[t]] = dots[t]
+            moved[t] = 0
+        # What a step adds along row i itself is the same for all: one number keeps it.
+        along = zero
         # Gathering costs more a number than running through; few pairs gather.
-        dense = 6 * len(pairs) > m - i
+        dense = 12 * n > m - i
+        # Runs of whole vectors: what lies before i is scratch.
+        low = max(m - 32 * ((m - i + 31) // 32), 0)
+        rest = r[low:]
         for _ in range(inner):
-            most = 0.0
-            for j in pairs:
+            most = zero
+            for t in range(n):
+                j = pairs[t]
                 row = W[j]
-                wij = own[j]
-                c = M[i, j] + D[i, j] + moved[j]
-                b = A[i, j] - wij + r[j]
-                if j == i:
-                    step = -b / (wii * wii)
-                    wij = 0.0
-                else:
-                    a = wii * row[j] + wij * wij
-                    z = c - b / a
-                    if z > l1 / a:
-                        step = z - l1 / a - c
-                    elif z < -l1 / a:
-                        step = z + l1 / a - c
-                    else:
-                        step = -c
+                c = x[top + t]
+                z = c - (g[top + t] + r[j] + along * own[j]) * inverted[top + t]
+                # The diagonal comes first in its row and has no penalty.
+                cut = l1 * inverted[top + t] if t > 0 else zero
+                z = max(z - cut, zero) + min(z + cut, zero)
+                step = z - c
                 if step == 0.0:
                     continue
-                moved[j] += step
-                most = max(most, abs(step) * np.sqrt(wii * row[j]))
-                first, second = step * wii, step * wij
+                x[top + t] = z
+                moved[t] += step
+                most = max(most, step * step * row[j])
+                first = step * wii
+                along += step * own[j] if t > 0 else zero
                 if dense:
-                    for k in range(i, m):
-                        r[k] += first * row[k] + second * own[k]
+                    _add(first, row[low:], rest)
                 else:
                     for k in pairs:
-                        r[k] += first * row[k] + second * own[k]
-            if most < SETTLED:
+                        r[k] += first * row[k]
+            if most * wii < SETTLED * SETTLED:
                 break
-        target = U[i]
-        for j in pairs:
-            step = moved[j]
+        count = 0
+        for t in range(n):
+            step = moved[t]
             if step != 0.0:
-                # A sum of steps may miss the zero it meant by a rounding error.
-                value = D[i, j] + step
-                if abs(M[i, j] + value) < 1e-15 * abs(M[i, j]):
-                    value = -M[i, j]
-                D[i, j] = value
-                D[j, i] = value
-                row = W[j]
-                for k in range(m):
-                    target[k] += step * row[k]
+                j = pairs[t]
+                d[top + t] += step
+                dots[count] = step
+                some[count] = j
+                count += 1
                 if j != i:
                     other = U[j]
                     for k in range(m):
                         other[k] += step * own[k]
                 changed += abs(step)
-            size += abs(D[i, j])
+            size += abs(d[top + t])
+        _combine(W, dots[:count], some[:count], U[i])
     return changed, size
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def spread(B, x, starts, columns, U):  # type: ignore[no-untyped-def]
-    """U = X B for the symmetric X with values x on the pairs."""
-    m = len(B)
-    U[:] = 0.0
+@njit(cache=True, nogil=True)
+def both_ways(starts, columns):  # type: ignore[no-untyped-def]
+    """The pairs i <= j as full rows of a symmetric matrix: where rows begin, columns, places."""
+    m = len(starts) - 1
+    begins = np.zeros(m + 1, np.int64)
+    for i in range(m):
+        for t in range(starts[i], starts[i + 1]):
+            begins[i + 1] += 1
+            if columns[t] != i:
+                begins[columns[t] + 1] += 1
+    for i in range(m):
+        begins[i + 1] += begins[i]
+    ends = begins[:m].copy()
+    others = np.empty(begins[m], np.int64)
+    places = np.empty(begins[m], np.int64)
     for i in range(m):
         for t in range(starts[i], starts[i + 1]):
             j = columns[t]
-            value = x[t]
-            if value == 0.0:
-                continue
-            target, row = U[i], B[j]
-            for k in range(m):
-                target[k] += value * row[k]
+            others[ends[i]], places[ends[i]] = j, t
+            ends[i] += 1
             if j != i:
-                target, row = U[j], B[i]
-                for k in range(m):
-                    target[k] += value * row[k]
+                others[ends[j]], places[ends[j]] = i, t
+                ends[j] += 1
+    return begins, others, places
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def spread(B, x, begins, others, places, U):  # type: ignore[no-untyped-def]
+    """U = X B for the symmetric X with values x on the pairs, given as full rows."""
+    m = len(B)
+    values = np.empty(m, x.dtype)
+    for i in range(m):
+        top, n = begins[i], begins[i + 1] - begins[i]
+        for t in range(n):
+            values[t] = x[places[top + t]]
+        target = U[i]
+        target[:] = 0
+        _combine(B, values[:n], others[top : top + n], target)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def between(B, U, starts, columns, y):  # type: ignore[no-untyped-def]
     """y = values of B U on the pairs."""
     m = len(B)
-    v = np.empty(m)
+    v = np.empty(m, B.dtype)
     for i in range(m):
         for k in range(m):
             v[k] = U[k, i]
-        for t in range(starts[i], starts[i + 1]):
-            row = B[columns[t]]
-            total = 0.0
-            for k in range(m):
-                total += v[k] * row[k]
-            y[t] = total
+        _dots(B, v, columns[starts[i] : starts[i + 1]], y[starts[i] : starts[i + 1]])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

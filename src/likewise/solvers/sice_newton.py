@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.solvers.sice_bounds import refuse_if_falling
-from likewise.solvers.sice_direction import Pairs, descended, refined
-from likewise.solvers.sice_kernels import boxed, free_pairs
+from likewise.solvers.sice_direction import Model, Pairs, descended, refined
+from likewise.solvers.sice_kernels import boxed, free_pairs, mirror
 from likewise.solvers.sice_problem import Floats, Problem, Solution, cholesky, inverse, logdet
 
 ARMIJO = 1e-3
@@ -19,34 +19,58 @@ SHORTEST = 1e-12
 # A model is worth solving well once it is true: after a full step that promised less than this
 # share of m.
 NEAR = 0.1
+# No certificate is computed (a factorisation) after a step that promised so many times the goal.
+SURE = 1000.0
+# Below this gap, as a share of m, directions are computed in float64.
+FINE = 1e-5
+# A step that leaves less than this share of the gap is worth another, whatever was spent.
+PACE = 0.2
+# Multiplications by m**3 that factorising and inverting a step's M costs, in float32's time.
+FACTORISED = 3.0
 # Near the end F moves by less than its own rounding error while the gap, which is of first order
 # in what is wrong with M, still falls: full steps are then taken on trust, as long as it does.
 ROUNDING = 4e-15
 
 
 def solve_newton(
-    problem: Problem, tol: float, max_iter: int, start: Floats | None = None
+    problem: Problem,
+    tol: float,
+    max_iter: int,
+    start: Floats | None = None,
+    patience: float = np.inf,
 ) -> Solution:
-    """Minimise until the gap is at most tol * m; an infinite tol only asks for a finite gap."""
-    state = _Iterate(problem, start)
+    """Minimise until the gap is at most tol * m; an infinite tol only asks for a finite gap.
+
+    It also ends once more than ``patience`` (in the work of so many full products) was spent, if
+    the last step did not bring it much nearer.
+    """
+    state = _Iterate(problem, start, tol)
     n_iter = 0
     while not state.value - state.dual <= tol * problem.m or state.dual == -np.inf:
+        before = state.value - state.dual
         if n_iter == max_iter or not state.step():
             break
         n_iter += 1
+        if state.work > patience and not state.value - state.dual < PACE * before:
+            break
+    if not state.bounded:
+        state.bound()
     gap = max(state.value - state.dual, 0.0)
-    return Solution(state.M, state.value, state.dual, n_iter, gap <= tol * problem.m, gap)
+    return Solution(
+        state.M, state.value, state.dual, n_iter, gap <= tol * problem.m, gap, state.proof()
+    )
 
 
 class _Iterate:
     """M with its inverse, objective and best dual value."""
 
-    def __init__(self, problem: Problem, start: Floats | None) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, start: Floats | None, tol: float = np.inf) -> None:
+        self.problem, self.tol = problem, tol
+        self.work = 0.0
         m = problem.m
         self.starts = np.empty(m + 1, np.int64)
         self.columns = np.empty(m * (m + 1) // 2, np.int64)
-        self.Z = np.empty((m, m))
+        self.Z, self.best = np.empty((m, m)), np.empty((m, m))
         self.near = False
         self.diagonal = start is None
         self.dual = -np.inf
@@ -54,69 +78,87 @@ class _Iterate:
             d = np.diagonal(problem.folded)
             self.M, self.W = np.diag(1.0 / d), np.diag(d)
             self.value = float(np.log(d).sum()) + m
-            self._bound()
+            self.bound()
         else:
             factor = cholesky(start)
             if factor is None:
                 raise ValueError("start is not positive definite")
             self._take(start, factor, problem.linear(start) - logdet(factor))
 
-    def _take(self, M: Floats, factor: Floats, value: float) -> None:
+    def _take(self, M: Floats, factor: Floats, value: float, bound: bool = True) -> None:
         self.M, self.value = M, value
         self.W = inverse(factor)
-        self._bound()
+        self.bounded = False
+        if bound:
+            self.bound()
 
-    def _bound(self) -> None:
+    def bound(self) -> None:
+        """A dual value from W; the best so far counts."""
         boxed(self.W, self.problem.folded, self.problem.l1, self.Z)
-        self.dual = max(self.dual, self.problem.dual_value(self.Z))
+        dual = self.problem.dual_value(self.Z)
+        if dual > self.dual:
+            self.dual, self.Z, self.best = dual, self.best, self.Z
+        self.bounded = True
+
+    def proof(self) -> Floats | None:
+        """The dual point behind the best dual value."""
+        if self.dual == -np.inf:
+            return None
+        mirror(self.best)
+        return self.best
 
     def step(self) -> bool:
         """One Newton step; False where rounding leaves no progress to be made."""
         problem, M, W = self.problem, self.M, self.W
         n = free_pairs(problem.folded, M, W, problem.l1, self.starts, self.columns)
         pairs = Pairs.of(self.starts, self.columns[:n])
-        D, calm = self._first(pairs) if self.diagonal else descended(problem, M, W, pairs)
-        self.diagonal = False
-        if self.near and not calm:
-            better = refined(problem, M, W, D, pairs)
-            if self._search(better, pairs):
-                return True
-        return self._search(D, pairs)
+        model = Model(problem, M, W, pairs, self.value - self.dual < FINE * problem.m)
+        if self.diagonal:
+            self.diagonal = False
+            return self._search(self._first(model), model)
+        calm = descended(model)
+        found = self.near and not calm and self._search(model.direction(refined(model)), model)
+        found = found or self._search(model.direction(model.part), model)
+        self.work += FACTORISED + model.work
+        return found
 
-    def _first(self, pairs: Pairs) -> tuple[Floats, bool]:
+    def _first(self, model: Model) -> Floats:
         """The direction from the diagonal start, where the model falls apart into its entries."""
-        A, D = self.problem.folded, np.zeros_like(self.M)
-        off = pairs.take(A)
-        d = np.diagonal(A)
+        off, pairs = model.slopes, model.pairs
+        d = np.diagonal(self.problem.folded)
         shrunk = np.sign(off) * np.maximum(np.abs(off) - self.problem.l1, 0.0)
         shrunk[pairs.rows == pairs.columns] = 0.0
-        pairs.put(-shrunk / (d[pairs.rows] * d[pairs.columns]), D)
-        return D, True
+        return np.asarray(-shrunk / (d[pairs.rows] * d[pairs.columns]))
 
-    def _search(self, D: Floats, pairs: Pairs) -> bool:
+    def _search(self, d: Floats, model: Model) -> bool:
         """Go along D as far as F falls (Armijo); False if it does not."""
         problem, before = self.problem, self.value - self.dual
-        promised = _promised(problem, self.M, self.W, D, pairs)
+        promised = _promised(model, d)
+        c, twice = model.values, model.pairs.twice
+        off = np.where(twice == 2.0, 2.0 * problem.l1, 0.0)
+        A = twice * model.pairs.take(problem.folded)
         slack = ROUNDING * (abs(self.value) + problem.m)
         length = 1.0
         while promised < 0.0 and length > SHORTEST:
-            trial = self.M + length * D
+            x = c + length * d
+            trial = np.zeros_like(self.M)
+            model.pairs.put(x, trial)
             factor = cholesky(trial)
             if factor is not None:
-                linear = problem.linear(trial)
+                linear = float(np.dot(A, x) + np.dot(off, np.abs(x)))
                 refuse_if_falling(problem, trial, linear)
                 value = linear - logdet(factor)
                 if value <= self.value + ARMIJO * length * promised + slack:
                     self.near = length == 1.0 and -promised < NEAR * problem.m
-                    self._take(trial, factor, value)
+                    self._take(trial, factor, value, -promised < SURE * self.tol * problem.m)
                     return -promised > slack or self.value - self.dual < 0.5 * before
             length *= 0.5
         return False
 
 
-def _promised(problem: Problem, M: Floats, W: Floats, D: Floats, pairs: Pairs) -> float:
+def _promised(model: Model, d: Floats) -> float:
     """The slope of F along D, with the whole step's change of the penalty."""
-    d, c = pairs.take(D), pairs.take(M)
-    slope = float(np.sum(pairs.twice * (pairs.take(problem.folded) - pairs.take(W)) * d))
-    off = pairs.twice == 2.0
-    return slope + 2.0 * problem.l1 * float(np.sum((np.abs(c + d) - np.abs(c))[off]))
+    twice, c = model.pairs.twice, model.values
+    slope = float(np.sum(twice * model.slopes * d))
+    off = twice == 2.0
+    return slope + 2.0 * model.l1 * float(np.sum((np.abs(c + d) - np.abs(c))[off]))

@@ -20,7 +20,11 @@ LOOSE, STEPS = 0.1, 2
 
 
 def solve_path(
-    problem: Problem, tol: float, max_iter: int, start: Floats | None = None
+    problem: Problem,
+    tol: float,
+    max_iter: int,
+    start: Floats | None = None,
+    patience: float = np.inf,
 ) -> Solution:
     """Minimise until the gap is at most tol * m; without a start, along a path of l1."""
     M, spent = start, 0
@@ -29,8 +33,9 @@ def solve_path(
             # A larger penalty only makes the box larger: bounded if the problem is.
             before = Problem(problem.S, l1, problem.penalise_diagonal)
             made = solve_newton(before, LOOSE, min(STEPS, max_iter - spent), M)
-            M, spent = made.M, spent + made.n_iter
-    found = solve_newton(problem, tol, max_iter - spent, M)
+            # What took no step is still the diagonal, from which the first step is a formula.
+            M, spent = made.M if made.n_iter else M, spent + made.n_iter
+    found = solve_newton(problem, tol, max_iter - spent, M, patience)
     return replace(found, n_iter=found.n_iter + spent)
 
 

@@ -66,6 +66,11 @@ class Problem:
         return A
 
     @cached_property
+    def norm(self) -> float:
+        """The Frobenius norm of A."""
+        return float(np.linalg.norm(self.folded))
+
+    @cached_property
     def box(self) -> Floats:
         """L, the weight of each entry."""
         L = np.full(self.S.shape, self.l1)
@@ -108,8 +113,8 @@ class Problem:
 class Solution:
     """What an engine found: ``M``, its objective, the best dual value, and how it ended.
 
-    ``own_gap`` is that of the problem the engine worked on, which differs from ``gap`` for the
-    smoothed form only.
+    ``Z`` is the dual point of that value, None where none was found.  ``own_gap`` is that of the
+    problem the engine worked on, which differs from ``gap`` for the smoothed form only.
     """
 
     M: Floats
@@ -118,6 +123,7 @@ class Solution:
     n_iter: int
     converged: bool
     own_gap: float
+    Z: Floats | None = None
 
     @property
     def gap(self) -> float:
