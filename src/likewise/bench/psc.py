@@ -12,7 +12,7 @@ from likewise.bench import harness  # first: it pins the threads
 import cv2
 
 from likewise.bench import psc_findings
-from likewise.bench.psc_caltech import CLASSES_EVERY, DRAWS, FEW_EVERY, TEST, add_caltech
+from likewise.bench.psc_caltech import DRAWS, FEW_EVERY, TEST, add_caltech
 from likewise.bench.psc_retrieval import COMPONENTS, add_retrieval
 from likewise.bench.psc_rows import ROUNDS, SAMPLE, SC_ROUNDS, SC_SAMPLE
 from likewise.bench.psc_speed import add_speed
@@ -29,8 +29,8 @@ def add_quality(report: harness.Report, full: bool) -> None:
         "histograms, sum 1, kernel exp(-d / mean d); VLAD and FV: whole picture and quarters. "
         "Linear SVM, one against the rest, C of 1, 10, 100 chosen inside the first draw's "
         "training pictures.",
-        f"Caltech-101 here are 40 pictures in each of 64 classes, of which the default size takes "
-        f"every {CLASSES_EVERY}nd; figures of papers are for 102 classes, and lower for it.",
+        "Caltech-101 here are 40 pictures in each of 64 classes; figures of papers are for 102 "
+        "classes, and lower for it.",
         f"Beside sparse coding: 20 classes and every {FEW_EVERY}th descriptor for all methods; SC "
         f"above 2,048 words codes on the 200 nearest. Codebooks: {SAMPLE:,} descriptors of the "
         f"set, {ROUNDS} rounds; SC {SC_SAMPLE:,} and {SC_ROUNDS} rounds, which is less.",

@@ -29,8 +29,6 @@ FEW = 20
 """Classes of the comparison with sparse coding, which is too slow for all."""
 FEW_EVERY = 8
 """There every eighth descriptor is coded, by each method."""
-CLASSES_EVERY = 2
-"""Of the classes, every how many-th is in the default size."""
 
 
 def recipe(full: bool) -> DenseSIFT:
@@ -45,16 +43,15 @@ def add_caltech(report: harness.Report, full: bool) -> dict[str, list[Row]]:
     if data is None:
         report.notes.append("Caltech-101 is not on this machine: its tables were left out.")
         return {}
-    chosen = np.unique(data.labels)[:: 1 if full else CLASSES_EVERY]
-    own = np.flatnonzero(np.isin(data.labels, chosen))
-    everything = Work(data, f"{DATA}-{full}", root=False, numbers=own)
-    coders = [vq(4096), llc(4096), vlad(64), fisher(256), psc(64), psc(128)]
-    if full:
-        coders[1:1] = [vq(16384), llc(16384)]
+    everything = Work(data, f"{DATA}-{full}", root=False)
+    coders = [
+        vq(4096), vq(16384), llc(4096), llc(16384), vlad(64), fisher(256), psc(64), psc(128),
+    ]  # fmt: skip
     warnings.simplefilter("ignore", ConvergenceWarning)
     tables = {"all": [_row(coder, everything, report) for coder in coders]}
     report.add(
-        f"Caltech-101, {len(chosen)} classes, {TRAIN} training pictures a class", tables["all"]
+        f"Caltech-101, {len(np.unique(data.labels))} classes, {TRAIN} training pictures a class",
+        tables["all"],
     )
     few = _few(data)
     work = Work(data, f"{DATA}-{full}-few", FEW_EVERY, False, few)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 
 from likewise.solvers import path_slow
 from likewise.solvers.lasso_threads import one_blas_thread
-from likewise.solvers.path import room
+from likewise.solvers.path import State, room
+from likewise.solvers.path_lanes import padded, zeros
 from likewise.solvers.path_product import DONE, apart, halving, pack, together
 
 Floats = NDArray[np.float64]
 Method = Literal["approximate", "iterative", "exact"]
 
 # Rows at a time: their correlations, scan type, stay within a second-level cache.
-_ROWS = 1024
+_ROWS = 512
 # This share of a vector's largest correlation is rounding.
 _STILL = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
-# Ties are broken by these shares of the largest correlation, one after the other where needed.
 # Above so many words no float64 Gram matrix beside that for scans.
 _MANY = 4096
+# Ties are broken by these shares of the largest correlation, one after the other where needed.
 _NUDGES = (1e-9, 1e-11, 1e-7)
 
 
@@ -46,6 +47,22 @@ class Task:
     def half(self) -> float:
         """alpha / 2: what the kernels compare correlations with."""
         return 0.5 * self.alpha
+
+
+class _Room(NamedTuple):
+    """What a thread needs for one batch after the other: correlations, paths, and their codes."""
+
+    C: NDArray[Any]
+    state: State
+    ids: NDArray[np.int32]
+    values: Floats
+    counts: NDArray[np.int64]
+
+
+def _first(array: NDArray[Any], n: int) -> NDArray[Any]:
+    """Room for n rows a part, without gaps between the parts."""
+    shape = (array.shape[0], n, *array.shape[2:])
+    return array.reshape(-1)[: int(np.prod(shape))].reshape(shape)
 
 
 class ProductPaths:
@@ -70,12 +87,18 @@ class ProductPaths:
         key = (np.dtype(dtype), lift)
         if key not in self._kept:
             exact = np.float64 if self.k <= _MANY else dtype
-            gram = np.empty((self.m * self.k, self.k), exact)
-            for i, words in enumerate(self.codebooks):
-                own = words.astype(exact, copy=False)
-                np.dot(own, own.T, out=gram[i * self.k : (i + 1) * self.k])
-            gram += gram.dtype.type(lift)
-            self._kept[key] = gram.astype(dtype, copy=False), gram
+            wide = padded(self.k)
+            gram = zeros((self.m, wide, wide), exact)
+            for own, words in zip(gram, self.codebooks, strict=True):
+                turned = self._turned(words, exact)
+                np.dot(turned.T, turned, out=own)
+                own[: self.k, : self.k] += gram.dtype.type(lift)
+            gram = gram.reshape(-1, wide)
+            scanned = gram
+            if gram.dtype != key[0]:
+                scanned = zeros(gram.shape, dtype)
+                scanned[:] = gram
+            self._kept[key] = scanned, gram
         return self._kept[key]
 
     def _largest(self, lift: float) -> NDArray[np.int64]:
@@ -96,17 +119,25 @@ class ProductPaths:
         """CSR (vectors by words, float64) for each part; masses are common for "exact" only."""
         dtype = parts[0].dtype
         grams = self.grams(dtype, self._lift(task))
-        books = [np.ascontiguousarray(book.T, dtype) for book in self.codebooks]
+        books = [self._turned(book, dtype) for book in self.codebooks]
+        # Room that no thread uses at the moment: new memory for every batch would cost a tenth.
+        rooms: list[_Room] = []
 
         def work(start: int) -> list[tuple[Any, Any, Any]]:
             here = [part[start : start + _ROWS] for part in parts]
-            C = np.empty((self.m, len(here[0]), self.k), dtype)
+            try:
+                space = rooms.pop()
+            except IndexError:
+                space = self._room(min(_ROWS, len(parts[0])), dtype, task)
+            C = _first(space.C, len(here[0]))
             for i, (part, book) in enumerate(zip(here, books, strict=True)):
                 np.dot(part, book, out=C[i])
-            out, status = self._run(grams, C, C, task)
+            out, status = self._run(grams, C, C, task, space)
             if status.any():
                 self._again(np.flatnonzero(status), here, out, task)
-            return [packed(*(a[i] for a in out)) for i in range(self.m)]
+            done = [packed(*(a[i] for a in out)) for i in range(self.m)]
+            rooms.append(space)
+            return done
 
         starts = range(0, len(parts[0]), _ROWS)
         with one_blas_thread():
@@ -117,39 +148,56 @@ class ProductPaths:
                     done = list(pool.map(work, starts))
         return [stacked([one[i] for one in done], self.k) for i in range(self.m)]
 
+    def _turned(self, book: Floats, dtype: Any) -> NDArray[Any]:
+        """Words as columns, with columns of zeros up to the width of ``path_lanes``."""
+        turned = np.zeros((book.shape[1], padded(self.k)), dtype)
+        turned[:, : self.k] = book.T
+        return turned
+
     def _lift(self, task: Task) -> float:
         return self.lift if task.method == "exact" else 0.0
 
+    def _room(self, n: int, dtype: Any, task: Task) -> _Room:
+        most = self._largest(self._lift(task))
+        shape = (self.m, n, int(most.max()) + 1)
+        return _Room(
+            zeros((self.m, n, padded(self.k)), dtype),
+            room(self.k, most, dtype),
+            np.zeros(shape, np.int32),
+            np.zeros(shape),
+            np.zeros((self.m, n), np.int64),
+        )
+
     def _run(
-        self, grams: Any, C: Any, plain: Any, task: Task
+        self, grams: Any, C: Any, plain: Any, task: Task, space: _Room
     ) -> tuple[tuple[Any, Any, Any], NDArray[np.uint8]]:
         """Supports and coefficients of a batch, and which rows were not followed to the end."""
-        m, n, k = C.shape
-        most = self._largest(self._lift(task))
-        state, cap = room(k, most, C.dtype), int(most.max()) + 1
-        ids, values = np.empty((m, n, cap), np.int32), np.empty((m, n, cap))
-        counts, status = np.zeros((m, n), np.int64), np.zeros(n, np.uint8)
-        out = (_STILL[C.dtype], 50 + 20 * cap, ids, values, counts, status)
+        m, n, _ = C.shape
+        ids, values, counts = (_first(a, n) for a in (space.ids, space.values, space.counts))
+        status = np.zeros(n, np.uint8)
+        out = (_STILL[C.dtype], 50 + 20 * ids.shape[2], ids, values, counts, status)
         if task.method == "approximate":
-            apart(*grams, state, C, task.half / m, *out)
+            apart(*grams, space.state, C, task.half / m, *out)
         elif task.method == "iterative":
-            halving(*grams, state, C, task.half, task.n_steps, task.tol, *out)
+            halving(*grams, space.state, C, task.half, task.n_steps, task.tol, *out)
         else:
-            together(*grams, state, C, plain, task.half, self.lift, *out)
+            together(*grams, space.state, C, plain, task.half, self.lift, *out)
         return (ids, values, counts), status
 
     def _again(self, rows: Any, parts: Sequence[Any], out: Any, task: Task) -> None:
         """Rows with ties: in float64, ties broken by tiny differences in the correlations."""
         grams = self.grams(np.float64, self._lift(task))
-        plain = np.empty((self.m, len(rows), self.k))
+        plain = np.empty((self.m, len(rows), padded(self.k)))
         for i, (part, book) in enumerate(zip(parts, self.codebooks, strict=True)):
-            np.dot(part[rows].astype(np.float64), book.T, out=plain[i])
+            np.dot(part[rows].astype(np.float64), self._turned(book, np.float64), out=plain[i])
         scale = np.abs(plain).max(axis=(0, 2))[None, :, None]
         left = np.arange(len(rows))
         for seed, share in enumerate((0.0, *_NUDGES)):
-            nudges = np.random.default_rng(seed).random((self.m, 1, self.k))
-            C = (plain + share * scale * nudges)[:, left]
-            found, status = self._run(grams, C, plain[:, left], task)
+            nudges = np.random.default_rng(seed).random((self.m, 1, padded(self.k)))
+            mine = np.ascontiguousarray(plain[:, left])
+            C = mine + share * scale[:, left] * nudges
+            space = self._room(len(left), np.float64, task)
+            found, status = self._run(grams, C, mine, task, space)
             good = status == DONE
             for whole, new in zip(out, found, strict=True):
                 whole[:, rows[left[good]]] = new[:, good]
@@ -181,7 +229,7 @@ def packed(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:
     ends = np.concatenate([[0], np.cumsum(counts)])
     own_ids, own_values = np.empty(ends[-1], np.int32), np.empty(ends[-1])
     pack(ids, values, counts, ends, own_ids, own_values)
-    return own_ids, own_values, counts
+    return own_ids, own_values, counts.copy()
 
 
 def stacked(parts: Sequence[tuple[Any, Any, Any]], k: int) -> Any:

@@ -13,7 +13,7 @@ from numba import njit
 
 from likewise.solvers.lasso_cholesky import DEPENDENT, append, backward, forward, project
 from likewise.solvers.lasso_homotopy import leave, make_way
-from likewise.solvers.path import FAR
+from likewise.solvers.path_scan import FAR
 
 _SLACK = 1e-9
 # In float32 a distance to the span of the support is known no better than this.

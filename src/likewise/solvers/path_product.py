@@ -24,7 +24,6 @@ from likewise.solvers.path import (
     EVENT,
     MASS,
     NOBODY,
-    NOW,
     RATE,
     SCALE,
     SIZE,
@@ -40,58 +39,68 @@ from likewise.solvers.path import (
     turn,
     walk,
 )
-from likewise.solvers.path_scan import Q
+from likewise.solvers.path_lanes import load, lowest, minus, peek, spread, store
+from likewise.solvers.path_scan import KERNEL, NOW, Q
 
 DONE, TIED = 0, 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _write(F, I, i, row, h, ids, values, counts):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The support by rising word and u = p - h q of path i, as ``settle`` left them."""
+@njit(**KERNEL)
+def _write(F, I, B, i, row, h, ids, values, counts):  # type: ignore[no-untyped-def]  # noqa: E741
+    """The support by rising word and u = p - h q of path i, as ``settle`` left them.
+
+    Words are sorted as bits of a set: comparing them would be a riddle to the branch predictor.
+    """
     n, found = I[i, END, SIZE], 0
+    for a in range(0, n, 8):
+        store(F, (i, U, a), minus(load(F, (i, U, a)), load(F, (i, Q, a)), spread(F, h)))
     for p in range(n):
-        value = F[i, U, p] - h * F[i, Q, p]
-        if value > 0.0:
-            # Its place by counting: sorting would be a riddle to the branch predictor.
-            word, at = I[i, ACT, p], 0
-            for r in range(n):
-                at += (I[i, ACT, r] < word) & (F[i, U, r] > h * F[i, Q, r])
-            ids[i, row, at], values[i, row, at] = word, value
-            found += 1
+        word = I[i, ACT, p]
+        B[0, word] = p
+        B[1, word >> 6] |= 1 << (word & 63)
+    for x in range(B.shape[1] >> 6):
+        bits = B[1, x]
+        B[1, x] = 0
+        while bits != 0:
+            word = 64 * x + lowest(bits)
+            bits &= bits - 1
+            value = peek(F, (i, U, peek(B, (0, word))))
+            ids[i, row, found], values[i, row, found] = word, value
+            found += value > 0.0
     counts[i, row] = found
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@njit(**KERNEL)
 def apart(G, E, state, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """Each part by itself at the half-threshold ``level``: APSC (eq. 12)."""
-    F, I, c, w, t, cb, tb = state  # noqa: E741
-    for row in range(given.shape[1]):
-        for i in range(given.shape[0]):
+    F, I, c, w, B = state  # noqa: E741
+    for i in range(given.shape[0]):
+        for row in range(given.shape[1]):
             counts[i, row] = 0
-            begin(E, F, I, c, cb, given, i, row)
+            begin(E, F, I, c, w, given, i, row)
             if F[i, NOW, H] <= level:
                 continue
-            arrived = walk(G, E, F, I, c, w, t, tb, i, level, still, limit)
-            if not arrived or I[i, END, DEPENDS] or not sound(F, c, cb, i, still):
+            arrived = walk(G, E, F, I, c, w, i, level, still, limit)
+            if not arrived or I[i, END, DEPENDS] or not sound(F, c, w, i, still):
                 status[row] = TIED
             settle(E, F, I, given, i, row)
-            _write(F, I, i, row, level, ids, values, counts)
+            _write(F, I, B, i, row, level, ids, values, counts)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@njit(**KERNEL)
 def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped-def]
     """The path at half-threshold h, from wherever it stands; False where words depend."""
-    F, I, c, w, t, cb, tb = state  # noqa: E741
+    F, I, c, w, _ = state  # noqa: E741
     if I[i, END, SIZE] == 0:
-        begin(E, F, I, c, cb, given, i, row)
+        begin(E, F, I, c, w, given, i, row)
         if F[i, NOW, H] <= h:
             forget(F, I, i)
             return True
-    arrived = walk(G, E, F, I, c, w, t, tb, i, h, still, limit)
-    return arrived and not I[i, END, DEPENDS] and sound(F, c, cb, i, still)
+    arrived = walk(G, E, F, I, c, w, i, h, still, limit)
+    return arrived and not I[i, END, DEPENDS] and sound(F, c, w, i, still)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@njit(**KERNEL)
 def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """Two parts, thresholds bisected until masses agree: IPSC (section 3.2 of the paper)."""
     F, I = state.F, state.I  # noqa: E741
@@ -113,10 +122,10 @@ def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, cou
                 low = first
         for i in range(2):
             settle(E, F, I, given, i, row)
-            _write(F, I, i, row, first if i == 0 else half - first, ids, values, counts)
+            _write(F, I, state.B, i, row, first if i == 0 else half - first, ids, values, counts)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@njit(**KERNEL)
 def _meet(F, half, lift, low, high):  # type: ignore[no-untyped-def]
     """The mass at which thresholds add up, on the pieces at hand: h_i falls by 1 / rate_i."""
     m = F.shape[0]
@@ -129,10 +138,10 @@ def _meet(F, half, lift, low, high):  # type: ignore[no-untyped-def]
     return min(max(mass, low), high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@njit(**KERNEL)
 def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-def]
     """Follow all paths to the piece where thresholds add up to ``half``: (low, high) masses."""
-    F, I, c, w, t, _, tb = state  # noqa: E741
+    F, I, c, w, _ = state  # noqa: E741
     m = F.shape[0]
     for _ in range(limit):
         low, high, first = 0.0, np.inf, -1
@@ -149,25 +158,25 @@ def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-de
             total += F[i, NOW, H] - (high - F[i, NOW, MASS]) / F[i, NOW, RATE]
         if total <= half:
             return low, max(high, low)
-        go(F, I, c, w, first, F[first, NOW, STEP])
-        turn(E, F, I, c, first)
-        look(G, F, I, c, w, t, tb, first, 1.0, still)
+        go(F, I, first, F[first, NOW, STEP])
+        turn(E, F, I, c, w, first)
+        look(G, F, I, c, w, first, 1.0, still)
     return -1.0, -1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@njit(**KERNEL)
 def together(G, E, state, given, plain, half, lift, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """All parts at the common mass where their half-thresholds add up to ``half``: the optimum.
 
     ``given`` leads the way, ``plain`` says what u is in the end; they differ where ties are broken.
     """
-    F, I, c, w, t, cb, tb = state  # noqa: E741
+    F, I, c, w, _ = state  # noqa: E741
     m = given.shape[0]
     for row in range(given.shape[1]):
         total, scale, tied = 0.0, 0.0, False
         for i in range(m):
             counts[i, row] = 0
-            begin(E, F, I, c, cb, given, i, row)
+            begin(E, F, I, c, w, given, i, row)
             total += F[i, NOW, H]
             scale = max(scale, F[i, NOW, SCALE])
             tied = tied or F[i, NOW, H] == 0.0
@@ -177,15 +186,15 @@ def together(G, E, state, given, plain, half, lift, still, limit, ids, values, c
         if not tied:
             for i in range(m):
                 F[i, NOW, SCALE] = scale
-                look(G, F, I, c, w, t, tb, i, 1.0, still)
+                look(G, F, I, c, w, i, 1.0, still)
             low, high = _march(G, E, state, half, lift, still, limit)
         if low < 0.0:
             status[row] = TIED
             continue
         mass = _meet(F, half, lift, low, high)
         for i in range(m):
-            go(F, I, c, w, i, (mass - F[i, NOW, MASS]) / F[i, NOW, RATE])
-            if I[i, END, DEPENDS] or not sound(F, c, cb, i, still):
+            go(F, I, i, (mass - F[i, NOW, MASS]) / F[i, NOW, RATE])
+            if I[i, END, DEPENDS] or not sound(F, c, w, i, still):
                 status[row] = TIED
             settle(E, F, I, plain, i, row)
             F[i, NOW, H], F[i, NOW, MASS] = 0.0, 0.0
@@ -194,7 +203,7 @@ def together(G, E, state, given, plain, half, lift, still, limit, ids, values, c
         mass = _meet(F, half, lift, low, high)
         for i in range(m):
             h = (F[i, NOW, MASS] - mass) / F[i, NOW, RATE]
-            _write(F, I, i, row, h, ids, values, counts)
+            _write(F, I, state.B, i, row, h, ids, values, counts)
             kept = 0.0
             for p in range(counts[i, row]):
                 kept += values[i, row, p]

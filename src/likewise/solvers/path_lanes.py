@@ -1,0 +1,272 @@
+"""One vector register's worth of numbers, as a value that kernels can compute with.
+
+Loops over all words decide about the speed of ``path``, and a compiler left alone with them makes
+passes through memory where registers would do.  A value of the type here is 64 bytes, 16 float32
+or 8 float64, and each function below is one machine instruction or a few (two where registers have
+32 bytes).  Arrays must be C-contiguous; places are not checked and not counted from the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+from numpy.typing import NDArray
+
+BYTES = 64
+_FLAGS = ("contract", "reassoc", "nsz", "nnan")
+
+
+class Lanes(types.Type):  # type: ignore[misc]
+    """The type of such values, float32 or float64."""
+
+    def __init__(self, scalar: Any) -> None:
+        super().__init__(name=f"lanes({scalar})")
+        self.scalar = scalar
+        self.count = BYTES * 8 // scalar.bitwidth
+
+
+@register_model(Lanes)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        scalar = ir.FloatType() if fe_type.scalar == types.float32 else ir.DoubleType()
+        super().__init__(dmm, fe_type, ir.VectorType(scalar, fe_type.count))
+
+
+def _pointer(context: Any, builder: Any, kind: Any, value: Any, where: Any) -> Any:
+    array = context.make_array(kind)(context, builder, value)
+    places = cgutils.unpack_tuple(builder, where)
+    return cgutils.get_item_pointer(context, builder, kind, array, places, wraparound=False)
+
+
+def _number(at: int) -> Any:
+    return ir.Constant(ir.IntType(32), at)
+
+
+def _spread(builder: Any, value: Any, count: int) -> Any:
+    kind = ir.VectorType(value.type, count)
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _number(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), count), [0] * count)
+    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+
+
+def _called(builder: Any, name: str, result: Any, values: Any, **more: Any) -> Any:
+    """An LLVM intrinsic, its name completed by the type of the last value."""
+    kind = values[-1].type
+    suffix = f"v{kind.count}{'f32' if kind.element == ir.FloatType() else 'f64'}"
+    shape = ir.FunctionType(result, [value.type for value in values])
+    made = cgutils.get_or_insert_function(builder.module, shape, f"llvm.{name}.{suffix}")
+    return builder.call(made, values, **more)
+
+
+def _as_places(where: Any) -> Any:
+    return types.UniTuple(types.intp, len(where))
+
+
+@intrinsic
+def peek(typing, array, where):  # type: ignore[no-untyped-def]
+    """The entry of an array at a tuple of places."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = signature.args[0]
+        return context.unpack_value(builder, kind.dtype, _pointer(context, builder, kind, *args))
+
+    return array.dtype(array, _as_places(where)), code
+
+
+@intrinsic
+def load(typing, array, where):  # type: ignore[no-untyped-def]
+    """Entries of an array from a tuple of places on."""
+    made = Lanes(array.dtype)
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = signature.args[0]
+        at = _pointer(context, builder, kind, *args)
+        vector = context.get_value_type(made)
+        at = builder.bitcast(at, vector.as_pointer())
+        return builder.load(at, align=kind.dtype.bitwidth // 8, typ=vector)
+
+    return made(array, _as_places(where)), code
+
+
+@intrinsic
+def store(typing, array, where, value):  # type: ignore[no-untyped-def]
+    """Entries of an array from a tuple of places on, set."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = signature.args[0]
+        at = _pointer(context, builder, kind, args[0], args[1])
+        at = builder.bitcast(at, args[2].type.as_pointer())
+        builder.store(args[2], at, align=kind.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, _as_places(where), value), code
+
+
+@intrinsic
+def spread(typing, array, number):  # type: ignore[no-untyped-def]
+    """A number in every lane, in the type of an array."""
+    made = Lanes(array.dtype)
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        value = context.cast(builder, args[1], signature.args[1], made.scalar)
+        return _spread(builder, value, made.count)
+
+    return made(array, number), code
+
+
+@intrinsic
+def count_up(typing, array, start):  # type: ignore[no-untyped-def]
+    """start, start + 1, ... in the type of an array."""
+    made = Lanes(array.dtype)
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        value = context.cast(builder, args[1], signature.args[1], made.scalar)
+        kind = context.get_value_type(made)
+        steps = ir.Constant(kind, [float(lane) for lane in range(made.count)])
+        return builder.fadd(_spread(builder, value, made.count), steps)
+
+    return made(array, start), code
+
+
+@intrinsic
+def plus(typing, a, b, c):  # type: ignore[no-untyped-def]
+    """a + b c."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return _called(builder, "fmuladd", args[0].type, [args[1], args[2], args[0]])
+
+    return a(a, a, a), code
+
+
+@intrinsic
+def minus(typing, a, b, c):  # type: ignore[no-untyped-def]
+    """a - b c."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return _called(builder, "fmuladd", args[0].type, [builder.fneg(args[1]), args[2], args[0]])
+
+    return a(a, a, a), code
+
+
+@intrinsic
+def times(typing, a, b):  # type: ignore[no-untyped-def]
+    """a b."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.fmul(*args)
+
+    return a(a, a), code
+
+
+@intrinsic
+def ratio(typing, a, b):  # type: ignore[no-untyped-def]
+    """a / b."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.fdiv(*args)
+
+    return a(a, a), code
+
+
+@intrinsic
+def if_less(typing, a, b, x, y):  # type: ignore[no-untyped-def]
+    """x where a < b, y elsewhere."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
+
+    return a(a, a, a, a), code
+
+
+def _reduced(name: str, before: tuple[float, ...] = ()) -> Any:
+    def typed(typing, a):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            scalar = args[0].type.element
+            values = [ir.Constant(scalar, x) for x in before] + [args[0]]
+            return _called(builder, f"vector.reduce.{name}", scalar, values, fastmath=_FLAGS)
+
+        return a.scalar(a), code
+
+    return typed
+
+
+@intrinsic
+def total(typing, a):  # type: ignore[no-untyped-def]
+    """The sum of all lanes."""
+    return _reduced("fadd", (-0.0,))(typing, a)
+
+
+@intrinsic
+def least(typing, a):  # type: ignore[no-untyped-def]
+    """The smallest lane."""
+    return _reduced("fmin")(typing, a)
+
+
+@intrinsic
+def most(typing, a):  # type: ignore[no-untyped-def]
+    """The largest lane."""
+    return _reduced("fmax")(typing, a)
+
+
+@intrinsic
+def beside(typing, a, number, b):  # type: ignore[no-untyped-def]
+    """The lane of b where a first has a number that is there."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = args[0].type
+        same = builder.fcmp_ordered("==", args[0], _spread(builder, args[1], kind.count))
+        bits = builder.bitcast(same, ir.IntType(kind.count))
+        lane = builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
+        return builder.extract_element(args[2], builder.zext(lane, ir.IntType(32)))
+
+    return a.scalar(a, a.scalar, a), code
+
+
+@intrinsic
+def if_same(typing, a, b, x, y):  # type: ignore[no-untyped-def]
+    """x where a = b, y elsewhere."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.select(builder.fcmp_ordered("==", args[0], args[1]), args[2], args[3])
+
+    return a(a, a, a, a), code
+
+
+@intrinsic
+def lowest(typing, bits):  # type: ignore[no-untyped-def]
+    """The place of the lowest bit that is set."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), code
+
+
+@intrinsic
+def lanes(typing, array):  # type: ignore[no-untyped-def]
+    """How many numbers of an array a register holds, known to the compiler."""
+    count = BYTES * 8 // array.dtype.bitwidth
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return ir.Constant(ir.IntType(64), count)
+
+    return types.int64(array), code
+
+
+def padded(k: int) -> int:
+    """Words with the room that four registers at a time need."""
+    return (k + 63) & ~63
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Zeros that start where a line of the cache does: no register's worth is then in two lines."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + BYTES, np.uint8)
+    start = -memory.ctypes.data % BYTES
+    made: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
+    return made
