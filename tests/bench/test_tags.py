@@ -147,7 +147,8 @@ def test_scale_on_few(tmp_path: Path) -> None:
     tags_scale.build(root, "deep-dense", more, 0)
     said = tags_scale.measure(str(root), "deep-dense", "260")
     assert set(said) >= {"build s", "calibration s", "accepted to next ms", "peak MB"}
-    assert all(value >= 0 for value in said.values())
+    # What is held may shrink meanwhile: other things are let go.
+    assert all(value >= 0 for name, value in said.items() if name != "held MB")
     with Collection.open(root) as col:
         assert len(col._suggester.evidence(("deep-dense",))) == 260 + tags_scale.ASKED
 
