@@ -92,6 +92,19 @@ def test_the_gap_can_be_computed_again(method: str, diagonal: bool) -> None:
             assert proved(S, l1, found, diagonal) == pytest.approx(found.gap, abs=1e-9)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_who_is_stopped_early_has_a_bound_all_the_same(method: str) -> None:
+    """Ill-conditioned: the inverse of a step's M lies far outside the box, S shrunken does not."""
+    rng = np.random.default_rng(0)
+    loads = rng.standard_normal((60, 8))
+    S = loads @ loads.T / 8 + 0.0025 * np.eye(60)
+    l1 = 1e-3 * float(np.trace(S)) / 60
+    found = sparse_inverse_covariance(S, l1, False, method=method, max_iter=2)
+    assert not found.converged
+    assert np.isfinite(found.gap)
+    assert proved(S, l1, found, diagonal=False) == pytest.approx(found.gap, rel=1e-9)
+
+
 def test_the_gap_without_a_dual_point_is_infinite() -> None:
     """A box-feasible point that is not positive definite proves nothing (F3)."""
     S = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])

@@ -3,7 +3,7 @@
 Colour moments of real pictures, chains and random graphs at m = 225, 500, 1,000, and m = 10,000 in
 blocks, each to a relative gap of 1e-4 that is computed again in float64 from what was returned;
 then problems that no constant was chosen on, and ill-conditioned ones.
-One thread, CPU time, compilation apart.  Alone: ``python -m likewise.bench.s3ml_sice``.
+One thread, CPU time, compilation apart.  Alone: ``python -m likewise.bench.s3ml --parts sice``.
 """
 
 # ruff: noqa: I001 - the harness pins threads before numerical libraries are loaded
@@ -13,7 +13,6 @@ from likewise.bench import harness
 
 import importlib.metadata
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,15 +91,6 @@ def unseen() -> list[tuple[str, Any, float]]:
 def _standard(m: int, noise: float, rng: np.random.Generator) -> Any:
     X = rng.standard_normal((3 * m, 5)) @ rng.standard_normal((5, m)) / np.sqrt(5)
     return np.corrcoef((X + noise * rng.standard_normal((3 * m, m))).T)
-
-
-def ladders() -> list[Method]:
-    """The methods; alternating linearisation gets more rungs, as its own certificate is its dual
-    point, and M^-1, which the judge goes by, is far behind that."""
-    deeper = (1e-7, 1e-8, 1e-9)
-    return [
-        replace(m, ladder=(*m.ladder, *deeper)) if m.name.endswith("alm") else m for m in METHODS
-    ]
 
 
 def moments() -> Any:
@@ -198,26 +188,29 @@ def problems(full: bool, seed: int) -> list[tuple[str, Any, float]]:
 
 
 def reached(rows: list[Row]) -> list[str]:
-    """Whether the speed wanted was reached, problem by problem."""
+    """Whether the speed wanted was reached, problem by problem; by times that are not rounded."""
+    ours = {
+        (row["problem"], row["m"], row["l1"]): float(str(row["CPU s"]))
+        for row in rows
+        if row["solver"] == "Likewise, auto" and row["reached"] == "yes"
+    }
     said = []
     for peer, bar in BARS.items():
         for m in (225, 500):
             best: dict[object, float] = {}
             for row in rows:
-                if (
-                    row["m"] == m
-                    and str(row["solver"]).startswith(peer)
-                    and row["reached"] == "yes"
-                ):
-                    key = (row["problem"], row["l1"])
-                    best[key] = min(best.get(key, np.inf), float(str(row["times ours"])))
+                key = (row["problem"], row["m"], row["l1"])
+                own = row["m"] == m and str(row["solver"]).startswith(peer)
+                if own and row["reached"] == "yes" and key in ours:
+                    times = float(str(row["CPU s"])) / ours[key]
+                    best[key] = min(best.get(key, np.inf), times)
             if best:
-                least = min(best.values())
-                verdict = "reached" if least >= bar else "missed"
+                below = [times for times in best.values() if times < bar]
+                verdict = f"missed on {len(below)}" if below else "reached"
                 said.append(
-                    f"Against {peer} (its faster form) at m = {m}: {least:g} to "
-                    f"{max(best.values()):g} times as fast over {len(best)} problems (at least "
-                    f"{bar:g} wanted: {verdict})."
+                    f"Against {peer} (its faster form) at m = {m}: {min(best.values()):.2f} to "
+                    f"{max(best.values()):.1f} times as fast over {len(best)} problems (at least "
+                    f"{bar:g} wanted: {verdict}; ratios move by a fifth between runs)."
                 )
     return said
 
@@ -276,21 +269,20 @@ def add_sice(report: harness.Report, full: bool) -> None:
             # Compilation apart.
             method.run(chain(60, 120, 1), 0.2, 1e-3)
     for name, S, l1 in problems(full, 0):
-        able = [m for m in ladders() if full or len(S) <= m.largest]
+        able = [m for m in METHODS if full or len(S) <= m.largest]
         rows += _rows(name, S, l1, able, limit)
     report.add(f"Sparse inverse covariance to a relative gap of {GOAL:g}", rows)
-    fast = [m for m in ladders() if not m.name.endswith(("newton", "alm", "primal", "learn"))]
+    fast = [m for m in METHODS if not m.name.endswith(("newton", "alm", "primal", "learn"))]
     held = [row for name, S, l1 in unseen() for row in _rows(name, S, l1, fast, limit)]
     report.add(f"Held out: no constant was chosen on these; relative gap {GOAL:g}", held)
     # Newton's method alone did not end within half a minute at m = 60: left out.
-    hard = [m for m in ladders() if m.name.endswith(("auto", "alm", "(ADMM)"))]
+    hard = [m for m in METHODS if m.name.endswith(("auto", "alm", "(ADMM)"))]
     ill: list[Row] = []
     for m, noise, share in ((60, 0.05, 1e-3), (225, 0.1, 1e-3), (225, 0.02, 1e-3)):
         S = factors(m, noise, 0)
         name = f"eight factors, condition {np.linalg.cond(S):.0e}"
         ill += _rows(name, S, share * float(np.trace(S)) / m, hard, limit)
     report.add(f"Ill-conditioned: relative gap {GOAL:g}", ill)
-    report.add("Ill-conditioned: by the engine's own certificate, tol = 1e-6", _own())
     blocks = large(0, 0.1, 20 if full else 5)
     report.add("m = 10,000 in 200 blocks of 50, l1 = 0.1", blocks)
     try:
@@ -301,8 +293,8 @@ def add_sice(report: harness.Report, full: bool) -> None:
         *reached(rows),
         *(f"Held out: {said}" for said in _summary(held)),
         "Sparse inverse covariance: penalty off the diagonal; relative gap = (F - dual value) / "
-        "|F|, float64, from the matrix returned alone (and, for solvers that give one, their own "
-        "covariance, if it bounds better).  Each solver climbs its ladder of tolerances to the "
+        "|F|, float64, from the matrix returned (and from the covariance, where a solver gives "
+        "one that bounds better).  Each solver climbs its ladder of tolerances to the "
         f"first that reaches {GOAL:g} (median of three runs if below 2 s); 'no' where none did "
         f"within {limit:g} s.  Not run beyond m = 225 by default (FULL=1 does): skglm's primal "
         "form and scikit-learn, the slowest there.  Chains and graphs: 2 m samples, seed 0.  "
@@ -321,10 +313,7 @@ def add_sice(report: harness.Report, full: bool) -> None:
         "problems used then in the seed, some in m or l1 too, and two are parts of the same colour "
         "moments.  One repair (the first step after an idle stage of the path of l1) was made "
         "after they had first been run, for the random graph of m = 225 and l1 = 0.05, whose "
-        "ratio to gglasso was 2.5 before it and 3.1 and 2.6 in two runs after it.",
-        "Where auto ends with alternating linearisation, its dual point certifies the tolerance, "
-        "but that point is not returned, and the matrix alone bounds badly: 'no' above, though "
-        "the engine's own gap (last table but one, computed by the engine in float64) is small.",
+        "ratio to gglasso was 2.5 before it and between 2.6 and 3.1 in three runs after it.",
         "Ill-conditioned problems are of the kind that the steps of alternating "
         "linearisation were mended on; there l1 is a thousandth of the mean diagonal.  Newton's "
         "method alone is left out (it did not end within half a minute at m = 60); QUIC, skglm and "
@@ -344,29 +333,6 @@ def _rows(name: str, S: Any, l1: float, methods: list[Method], limit: float) -> 
     return made
 
 
-def _own() -> list[Row]:
-    """Time and the gap that the engine itself certifies, problems as in the table before."""
-    made: list[Row] = []
-    for m, noise in ((60, 0.05), (225, 0.1), (225, 0.02)):
-        S = factors(m, noise, 0)
-        l1 = 1e-3 * float(np.trace(S)) / m
-        for method in ("auto", "alm"):
-            start = time.process_time()
-            found = sparse_inverse_covariance(S, l1, False, tol=1e-6, method=method)
-            made.append(
-                {
-                    "m": m,
-                    "condition": float(f"{np.linalg.cond(S):.0e}"),
-                    "solver": f"Likewise, {method}",
-                    "CPU s": time.process_time() - start,
-                    "own relative gap": float(f"{found.gap / abs(found.objective):.1e}"),
-                    "converged": "yes" if found.converged else "no",
-                    "steps": found.n_iter,
-                }
-            )
-    return made
-
-
 def _versions() -> str:
     said = []
     for package in ("skglm", "gglasso", "scikit-learn"):
@@ -375,19 +341,3 @@ def _versions() -> str:
         except importlib.metadata.PackageNotFoundError:
             continue
     return "Solvers compared for sparse inverse covariance: " + ", ".join(said) + "."
-
-
-def main() -> None:
-    options = harness.arguments(__doc__ or "")
-    report = harness.Report(
-        "s3ml_sice",
-        "Sparse inverse covariance",
-        "full" if options.full else "default",
-        {"relative gap": GOAL, "seed": 0},
-    )
-    add_sice(report, options.full)
-    report.write()
-
-
-if __name__ == "__main__":
-    main()

@@ -15,7 +15,7 @@ import numpy as np
 from likewise.solvers.sice_alm import solve_alm
 from likewise.solvers.sice_auto import solve_auto
 from likewise.solvers.sice_blocks import Assembly, Proof, Scanned, is_sparse, members, scan, taken
-from likewise.solvers.sice_bounds import refuse_diagonal, refuse_plainly_unbounded, surely_bounded
+from likewise.solvers.sice_bounds import feasible_at_once, refuse_diagonal, refuse_plainly_unbounded
 from likewise.solvers.sice_closed import plain_inverse, toward_zero, twos
 from likewise.solvers.sice_input import Settings, as_matrix, as_settings, as_start, check_scanned
 from likewise.solvers.sice_newton import solve_newton
@@ -161,11 +161,18 @@ def _solve(S: Floats, settings: Settings, start: Floats | None) -> Solution:
     tol, most = settings.tol, settings.max_iter
     if problem.l1 == 0.0:
         return plain_inverse(problem)
-    if not surely_bounded(problem):
+    known = feasible_at_once(problem)
+    if known is None:
         refuse_plainly_unbounded(problem)
         # Newton's steps end in a proof of the one or of the other.
         start = solve_newton(problem, np.inf, most, start).M
     if settings.method == "alm":
-        return solve_alm(problem, tol, most, settings.smoothing, start)
-    solver = solve_path if settings.method == "newton" else solve_auto
-    return solver(problem, tol, most, start)
+        found = solve_alm(problem, tol, most, settings.smoothing, start)
+    else:
+        solver = solve_path if settings.method == "newton" else solve_auto
+        found = solver(problem, tol, most, start)
+    if found.Z is not None or known is None:
+        return found
+    # An engine that was stopped early: a poor bound is better than none.
+    dual = problem.dual_value(known)
+    return replace(found, dual=dual, Z=known, own_gap=min(found.own_gap, found.value - dual))

@@ -38,19 +38,20 @@ def refuse_diagonal(diagonal: Floats, penalised: bool) -> None:
         )
 
 
-def surely_bounded(problem: Problem) -> bool:
-    """Whether a dual feasible point is found at once; False is no proof of the contrary."""
+def feasible_at_once(problem: Problem) -> Floats | None:
+    """A dual feasible point, which proves that a minimum exists; None proves nothing."""
     A, l1 = problem.folded, problem.l1
     off = A - np.diag(np.diagonal(A))
     largest = float(np.abs(off).max(initial=0.0))
     if largest == 0.0:
-        return True
+        return A
     # Towards its diagonal every semidefinite A becomes definite; all entries by the same share ...
     share = min(1.0, l1 / largest)
-    if cholesky(A - share * off) is not None:
-        return True
     # ... or each as far as it may.
-    return cholesky(A - np.clip(off, -l1, l1)) is not None
+    for Z in (A - share * off, A - np.clip(off, -l1, l1)):
+        if cholesky(Z) is not None:
+            return np.asarray(Z)
+    return None
 
 
 def refuse_plainly_unbounded(problem: Problem) -> None:
