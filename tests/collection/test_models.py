@@ -359,7 +359,8 @@ def heard(X: np.ndarray, rng: np.random.Generator) -> Told:
     asked = np.array(triplets)
     return Told(
         tuple(range(len(X))), X, np.array(list(pairs)), np.array(list(pairs.values())),
-        np.array(said), asked, asked[:, 0].copy(), np.zeros(len(asked), bool), 0,
+        np.array(said), asked, asked[:, 0].copy(), np.zeros(len(asked), bool),
+        np.ones(len(asked), bool), 0,
     )  # fmt: skip
 
 
@@ -400,8 +401,10 @@ def test_a_pair_judged_from_both_ends_is_held_out_with_either() -> None:
     said = Told(
         (1, 2, 3), np.zeros((3, 2), np.float32), np.array([[0, 1], [0, 2], [1, 2]]),
         np.array([True, False, False]), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]),
-        np.array([0, 1]), np.zeros(2, bool), 0,
+        np.array([0, 1]), np.zeros(2, bool), np.ones(2, bool), 0,
     )  # fmt: skip
     assert said.without([1])[0].tolist() == [[0, 2]]
     assert said.without([0])[0].tolist() == [[1, 2]]
     assert said.without([])[0].tolist() == said.pairs.tolist()
+    # A picture that was drawn may lie beyond the rows that were spoken of.
+    assert said.without([], np.array([[0, 1, 9]]))[0].tolist() == [[0, 2], [1, 2]]

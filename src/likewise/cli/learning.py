@@ -195,7 +195,7 @@ def learn(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Learn from triplets in a file, from labels, or from the whole log again.
+    """Learn from triplets in a file, from labels or the log: a profile, a metric or a map.
 
     Nothing is learned from a file with a bad line; bad lines are named.  --metric and --map make
     a similarity of their own, which --by names.

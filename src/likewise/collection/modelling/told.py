@@ -29,8 +29,9 @@ class Told:
 
     ``same`` tells whether a pair is similar; ``said_in`` names the query of each pair and
     ``asked_in`` that of each triplet, so that what belongs together can be held out together.
-    ``compared`` marks the triplets that are comparisons.  ``opposed`` counts pairs that were left
-    out because as much speaks for them as against.
+    ``compared`` marks the triplets that are comparisons, and ``explicit`` those whose far picture
+    somebody named: disliked, or the farther one of a comparison, and not merely passed over.
+    ``opposed`` counts pairs that were left out because as much speaks for them as against.
     """
 
     subjects: tuple[int, ...]
@@ -41,17 +42,23 @@ class Told:
     triplets: Numbers
     asked_in: Numbers
     compared: NDArray[np.bool_]
+    explicit: NDArray[np.bool_]
     opposed: int
 
-    def without(self, queries: Any) -> tuple[Numbers, NDArray[np.bool_]]:
+    def without(
+        self, queries: Any, asked: Numbers | None = None
+    ) -> tuple[Numbers, NDArray[np.bool_]]:
         """(pairs, same) less those of some queries, and less what their triplets ask.
+
+        ``asked`` are further triplets that must not be taught; their rows may lie beyond ``X``.
 
         A pair may have been judged from either end: it is in a triplet of the one query and was
         said in the other.
         """
-        asked = self.triplets[np.isin(self.asked_in, queries)]
-        held = np.sort(np.concatenate([asked[:, [0, 1]], asked[:, [0, 2]]]), axis=1)
-        size = len(self.X)
+        own = self.triplets[np.isin(self.asked_in, queries)]
+        out = own if asked is None else np.concatenate([own, asked])
+        held = np.sort(np.concatenate([out[:, [0, 1]], out[:, [0, 2]]]), axis=1)
+        size = max(len(self.X), int(out.max(initial=0)) + 1)
         known = np.isin(_numbered(self.pairs, size), _numbered(held, size))
         kept = ~(known | np.isin(self.said_in, queries))
         return self.pairs[kept], self.same[kept]
@@ -73,13 +80,14 @@ def told(
     place = {subject: at for at, subject in enumerate(rows)}
     votes: dict[tuple[int, int], list[float]] = {}
     first: dict[tuple[int, int], int] = {}
-    triplets: list[tuple[int, int, int, bool]] = []
+    triplets: list[tuple[int, int, int, bool, bool]] = []
     for item in kept:
         if item.query not in place:
             continue
         query = place[item.query]
         near = [place[s] for s in item.liked if s in place]
         far = [place[s] for s in item.disliked if s in place]
+        named = bool(far)
         if not far and item.weight >= 1.0:
             far = [place[s] for s in item.negatives if s in place]
         # A verdict on a pair outweighs any number of comparisons that it was part of.
@@ -91,7 +99,7 @@ def told(
                     votes.setdefault(pair, []).append(sign)
                     first.setdefault(pair, query)
         compared = item.kind == COMPARE
-        triplets += [(query, a, b, compared) for a in near for b in far if a != b]
+        triplets += [(query, a, b, compared, named) for a in near for b in far if a != b]
     totals = {pair: sum(signs) for pair, signs in votes.items()}
     clear = [pair for pair, total in totals.items() if total != 0]
     made = np.array([row[:3] for row in triplets], np.int64).reshape(-1, 3)
@@ -104,6 +112,7 @@ def told(
         made,
         made[:, 0].copy(),
         np.array([row[3] for row in triplets], bool),
+        np.array([row[4] for row in triplets], bool),
         len(totals) - len(clear),
     )
 
