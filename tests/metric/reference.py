@@ -34,12 +34,17 @@ def pairs_of_labels(labels: Any) -> tuple[Any, Any]:
 
 
 def affinities(P: Any, W0: Any, a: float, theta: float) -> Any:
-    """W by the iteration of the paper, symmetrised, then thresholded."""
+    """W by the iteration of the paper, symmetrised, then thresholded.
+
+    Negative entries are measured against the weight of a dissimilar pair, where that is below 1.
+    """
     W = W0.copy()
     for _ in range(200):
         W = (1 - a) * W0 + a * P @ W
     W = (W + W.T) / 2
-    return np.where(np.abs(W) < theta, 0, W)
+    weight = min(1, -W0.min()) if W0.min() < 0 else 1
+    kept = np.where(W > 0, theta <= W, theta * weight <= -W)
+    return np.where(kept, W, 0)
 
 
 def scatter(X: Any, W: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from likewise.errors import InvalidInput
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
-from likewise.metric.propagation import affinities, scatter
+from likewise.metric.propagation import affinities, scatter, scatter_and_counts
+from likewise.metric.propagation_dense import dense_affinities
 from likewise.metric.propagation_kernels import sweep
 from likewise.metric.propagation_push import pushed_scatter
 from likewise.metric.propagation_solve import (
@@ -129,17 +131,45 @@ def test_matrix_free_is_the_dense_scatter(kind: str, minus: float) -> None:
 
 @pytest.mark.parametrize("kind", ["labels", "pairs"])
 @pytest.mark.parametrize("theta", [0.01, 0.05])
-def test_push_is_the_dense_scatter(kind: str, theta: float) -> None:
+@pytest.mark.parametrize("minus", [3.0, 1.0, 0.02])
+def test_push_is_the_dense_scatter(kind: str, theta: float, minus: float) -> None:
     """With a small residual to rounding, with the default one to the error it promises."""
     X = rows()
     said, W0 = both_kinds()[kind]
+    said = replace(said, minus=minus)
+    W0 = np.where(W0 < 0, -minus, W0)
     graph = knn_graph(X, K)
-    expected = reference.scatter(
-        X, reference.affinities(reference.walk_matrix(X, K), W0, 0.5, theta)
-    )
-    close(pushed_scatter(X, graph, said, 0.5, theta, eps=1e-12), expected, 1e-8)
+    W = reference.affinities(reference.walk_matrix(X, K), W0, 0.5, theta)
+    expected = reference.scatter(X, W)
+    uncut = [int(np.triu((sign == W0) & (W != 0), 1).sum()) for sign in (1, -minus)]
+    pushed, *counts = pushed_scatter(X, graph, said, 0.5, theta, eps=1e-12)
+    close(pushed, expected, 1e-8)
+    assert counts == uncut
     close(scatter(X, said, graph, 0.5, theta, method="push"), expected, 1e-3)
-    close(scatter(X, said, graph, 0.5, theta, method="dense"), expected, 1e-10)
+    dense, *counts = scatter_and_counts(X, said, graph, 0.5, theta, method="dense")
+    close(dense, expected, 1e-10)
+    assert counts == uncut
+
+
+def test_the_cut_does_not_depend_on_the_weight_of_dissimilar_pairs() -> None:
+    """With only dissimilar pairs given everything they spread is kept, or cut, at any weight."""
+    X = rows()
+    pairs, _ = some_pairs()
+    graph, said = knn_graph(X, K), as_constraints(pairs, np.zeros(len(pairs), bool), N)
+    full = dense_affinities(graph, said, 0.0, 0.2)
+    weak = dense_affinities(graph, replace(said, minus=1e-4), 0.0, 0.2)
+    np.testing.assert_allclose(np.minimum(weak, 0), 1e-4 * np.minimum(full, 0))
+    assert (weak < 0).sum() == 2 * len(pairs)
+
+
+@pytest.mark.parametrize("kind", ["labels", "pairs"])
+def test_push_keeps_its_promise_where_affinities_spread_far(kind: str) -> None:
+    X, (said, _) = rows(), both_kinds()[kind]
+    graph = knn_graph(X, K)
+    for minus in (1.0, 0.02):
+        weighed = replace(said, minus=minus)
+        dense = scatter(X, weighed, graph, 0.9, 0.01, method="dense")
+        close(scatter(X, weighed, graph, 0.9, 0.01, method="push"), dense, 1e-3)
 
 
 def test_many_classes_and_a_threshold_that_cuts_labelled_pairs() -> None:
@@ -147,8 +177,10 @@ def test_many_classes_and_a_threshold_that_cuts_labelled_pairs() -> None:
     X, labels = rows(3), some_labels(3, classes=20)
     graph, said = knn_graph(X, K), as_constraints(labels, None, N)
     for theta in (0.02, 0.45, 0.8):
-        dense = scatter(X, said, graph, 0.5, theta, method="dense")
-        close(pushed_scatter(X, graph, said, 0.5, theta, eps=1e-12), dense, 1e-8)
+        dense, *counts = scatter_and_counts(X, said, graph, 0.5, theta, method="dense")
+        pushed, *others = pushed_scatter(X, graph, said, 0.5, theta, eps=1e-12)
+        close(pushed, dense, 1e-8)
+        assert counts == others
 
 
 def test_float32_rows_need_no_float64_copy() -> None:

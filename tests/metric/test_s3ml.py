@@ -179,6 +179,56 @@ def test_dissimilar_pairs_weigh_what_they_are_told() -> None:
     assert not np.allclose(plain.metric_, even.metric_)
 
 
+def many_dissimilar(n: int = 400) -> tuple[Any, Any, Any]:
+    """Two kinds that one feature tells apart; 10 similar pairs and 200 dissimilar ones.
+
+    The rows lie in tight groups of ten, so that what spreads does not thin out.
+    """
+    rng = np.random.default_rng(0)
+    kind = np.arange(n) % 2
+    groups = rng.normal(size=(n // 10, 6))
+    groups[:, 5] += 2 * (np.arange(n // 10) % 2)
+    X = groups[np.arange(n) // 20 * 2 + kind] + 0.02 * rng.normal(size=(n, 6))
+    alike = np.column_stack([np.arange(0, 20, 2), np.arange(20, 40, 2)])
+    unlike = np.column_stack([2 * rng.permutation(n // 2)[:200], 1 + 2 * np.arange(200)])
+    return X, np.concatenate([alike, unlike]), np.arange(210) < 10
+
+
+@pytest.mark.parametrize("n", [400, 1_100])
+def test_many_dissimilar_pairs_are_not_cut_for_being_many(n: int) -> None:
+    """As a full matrix and by pushes."""
+    X, pairs, same = many_dissimilar(n)
+    model = S3ML().fit(X, pairs, same)
+    assert model.report_.minus == pytest.approx(0.01)
+    assert (model.report_.counted_similar, model.report_.counted_dissimilar) == (10, 200)
+    assert "10 of 10 similar and 200 of 200 dissimilar pairs count" in str(model.report_)
+    without = S3ML(dissimilar=0).fit(X, pairs, same)
+    assert without.report_.counted_dissimilar == 0
+    uncut = S3ML(threshold=0).fit(X, pairs, same)
+    size = np.abs(uncut.metric_).max()
+    assert np.abs(model.metric_ - without.metric_).max() > 0.1 * size
+    assert np.abs(model.metric_ - uncut.metric_).max() < 0.05 * size
+
+
+def test_a_cap_on_shrinking_is_reported() -> None:
+    X, pairs, same = many_dissimilar()
+    free = S3ML(dissimilar=None).fit(X, pairs, same).report_
+    assert not free.capped
+    assert free.beta == pytest.approx(5 * free.beta_max)
+    capped = S3ML(dissimilar=0).fit(X, pairs, same).report_
+    assert capped.capped
+    assert "cap on shrinking" in str(capped)
+
+
+def test_numpys_truth_values_are_fine() -> None:
+    X, known, _ = drawn()
+    no: Any = np.bool_(False)
+    np.testing.assert_array_equal(
+        S3ML(propagate=no).fit(X, known).metric_,
+        S3ML(propagate=False).fit(X, known).metric_,
+    )
+
+
 def test_fitting_again_forgets_and_leaves_the_data_alone() -> None:
     X, known, _ = drawn()
     before = X.copy(), known.copy()
@@ -324,6 +374,8 @@ def test_bad_rows_are_refused(model: LearnedMetric) -> None:
         ({"floor": 2}, "floor is 2"),
         ({"tol": 0}, "tol is 0"),
         ({"prior": "guess"}, "prior is 'guess'"),
+        ({"propagate": "no"}, "propagate is 'no'"),
+        ({"propagate": 1}, "propagate is 1"),
     ],
 )
 def test_wrong_parameters_are_named(wrong: dict[str, Any], match: str) -> None:

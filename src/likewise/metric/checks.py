@@ -21,6 +21,13 @@ def whole_number(value: Any, name: str) -> int:
     return int(value)
 
 
+def truth(value: Any, name: str) -> bool:
+    """True or False: a text such as "no" would pass for true."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{name} is {value!r}; True or False expected")
+    return bool(value)
+
+
 def at_least(estimator: Any, name: str, least: float, *, open_end: bool = False) -> float:
     """A parameter as a finite number of at least (or above) ``least``."""
     value = getattr(estimator, name)

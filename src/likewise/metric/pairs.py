@@ -58,6 +58,14 @@ class Constraints:
             return self
         return replace(self, minus=dissimilar * self.n_similar / self.n_dissimilar)
 
+    def least(self, theta: float) -> tuple[float, float]:
+        """What a positive, and the size of what a negative affinity must reach to count.
+
+        Where dissimilar pairs weigh less than similar ones the cut of what they spread is lower in
+        the same measure: otherwise many of them would be cut for being many.
+        """
+        return theta, theta * min(1.0, self.minus)
+
     def class_sizes(self) -> Ints:
         """How many rows each class has."""
         assert self.codes is not None

@@ -1,6 +1,7 @@
 """Affinities spread from a few pairs or labels to all rows, and the scatter matrix T they give.
 
-W* = (1-a)(I - aP)^-1 W0 over the kNN graph P; W is W* symmetrised and cut at theta;
+W* = (1-a)(I - aP)^-1 W0 over the kNN graph P; W is W* symmetrised and cut at theta, its
+negative entries at theta times what a dissimilar pair weighs, where that is below 1;
 T = X'(diag(W 1) - W)X (spec s3ml, sections 1 and 6).  Three ways to the same T: a full matrix for
 few rows; without threshold a matrix-free one; with a threshold local pushes and class solves.
 """
@@ -66,9 +67,26 @@ def scatter(
     progress: Progress | None = None,
 ) -> Floats:
     """T (m, m).  ``graph`` None: no propagation, W = W0."""
+    return scatter_and_counts(
+        X, said, graph, propagation, threshold, method=method, progress=progress
+    )[0]
+
+
+def scatter_and_counts(
+    X: Any,
+    said: Constraints,
+    graph: Graph | None,
+    propagation: float,
+    threshold: float,
+    *,
+    method: str = "auto",
+    progress: Progress | None = None,
+) -> tuple[Floats, int, int]:
+    """T, and how many of the similar and of the dissimilar pairs the threshold left."""
     check_weights(propagation, threshold)
+    every = said.n_similar, said.n_dissimilar
     if graph is None:
-        return plain_scatter(X, said)
+        return plain_scatter(X, said), *every
     if method not in METHODS:
         raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")
     if method == "auto":
@@ -79,7 +97,7 @@ def scatter(
     if method == "matrix-free":
         if threshold > 0:
             raise InvalidInput("the matrix-free way knows no threshold; set threshold=0 or push")
-        return matrix_free_scatter(X, graph, said, propagation, progress)
+        return matrix_free_scatter(X, graph, said, propagation, progress), *every
     if threshold == 0:
         raise InvalidInput("push needs a threshold above 0; use the matrix-free way")
     return pushed_scatter(X, graph, said, propagation, threshold, progress=progress)

@@ -26,6 +26,7 @@ def add_classes(
         return
     assert said.codes is not None
     codes = said.codes[labelled]
+    least = said.least(theta)
     n_classes = len(said.class_sizes())
     own = np.empty((len(labelled), n_classes))
     for part in chunks(n_classes, COLUMNS):
@@ -35,9 +36,9 @@ def add_classes(
         H = solve(pusher.graph, start, pusher.a)
         own[:, part] = H[labelled]
         for c in range(part.start, part.stop):
-            _class_and_free(total, pusher, H[:, c - part.start], labelled[codes == c], free, theta)
+            _class_and_free(total, pusher, H[:, c - part.start], labelled[codes == c], free, least)
         pusher.tell("classes", part.stop, n_classes)
-    _among_labelled(total, labelled, codes, own, theta)
+    _among_labelled(total, labelled, codes, own, least)
 
 
 def _class_and_free(
@@ -46,10 +47,10 @@ def _class_and_free(
     h: Floats,
     members: NDArray[np.int64],
     free: NDArray[np.bool_],
-    theta: float,
+    least: tuple[float, float],
 ) -> None:
     """Rank one, g(i) for every member alike, then what Pi_ji changes."""
-    g = thresholded(np.where(free, h / 2, 0.0), theta)
+    g = thresholded(np.where(free, h / 2, 0.0), least)
     some = np.flatnonzero(g)
     ends = total.rows(members)
     ends_sum = ends.sum(axis=0)
@@ -64,20 +65,26 @@ def _class_and_free(
     total.d[members] += g.sum()
     for where, row in pusher.rows(members, 0.0, free, "classes: neighbourhoods"):
         change = (h[row.indices] + row.data) / 2
-        row.data = thresholded(change, theta) - g[row.indices]
+        row.data = thresholded(change, least) - g[row.indices]
         near = np.unique(row.indices)
         total.add_block(members[where], near, row[:, near])
 
 
 def _among_labelled(
-    total: Sum, labelled: NDArray[np.int64], codes: NDArray[np.int64], own: Floats, theta: float
+    total: Sum,
+    labelled: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    own: Floats,
+    least: tuple[float, float],
 ) -> None:
-    """Labelled rows with each other: w = (A_i + B_j)/2 where |A_i + B_j| >= 2 theta.
+    """Labelled rows with each other: w = (A_i + B_j)/2 where that is not cut.
 
     With B sorted the j that count for an i are a beginning and an end of the list, whose sums are
     differences of running sums.
     """
     X = total.rows(labelled)
+    above, below = 2 * least[0], -2 * least[1]
+    uncut = np.zeros(2, np.int64)
     for b in range(own.shape[1]):
         mine = np.flatnonzero(codes == b)
         for c in range(own.shape[1]):
@@ -91,8 +98,8 @@ def _among_labelled(
                 _running(B[:, None] * there),
             )
             sums = _running(B)
-            upto = np.searchsorted(B, -2 * theta - A, side="right")
-            since = np.searchsorted(B, 2 * theta - A, side="left")
+            upto = np.searchsorted(B, below - A, side="right")
+            since = np.searchsorted(B, above - A, side="left")
             since = np.maximum(since, upto)
 
             def outside(run: Floats, upto: Any = upto, since: Any = since) -> Floats:
@@ -101,6 +108,11 @@ def _among_labelled(
             total.d[labelled[mine]] += (A * outside(count) + outside(sums)) / 2
             near = (A[:, None] * outside(plain) + outside(scaled)) / 2
             total.product += X[mine].T @ near
+            # Every pair is met from both its ends, and of one class each row with itself.
+            itself = (below - A >= A) | (above - A <= A) if b == c else np.zeros(0)
+            uncut[int(b == c)] += int(outside(count).sum() - itself.sum())
+    total.dissimilar += int(uncut[0]) // 2
+    total.similar += int(uncut[1]) // 2
 
 
 def _running(values: Floats) -> Floats:

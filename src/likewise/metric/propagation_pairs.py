@@ -23,6 +23,7 @@ def add_pairs(
     rows = said.constrained()
     n = len(free)
     S = said.said()
+    least = said.least(theta)
     own = np.zeros((len(rows), len(rows)))
     for part in chunks(len(rows), COLUMNS):
         block = rows[part]
@@ -34,9 +35,13 @@ def add_pairs(
             entries = row.tocoo()
             Z[entries.col, entries.row + where.start] += entries.data
         Z[~free] = 0
-        thresholded(np.multiply(Z, 0.5, out=Z), theta)
+        thresholded(np.multiply(Z, 0.5, out=Z), least)
         for some in chunks(n):
             touched = some.start + np.flatnonzero(Z[some].any(axis=1))
             total.add_block(touched, block, Z[touched])
         pusher.tell("pairs: columns", part.stop, len(rows))
-    total.add_symmetric(rows, thresholded((own + own.T) / 2, theta))
+    W = thresholded((own + own.T) / 2, least)
+    total.add_symmetric(rows, W)
+    kept = W[np.searchsorted(rows, said.first), np.searchsorted(rows, said.second)] != 0
+    total.similar += int((kept & said.alike).sum())
+    total.dissimilar += int((kept & ~said.alike).sum())

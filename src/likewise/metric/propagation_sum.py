@@ -22,6 +22,8 @@ class Sum:
         self.mean: Floats = X.mean(axis=0, dtype=np.float64)
         self.d = np.zeros(len(X))
         self.product = np.zeros((X.shape[1], X.shape[1]))
+        # Pairs that were given and not cut.
+        self.similar = self.dissimilar = 0
 
     def rows(self, which: Any) -> Floats:
         """Rows of X, centred."""
@@ -49,7 +51,8 @@ class Sum:
         self.d[rows] += W.sum(axis=1)
 
 
-def thresholded(W: Floats, theta: float) -> Floats:
-    """Zero where |W| < theta, in place."""
-    W[np.abs(W) < theta] = 0
+def thresholded(W: Floats, least: tuple[float, float]) -> Floats:
+    """Zero where W is above -least[1] and below least[0], in place."""
+    positive, negative = least
+    W[(positive > W) & (-negative < W)] = 0
     return W

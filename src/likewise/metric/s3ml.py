@@ -20,10 +20,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from likewise.errors import InvalidInput
 from likewise.metric.base import RIDGE, LearnedMetric, as_rows, covariance, inverse
-from likewise.metric.checks import at_least, whole_number
+from likewise.metric.checks import at_least, truth, whole_number
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
-from likewise.metric.propagation import check_weights, scatter
+from likewise.metric.propagation import check_weights, scatter_and_counts
 from likewise.solvers.sice import sparse_inverse_covariance
 
 Floats = NDArray[np.float64]
@@ -38,14 +38,16 @@ PRIORS = ("auto", "identity", "variance", "covariance")
 class FitReport:
     """What a fit did, for people to read.
 
-    ``n_similar`` and ``n_dissimilar`` count pairs; ``minus`` is what a dissimilar pair weighs
-    against a similar one.  ``n_neighbors``: links of each row, 0 without propagation.  ``beta``:
-    the weight of T.  It is ``strength`` times ``beta_max``, from which on Sigma is no longer
-    positive definite (infinite when T has no negative direction), or less: Sigma stays below
-    1 + 10 ``strength`` times the prior.  ``lowest``: the smallest eigenvalue of Sigma relative to
-    the prior before the floor; ``floored``: how many were raised to it.  ``l1``: the penalty of
-    the sparse inverse, absolute.  ``kept_prior``: nothing moved the prior; ``why`` says what was
-    missing.  ``converged``: the sparse inverse reached its tolerance; ``n_iter``: its steps.
+    ``n_similar`` and ``n_dissimilar`` count the pairs given, ``counted_similar`` and
+    ``counted_dissimilar`` those whose affinity the threshold left (and whose weight is not 0);
+    ``minus`` is what a dissimilar pair weighs against a similar one.  ``n_neighbors``: links of
+    each row, 0 without propagation.  ``beta``: the weight of T.  It is ``strength`` times
+    ``beta_max``, from which on Sigma is no longer positive definite (infinite when T has no
+    negative direction), or less: Sigma stays below 1 + 10 ``strength`` times the prior; ``capped``
+    says that this decided.  ``lowest``: the smallest eigenvalue of Sigma relative to the prior
+    before the floor; ``floored``: how many were raised to it.  ``l1``: the penalty of the sparse
+    inverse, absolute.  ``kept_prior``: nothing moved the prior; ``why`` says what was missing.
+    ``converged``: the sparse inverse reached its tolerance; ``n_iter``: its steps.
     """
 
     n_similar: int
@@ -61,6 +63,9 @@ class FitReport:
     why: str
     converged: bool = True
     n_iter: int = 0
+    counted_similar: int = 0
+    counted_dissimilar: int = 0
+    capped: bool = False
 
     @property
     def floor_acted(self) -> bool:
@@ -69,10 +74,12 @@ class FitReport:
     def __str__(self) -> str:
         if self.kept_prior:
             return f"kept the prior: {self.why}"
+        capped = " (held back by the cap on shrinking)" if self.capped else ""
         acted = f"raised {self.floored} directions" if self.floored else "did not act"
         return (
-            f"{self.n_similar} similar and {self.n_dissimilar} dissimilar pairs; "
-            f"beta {self.beta:.3g} (largest safe {self.beta_max:.3g}), the floor {acted} "
+            f"{self.counted_similar} of {self.n_similar} similar and {self.counted_dissimilar} of "
+            f"{self.n_dissimilar} dissimilar pairs count; "
+            f"beta {self.beta:.3g} (largest safe {self.beta_max:.3g}){capped}, the floor {acted} "
             f"(smallest relative eigenvalue {self.lowest:.3g})"
             + f"; {self.why}" * bool(self.why)
             + f"; the sparse inverse ended after {self.n_iter} steps, short of its tolerance"
@@ -83,9 +90,12 @@ class FitReport:
 class S3ML(LearnedMetric):
     """Semi-supervised sparse metric learning.
 
-    ``n_neighbors``, ``propagation`` (a), ``threshold`` (theta): how affinities spread;
+    ``n_neighbors``, ``propagation`` (a), ``threshold`` (theta): how affinities spread, and
+    below what they do not count (negative ones: relative to what a dissimilar pair weighs);
     ``propagate=False`` uses the pairs alone (the method is then called S2ML).  ``strength``: weight
-    of the affinities relative to the largest that leaves Sigma positive definite.  ``floor``: a
+    of the affinities relative to the largest that leaves Sigma positive definite, or, where that
+    is less, to the one at which the most shrunk direction of Sigma is 1 + 10 times the prior: no
+    direction goes beyond 1 + 10 ``strength`` (``report_.capped``).  ``floor``: a
     direction is stretched at most 1/floor times over the prior.  ``l1``: the sparsity, relative to
     the mean diagonal of Sigma; 0 gives a full matrix.  ``dissimilar``: what all dissimilar pairs
     weigh together against all similar ones (None: every pair 1, as in the paper).
@@ -172,6 +182,7 @@ class S3ML(LearnedMetric):
         whole_number(self.n_neighbors, "n_neighbors")
         whole_number(self.max_iter, "max_iter")
         check_weights(self.propagation, self.threshold)
+        truth(self.propagate, "propagate")
         at_least(self, "strength", 0)
         at_least(self, "l1", 0)
         at_least(self, "tol", 0, open_end=True)
@@ -190,11 +201,12 @@ class S3ML(LearnedMetric):
 
     def _learn(self, X: Any, base: Floats | None, said: Constraints) -> tuple[Floats, FitReport]:
         graph = knn_graph(X, int(self.n_neighbors)) if self.propagate else None
-        T = scatter(
+        T, similar, dissimilar = scatter_and_counts(
             X, said, graph, float(self.propagation), float(self.threshold),
             progress=_to_stderr if self.verbose else None,
         )  # fmt: skip
         Sigma, beta, beta_max, lowest, floored = self._sigma(T, base)
+        dissimilar = dissimilar if said.minus > 0 else 0
         l1 = float(self.l1) * float(np.trace(Sigma)) / len(Sigma)
         kinds = {"similar": said.n_similar, "dissimilar": said.n_dissimilar}
         why = "".join(f"no {kind} pair was given" for kind, count in kinds.items() if not count)
@@ -206,8 +218,9 @@ class S3ML(LearnedMetric):
             return inverse(Sigma), FitReport(*counts, 0.0, beta_max, 1.0, 0, 0.0, True, why)
         M, converged, n_iter = self._inverse(Sigma, l1)
         return M, FitReport(
-            *counts, beta, beta_max, lowest, floored, l1, False, why, converged, n_iter
-        )
+            *counts, beta, beta_max, lowest, floored, l1, False, why, converged, n_iter,
+            similar, dissimilar, capped=beta < self.strength * beta_max,
+        )  # fmt: skip
 
     def _inverse(self, Sigma: Floats, l1: float) -> tuple[Floats, bool, int]:
         """(metric, whether it reached its tolerance, steps)."""
