@@ -274,6 +274,7 @@ def known(picture: int | str) -> int:
         ('1,my cat.jpg,"c, d.jpg"\n\n , ,\n2,1,3', [(1, 2, 3), (2, 1, 3)]),
         ("a;b;c\n1;my cat.jpg;c, d.jpg\n", [(1, 2, 3)]),
         ("1\t2\t3\n2\t1\t3\n", [(1, 2, 3), (2, 1, 3)]),
+        ("sep=;\r\n1;2;3\r\n", [(1, 2, 3)]),
     ],
 )
 def test_triplet_files(tmp_path: Path, text: str, expected: list[tuple[int, int, int]]) -> None:

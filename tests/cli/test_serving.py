@@ -61,7 +61,7 @@ def test_open_a_folder_for_the_first_time_and_again(
         answer = httpx.get(f"{again.base}/api/health", headers=headers, trust_env=False)
         assert answer.status_code == status
     assert again.ended(signal.SIGTERM) == 0
-    assert "1 pictures added" in again.process.communicate()[1]
+    assert "1 picture added" in again.process.communicate()[1]
     Collection.open(tmp_path / "My Pictures.lw").close()
 
 

@@ -14,7 +14,7 @@ import typer
 from likewise.cli.options import DEFAULT, Json, Where
 from likewise.cli.pictures import offer_deep
 from likewise.cli.progress import shown
-from likewise.cli.rendering import echo_json
+from likewise.cli.rendering import counted, echo_json
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def open_(
         typer.Option("-C", "--collection", metavar="PATH", help="Default: DIR.lw beside DIR."),
     ] = None,
     host: Host = "127.0.0.1",
-    port: Port = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port; 0 takes the collection's usual one.")
+    ] = 0,
     name: Names = None,
     browser: Browser = True,
     json_: Json = False,
@@ -59,6 +61,8 @@ def open_(
         raise LikewiseError(f"{folder} is no folder; name one with pictures, or a collection")
     begin = None
     if (folder / FILE).is_file():
+        if collection is not None:
+            raise LikewiseError(f"{folder} is a collection itself; leave -C out")
         root = folder
     else:
         root = collection or folder.with_name(f"{folder.name}.lw")
@@ -69,8 +73,6 @@ def open_(
                 offer_deep(made)
         begin = _TakingIn(folder, root, json_)
     _serve(root, host, port or _usual_port(root), name, None, False, browser, json_, begin)
-    if begin is not None and not begin.ended:
-        typer.echo("not all pictures were taken in; the same command goes on from here", err=True)
 
 
 class _TakingIn:
@@ -95,11 +97,18 @@ class _TakingIn:
                 raise
         self.ended = True
         typer.echo(
-            f"{result.added} pictures added, {len(result.skipped)} files skipped; "
-            f"the collection is {self.root}",
+            f"{counted(result.added, 'picture')} added, {counted(len(result.skipped), 'file')} "
+            f"skipped; the collection is {self.root}",
             err=self.json,
         )
+        if result.skipped:
+            typer.echo(f"'likewise problems -C {self.root}' says why", err=self.json)
         return result
+
+    def stopping(self) -> None:
+        """Said when the server begins to end: later there may be no time for it."""
+        if not self.ended:
+            typer.echo("taking in was not finished; the same command goes on from here", err=True)
 
 
 def _usual_port(root: Path) -> int:
@@ -107,6 +116,8 @@ def _usual_port(root: Path) -> int:
     mark = hashlib.blake2b(str(root).encode(), digest_size=4).digest()
     number = 20_000 + int.from_bytes(mark, "big") % 20_000
     with socket.socket() as probe:
+        # As the server itself: a port that was left a moment ago is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", number))
         except OSError:
@@ -164,6 +175,11 @@ def _serve(
 
             webbrowser.open(address.url)
 
+    def ending() -> None:
+        if begin is not None:
+            begin.stopping()
+        _end_for_sure()
+
     run(
         Path(os.path.abspath(root.expanduser())),
         host=host,
@@ -172,7 +188,7 @@ def _serve(
         open_to_all=no_key,
         hosts=names or (),
         ready=ready,
-        ending=_end_for_sure,
+        ending=ending,
         begin=None if begin is None else ("add", begin),
     )
 

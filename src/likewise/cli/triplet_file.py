@@ -52,15 +52,20 @@ def read_lines(path: Path) -> list[tuple[int, list[str]]]:
         # Spreadsheets like to begin a file with a byte-order mark.
         with path.expanduser().open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
-        found = [_cut(text, separator) for separator in ",;\t"]
+        # A spreadsheet's note to itself about the separator.
+        text = re.sub(r"\Asep=[^\r\n]*", "", text)
+        commas = _cut(text, ",")
+        if commas and len(commas[0][1]) >= _THREE:
+            return commas
+        others = [_cut(text, separator) for separator in ";\t"]
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} is not UTF-8 text") from error
     except csv.Error as error:
         raise InvalidInput(f"{path} is no CSV file: {error}") from error
-    enough = [lines for lines in found if lines and len(lines[0][1]) >= _THREE]
-    return enough[0] if enough else found[0]
+    enough = [lines for lines in others if lines and len(lines[0][1]) >= _THREE]
+    return enough[0] if enough else commas
 
 
 def _cut(text: str, separator: str) -> list[tuple[int, list[str]]]:

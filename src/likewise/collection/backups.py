@@ -35,7 +35,8 @@ def backup(root: Path, catalog: Catalog, target: Path) -> Path:
             try:
                 _copy_state(root, catalog, part)
             except (FileNotFoundError, shutil.Error) as error:
-                # copytree gathers what it could not copy into an error of its own.
+                if isinstance(error, shutil.Error) and not _misses(error):
+                    raise CollectionError(f"{target} cannot be written: {error}") from error
                 if attempt + 1 == _TRIES or not catalog_moved(catalog, part):
                     raise DamagedCollection(f"a file is missing ({error}); run verify") from error
             else:
@@ -44,6 +45,11 @@ def backup(root: Path, catalog: Catalog, target: Path) -> Path:
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return target
+
+
+def _misses(error: shutil.Error) -> bool:
+    """Whether something was not there; copytree gathers all that it could not copy."""
+    return any(not os.path.exists(source) for source, _, _ in error.args[0])
 
 
 def _copy_state(root: Path, catalog: Catalog, part: Path) -> None:

@@ -103,9 +103,12 @@ def _run(
     )  # fmt: skip
 
     def opened() -> None:
-        if begin is not None:
-            app.state.work.start(begin[0], Collection.open(root), begin[1])
-        ready(address)
+        try:
+            if begin is not None:
+                app.state.work.start(begin[0], Collection.open(root), begin[1])
+        finally:
+            # Whatever became of the job: the server is there.
+            ready(address)
 
     server = _Server(config, app, opened, ending)
     server.run(sockets=[listener])

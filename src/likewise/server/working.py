@@ -137,7 +137,8 @@ class Work:
             if self._stop.is_set():
                 raise Stopped
             now = time.monotonic()
-            if progress.stage == stage and now - last < _PROGRESS_EVERY:
+            ends = progress.total and progress.done == progress.total
+            if progress.stage == stage and now - last < _PROGRESS_EVERY and not ends:
                 return
             last, stage = now, progress.stage
             said = {

@@ -209,14 +209,32 @@ def _own_children() -> Iterator[None]:
         name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)
     }
     vars(main).update(dict.fromkeys(hidden))
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main_thread else None
+    try:
+        with _without_ctrl_c():
+            yield
+    finally:
+        vars(main).update(hidden)
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Processes started inside never hear of Ctrl-C, from whichever thread they are started."""
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Only the main thread may ignore a signal; what another one blocks, its children block too.
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if in_main_thread:
-            signal.signal(signal.SIGINT, before)
-        vars(main).update(hidden)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _quiet(parent: int) -> None:

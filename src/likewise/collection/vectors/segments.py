@@ -8,6 +8,7 @@ first and named in the catalog afterwards; what no row names is garbage and is s
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -172,7 +173,13 @@ def sweep(root: Path, named: set[str]) -> list[str]:
         for path in folder.iterdir():
             name = path.relative_to(root).as_posix()
             if name not in named:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                if path.is_dir():
+                    # Gone at once: whoever copies it must not take half a folder for a whole one.
+                    away = path.with_name(f"gone-{secrets.token_hex(4)}")
+                    os.replace(path, away)
+                    shutil.rmtree(away)
+                else:
+                    path.unlink()
                 gone.append(name)
     return gone
 

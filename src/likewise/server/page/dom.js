@@ -101,16 +101,23 @@ export function need(selector) {
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /**
- * The last call within a pause wins.
+ * An action once calls of it have ceased for a while; and, where they do not cease, every so often.
  * @template {unknown[]} A
  * @param {(...args: A) => void} action
- * @param {number} pause milliseconds
+ * @param {number} pause milliseconds without a call
+ * @param {number} [most] milliseconds a call waits at most
  * @returns {(...args: A) => void}
  */
-export function settled(action, pause) {
+export function settled(action, pause, most = Infinity) {
   let timer = 0;
+  let since = 0; // when the first call came that waits
   return (...args) => {
     clearTimeout(timer);
-    timer = setTimeout(() => action(...args), pause);
+    since ||= performance.now();
+    const wait = Math.min(pause, Math.max(0, since + most - performance.now()));
+    timer = setTimeout(() => {
+      since = 0;
+      action(...args);
+    }, wait);
   };
 }

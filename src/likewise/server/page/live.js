@@ -2,13 +2,13 @@
 
 /** @typedef {{job: number, stage: string, done: number, total: number|null, problems: number}} Progress */
 /** @typedef {{job: number, what: string, added: number, skipped: number, removed: number, seconds: number}} Done of add and sync; other work tells what came of it */
-/** @typedef {{job: number, message: string}} Failed */
+/** @typedef {{job: number, what: string, message: string}} Failed */
 
 /** @type {Record<string, ((data: any) => void)[]>} */
 const listeners = {};
 
 /**
- * @param {"progress"|"done"|"failed"|"changed"|"lost"|"found"} event
+ * @param {"progress"|"done"|"failed"|"changed"|"lost"|"found"|"joined"} event
  * @param {(data: any) => void} listener
  */
 export function on(event, listener) {
@@ -44,6 +44,7 @@ export function connect() {
     made.addEventListener("open", () => {
       if (lost) tell("found", null);
       lost = false;
+      tell("joined", null); // from now on ends are heard
     });
     made.addEventListener("error", () => {
       if (made !== stream) return;

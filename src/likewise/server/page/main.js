@@ -89,7 +89,7 @@ live.on("changed", () => {
 });
 const away = need("#away");
 live.on("lost", () => {
-  away.textContent = "Likewise does not answer. Is it still running in its terminal? This page goes on by itself when it is back.";
+  away.textContent = "Likewise does not answer. Is it still running in its terminal? This page goes on by itself when it is back; started anew, it prints a new address to open.";
 });
 live.on("found", () => {
   away.textContent = "";

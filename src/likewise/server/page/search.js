@@ -6,6 +6,7 @@ import { count, counted } from "./format.js";
 import { Grid, PAGE } from "./grid.js";
 import { Judge } from "./judge.js";
 import * as known from "./known.js";
+import * as live from "./live.js";
 import { Look } from "./look.js";
 import { Rail } from "./rail.js";
 import { Selecting } from "./selecting.js";
@@ -65,8 +66,12 @@ export class SearchView {
       h("button", { type: "button", class: "main", onclick: pick }, icon("picture"), "Pick a picture"));
     this.state = h("div", { class: "state" });
     this.working = workingLine(() => {
-      if (this.answer && !this.answer.total) this.#empty(current());
-      else if (!this.working.on) this.changed(); // it held still until now
+      if (!this.working.on) this.#changed(); // it held still until now
+      else if (this.answer && !this.answer.total) this.#empty(current());
+    });
+    live.on("joined", () => {
+      known.collection.forget();
+      known.collection.get().then((about) => this.working.know(about.job), () => {});
     });
     this.news = h("button", { type: "button", class: "news main", hidden: true, onclick: () => this.#showNews() }, "Something changed. Show it");
     this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.working.el, this.news, this.state, this.grid.el);
@@ -78,7 +83,7 @@ export class SearchView {
     this.kept = new Map();
     this.aborter = new AbortController();
     this.byKeyboard = false;
-    this.changed = settled(() => this.#changed(), 700);
+    this.changed = settled(() => this.#changed(), 700, 2000);
   }
 
   /** @param {string} id */
@@ -222,6 +227,7 @@ export class SearchView {
    */
   #present(made, state, how) {
     this.answer = made;
+    this.news.hidden = true;
     this.kept.delete(this.key);
     this.kept.set(this.key, made);
     if (this.kept.size > KEPT) this.kept.delete([...this.kept.keys()][0]);
@@ -319,14 +325,19 @@ export class SearchView {
     try {
       // Mostly it is this page's own doing, and nothing is new.
       const made = await this.#answer(state, this.aborter.signal);
-      if (answerKey(current()) !== this.key || this.judge.busy || alike(made, this.answer)) return;
+      if (answerKey(current()) !== this.key || this.judge.busy) return;
+      this.#showKnown(state);
+      if (alike(made, this.answer)) {
+        this.news.hidden = true;
+        if (!made.total) this.#empty(state);
+        return;
+      }
       // While pictures keep coming, a full window holds still for whoever wants to click in it.
       const coming = this.working.on && (this.answer?.total ?? 0) >= WINDOWFUL;
       if (coming || scrollY >= 200 || document.querySelector("dialog[open]")) {
         this.news.hidden = false;
         return;
       }
-      this.#showKnown(state);
       this.#present(made, state, { move: true, scroll: null });
     } catch {
       // Who loses the server is told by the stream of events.

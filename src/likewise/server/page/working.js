@@ -34,15 +34,19 @@ export function workingLine(changed) {
       turn(false);
     });
   }
-  live.on("lost", () => turn(false));
+  live.on("lost", () => {
+    last = 0; // a server that is started again counts its jobs from one
+    turn(false);
+  });
   return {
     el,
     get on() {
       return !el.hidden;
     },
-    /** What the collection says is under way; it may have ended since. @param {{job: number, what: string}|null} job */
+    /** What the collection says is under way: 0 is the work of another program. @param {{job: number, what: string}|null} job */
     know: (job) => {
-      if (!job || job.job <= last || !el.hidden) return;
+      if (!job) turn(false); // its end was not heard
+      if (!job || (job.job && job.job <= last) || !el.hidden) return;
       stage.textContent = NAMES[job.what] ?? job.what.charAt(0).toUpperCase() + job.what.slice(1);
       detail.textContent = "";
       bar.removeAttribute("value");
