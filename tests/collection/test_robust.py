@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from likewise.collection.growing import adding
 from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import silent
 from likewise.collection.vectors import graphs
-from likewise.collection.vectors.extraction import run
+from likewise.collection.vectors.extraction import _own_children, run
 from likewise.errors import InvalidInput
 from likewise.neighbours.exact import Exact
 from likewise.neighbours.hnsw import HNSW
@@ -92,6 +93,29 @@ def test_submitting_to_a_broken_pool_loses_nothing(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", broken_once)
     assert sorted(run(abs, range(-10, 0), 1, lambda task: 0)) == list(range(1, 11))
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_workers_are_deaf_to_ctrl_c_from_their_first_moment(in_thread: bool) -> None:
+    """Also when a server's job starts them, which has a thread of its own."""
+    ask = (
+        "import signal; held = signal.pthread_sigmask(signal.SIG_BLOCK, []);"
+        "print(signal.SIGINT in held or signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"
+    )
+    said: list[str] = []
+
+    def start() -> None:
+        with _own_children():
+            said.append(subprocess.check_output([sys.executable, "-c", ask], text=True).strip())
+        said.append(str(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+
+    if in_thread:
+        thread = threading.Thread(target=start)
+        thread.start()
+        thread.join()
+    else:
+        start()
+    assert said == ["True", "False"]
 
 
 def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:

@@ -363,6 +363,41 @@ def test_backup_copies_no_file_twice(
         }
 
 
+def test_backup_names_what_is_wrong_with_its_place(
+    col: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seal_all(col)
+
+    def full(source: Path, target: Path) -> None:
+        raise shutil.Error([(str(source), str(target), "[Errno 28] No space left on device")])
+
+    monkeypatch.setattr(backups, "_copy", full)
+    with pytest.raises(CollectionError, match=r"cannot be written.*No space left") as failure:
+        col.backup(tmp_path / "copy")
+    assert not isinstance(failure.value, DamagedCollection)
+    assert list(tmp_path.glob("copy*")) == []
+
+
+def test_a_folder_is_swept_at_once(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under its name it is whole or not there, also for who copies it just now."""
+    seal_all(col)
+    stray = col.root / seg.FOLDER / "words-9-0000000001-0"
+    shutil.copytree(col.root / col._catalog.segments("words", 1)[0].name, stray)
+    seen = []
+
+    def slowly(path: Path) -> None:
+        seen.append((stray.exists(), Path(path).exists()))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(seg.shutil, "rmtree", slowly)
+        seg.sweep(col.root, col._catalog.named_files())
+    assert seen == [(False, True)]
+    seg.sweep(col.root, col._catalog.named_files())
+    assert {p.name for p in (col.root / seg.FOLDER).iterdir()} == {
+        Path(row.name).name for row in col._catalog.every_segment()
+    }
+
+
 def test_searches_in_threads_while_a_job_runs(col: Collection) -> None:
     stop = threading.Event()
     failures: list[BaseException] = []

@@ -134,6 +134,55 @@ def test_the_page_is_there_while_a_folder_is_taken_in(
     assert process.ended() == 0
 
 
+HIDE = """(hidden) => {
+  Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}"""
+
+
+def test_a_tab_that_did_not_hear_the_end_learns_of_it(
+    chrome: Browser,
+    tmp_path: Path,
+    start: Callable[..., Process],
+) -> None:
+    write(tmp_path / "pictures" / "rocket.jpg", small_scenes()["rocket"])
+    with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
+        col.secret()
+        with col._catalog.write():
+            process = start("open", "pictures", "--no-browser")
+            server = Served(process.base, process.said["url"], process.said["key"])
+            page, wrong = visit(chrome, server)
+            page.goto("/")
+            page.locator(".working").wait_for()
+            page.evaluate(HIDE, True)
+        while server.ask("/api/collection")["job"] is not None:
+            page.wait_for_timeout(50)
+        assert page.locator(".working").is_visible(), "a hidden tab hears nothing"
+        page.evaluate(HIDE, False)
+        page.locator(".working").wait_for(state="hidden")
+        page.get_by_role("heading", name="1 picture", exact=True).wait_for()
+        page.context.close()
+        assert wrong == []
+
+
+def test_what_never_ceases_is_shown_all_the_same(page: Page) -> None:
+    """Changes that come faster than the pause must not put it off for ever."""
+    page.goto("/")
+    before = page.evaluate(
+        """async () => {
+          const { settled } = await import('/page/dom.js');
+          let shown = 0;
+          const change = settled(() => { shown += 1; }, 300, 600);
+          for (let i = 0; i < 30; i++) {
+            change();
+            await new Promise((done) => setTimeout(done, 50));
+          }
+          return shown;
+        }"""
+    )
+    assert before > 0
+
+
 def test_a_dropped_picture_finds_its_like(page: Page, pictures: Path, tmp_path: Path) -> None:
     page.goto("/")
     settle(page)
