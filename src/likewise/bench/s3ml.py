@@ -58,7 +58,7 @@ def uci(full: bool, seed: int) -> Part:
 def retrieval(full: bool, seed: int) -> Part:
     """Average precision with pairs from a fifth of the pictures."""
     n_draws = 20 if full else 10
-    # ITML and SDML take a second or more for what costs us a fifth.
+    # Ten draws of ITML and SDML would take the whole benchmark beyond half an hour.
     peer_draws = 20 if full else 2
     outcomes, names = {}, {}
     for dataset, count in CONCEPTS.items():
