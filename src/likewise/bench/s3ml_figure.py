@@ -59,4 +59,6 @@ def _bars(axis: Any, found: Mapping[str, Mapping[str, Any]], title: str) -> None
             axis.bar(places, heights, width, color=colour, label=method)
     axis.set_xticks(range(len(found)), [name.replace(", ", ",\n") for name in found], fontsize=8)
     axis.set_ylabel(title)
-    axis.legend(fontsize=7, ncol=4)
+    # Room above the bars, so that no name hides one.
+    axis.set_ylim(0, 1.3 * axis.get_ylim()[1])
+    axis.legend(fontsize=7, ncol=4, loc="upper right")
