@@ -118,6 +118,22 @@ def test_workers_are_deaf_to_ctrl_c_from_their_first_moment(in_thread: bool) -> 
     assert said == ["True", "False"]
 
 
+def test_ctrl_c_while_workers_start_is_not_lost() -> None:
+    script = (
+        "import os, signal\n"
+        "from likewise.collection.vectors.extraction import _own_children\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "try:\n"
+        "    with _own_children():\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        print('inside')\n"
+        "except KeyboardInterrupt:\n"
+        "    print('heard', __file__ if '__file__' in vars() else '')\n"
+    )
+    said = subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert said.split() == ["inside", "heard"]
+
+
 def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
     write_pictures(tmp_path / "pictures", views=3)
     script = (

@@ -201,8 +201,8 @@ def _own_children() -> Iterator[None]:
     """Processes started inside know nothing of the user's script, and ignore Ctrl-C.
 
     A spawned process imports the main module of its parent first, which for a script without a
-    guard would run it again; workers need nothing from it.  And a signal that is ignored when a
-    program starts stays ignored: ``_quiet`` alone would come after a second of imports.
+    guard would run it again; workers need nothing from it.  ``_quiet`` alone would make them deaf
+    only after a second of imports.
     """
     main = sys.modules["__main__"]
     hidden: dict[str, Any] = {
@@ -218,18 +218,14 @@ def _own_children() -> Iterator[None]:
 
 @contextmanager
 def _without_ctrl_c() -> Iterator[None]:
-    """Processes started inside never hear of Ctrl-C, from whichever thread they are started."""
-    if threading.current_thread() is threading.main_thread():
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-        return
+    """Processes started inside never hear of Ctrl-C; this one hears of it afterwards.
+
+    What a thread blocks, the children it starts block too.  Ignoring the signal meanwhile would
+    lose it, and only the main thread may.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    # Only the main thread may ignore a signal; what another one blocks, its children block too.
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
