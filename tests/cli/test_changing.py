@@ -132,6 +132,8 @@ def test_ctrl_c_keeps_what_was_done(empty: Likewise) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Whoever runs tests in the background ignores Ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     catalog = empty.folder / "photos.lw" / "catalog.sqlite"
     while not catalog.exists():
