@@ -363,13 +363,16 @@ def test_backup_copies_no_file_twice(
         }
 
 
+@pytest.mark.parametrize("whole_folder", [True, False])
 def test_backup_names_what_is_wrong_with_its_place(
-    col: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    col: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_folder: bool
 ) -> None:
     seal_all(col)
 
     def full(source: Path, target: Path) -> None:
-        raise shutil.Error([(str(source), str(target), "[Errno 28] No space left on device")])
+        if whole_folder:
+            raise shutil.Error([(str(source), str(target), "[Errno 28] No space left on device")])
+        raise OSError(28, "No space left on device", str(target))
 
     monkeypatch.setattr(backups, "_copy", full)
     with pytest.raises(CollectionError, match=r"cannot be written.*No space left") as failure:

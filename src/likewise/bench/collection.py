@@ -12,7 +12,6 @@ from likewise.bench import harness  # first: it pins the threads
 
 # isort: split
 import json
-import resource
 import shutil
 import sys
 import tempfile
@@ -142,7 +141,7 @@ def run_add(target: str, folder: str, workers: str) -> dict[str, object]:
         "described/s": result.added / max(stages.get("adding", 0.0), 1e-9),
         "learning s": stages.get("learning", 0.0),
         "first search s": first_search[0],
-        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak MB": harness.peak() / (1 << 20),
     }
 
 

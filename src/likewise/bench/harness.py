@@ -81,6 +81,16 @@ def resident() -> int:
     return int(status.read_text().split()[1]) * mmap.PAGESIZE if status.exists() else 0
 
 
+def peak() -> int:
+    """The most bytes this process ever held (0 where the system does not tell).
+
+    Not ``ru_maxrss``, which a child takes over from the process that started it.
+    """
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
+
+
 def machine() -> str:
     """Processor, cores, Python and library versions in one line."""
     model = platform.processor() or platform.machine()

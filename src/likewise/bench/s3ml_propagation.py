@@ -12,7 +12,6 @@ from __future__ import annotations
 from likewise.bench import harness
 
 import json
-import resource
 import sys
 import time
 from contextlib import suppress
@@ -67,23 +66,17 @@ def child(way: str, n: int, m: int, kept: str) -> dict[str, Any]:
     T = scatter(X, said, graph, A, theta, method=method, progress=_told)
     seconds = time.process_time() - start
     np.save(kept, T)
-    return {"seconds": seconds, "peak": _peak() / MIB, "more": (_peak() - before) / MIB}
+    return {
+        "seconds": seconds,
+        "peak": harness.peak() / MIB,
+        "more": (harness.peak() - before) / MIB,
+    }
 
 
 def forget_peak() -> None:
     """Let the system count this process's peak from now on (Linux)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-
-
-def _peak() -> int:
-    """Bytes this process held at most, since ``forget_peak`` where that works."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _told(what: str, done: int, of: int) -> None:

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 
 from likewise.bench.deep_rows import space_rows
 from likewise.bench.s3ml_peers import Job, ask_peers
-from likewise.bench.s3ml_uci import fitted, interval
+from likewise.bench.s3ml_uci import by_method, fitted, interval, milliseconds
 from likewise.evaluation.metrics import average_precision
 from likewise.features.holistic import N_COLOUR
 from likewise.metric.base import Euclidean, Mahalanobis
@@ -179,13 +179,7 @@ def _job(t: Trial) -> Job:
 
 def rows(outcomes: dict[str, Outcome]) -> list[Row]:
     """MAP by method and data, S3ML's gain over each, failures in brackets."""
-    made = []
-    for method in METHODS:
-        row: Row = {"method": method}
-        for name, outcome in outcomes.items():
-            row[name] = _cell(outcome, method)
-        made.append(row)
-    return made
+    return by_method(METHODS, outcomes, _cell)
 
 
 def _cell(outcome: Outcome, method: str) -> str:
@@ -231,13 +225,4 @@ def concept_rows(outcomes: dict[str, Outcome], names: dict[str, list[str]]) -> l
 
 def seconds_rows(outcomes: dict[str, Outcome]) -> list[Row]:
     """CPU milliseconds of a fit."""
-    return [
-        {
-            "method": method,
-            **{
-                name: round(1e3 * o.seconds[method], 1) if method in o.seconds else ""
-                for name, o in outcomes.items()
-            },
-        }
-        for method in METHODS
-    ]
+    return by_method(METHODS, outcomes, milliseconds)

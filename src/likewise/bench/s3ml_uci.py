@@ -11,9 +11,9 @@ from __future__ import annotations
 from likewise.bench import harness  # noqa: F401
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -29,6 +29,7 @@ from likewise.metric.lrml import LRML
 from likewise.metric.s3ml import S3ML
 
 Row = dict[str, object]
+Found = TypeVar("Found")
 SHARE = 0.05
 # The paper's M0 on these sets, its k, a, theta and +-1 pairs; f, floor, lam of the spec's grid.
 AS_PRINTED: dict[str, Any] = {
@@ -170,13 +171,29 @@ def versus(errors: dict[str, Any], ours: str, other: str) -> tuple[float, float]
 
 def rows(outcomes: dict[str, Outcome]) -> list[Row]:
     """Error in percent by method and set; failures in brackets."""
-    made = []
-    for method in METHODS:
-        row: Row = {"method": method}
-        for name, outcome in outcomes.items():
-            row[name] = _cell(outcome, method)
-        made.append(row)
-    return made
+    return by_method(METHODS, outcomes, _cell)
+
+
+class Timed(Protocol):
+    """What a measurement of several methods has in any case."""
+
+    @property
+    def seconds(self) -> Mapping[str, float]: ...
+
+
+def milliseconds(outcome: Timed, method: str) -> object:
+    """CPU time of a fit, to show."""
+    return round(1e3 * outcome.seconds[method], 1) if method in outcome.seconds else ""
+
+
+def by_method(
+    methods: Iterable[str], outcomes: Mapping[str, Found], cell: Callable[[Found, str], object]
+) -> list[Row]:
+    """A row a method, a column a set."""
+    return [
+        {"method": method, **{name: cell(outcome, method) for name, outcome in outcomes.items()}}
+        for method in methods
+    ]
 
 
 def _cell(outcome: Outcome, method: str) -> str:
@@ -216,13 +233,4 @@ def paired_rows(outcomes: dict[str, Outcome]) -> list[Row]:
 
 def seconds_rows(outcomes: dict[str, Outcome]) -> list[Row]:
     """CPU milliseconds of a fit."""
-    return [
-        {
-            "method": method,
-            **{
-                name: round(1e3 * o.seconds[method], 1) if method in o.seconds else ""
-                for name, o in outcomes.items()
-            },
-        }
-        for method in METHODS
-    ]
+    return by_method(METHODS, outcomes, milliseconds)

@@ -124,18 +124,8 @@ def measure(root: str, space: str, tagged: str) -> dict[str, float]:
         "while renewing ms": 1e3 * renewing.median,
         "longest renewing ms": 1e3 * max(renewing.seconds),
         "held MB": (harness.resident() - before) / 1e6,
-        "peak MB": peak() / 1e6,
+        "peak MB": harness.peak() / 1e6,
     }
-
-
-def peak() -> int:
-    """The most bytes this process ever held (0 where the system does not tell).
-
-    Not ``ru_maxrss``, which a child takes over from the process that started it.
-    """
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
 
 
 def warm() -> None:

@@ -34,8 +34,8 @@ def backup(root: Path, catalog: Catalog, target: Path) -> Path:
         for attempt in range(_TRIES):
             try:
                 _copy_state(root, catalog, part)
-            except (FileNotFoundError, shutil.Error) as error:
-                if isinstance(error, shutil.Error) and not _misses(error):
+            except OSError as error:
+                if not _misses(error):
                     raise CollectionError(f"{target} cannot be written: {error}") from error
                 if attempt + 1 == _TRIES or not catalog_moved(catalog, part):
                     raise DamagedCollection(f"a file is missing ({error}); run verify") from error
@@ -47,9 +47,11 @@ def backup(root: Path, catalog: Catalog, target: Path) -> Path:
     return target
 
 
-def _misses(error: shutil.Error) -> bool:
+def _misses(error: OSError) -> bool:
     """Whether something was not there; copytree gathers all that it could not copy."""
-    return any(not os.path.exists(source) for source, _, _ in error.args[0])
+    if isinstance(error, shutil.Error):
+        return any(not os.path.exists(source) for source, _, _ in error.args[0])
+    return isinstance(error, FileNotFoundError)
 
 
 def _copy_state(root: Path, catalog: Catalog, part: Path) -> None:

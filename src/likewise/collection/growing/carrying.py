@@ -32,6 +32,16 @@ from likewise.errors import LikewiseError
 from likewise.images import decode
 
 
+def _described(root: Path, coming: Next | NextPooled, jpeg: bytes) -> bytes | None:
+    """The raw row of the next generation for a picture; None where it gives none."""
+    old = coming.old
+    step = step_for(root, old.name, coming.number, old.recipe, coming.files)
+    try:
+        return vector_of(step, decode(jpeg))
+    except LikewiseError:
+        return None
+
+
 class Next:
     """The generation that is being built, as far as codes need it."""
 
@@ -56,11 +66,7 @@ class Next:
 
     def from_jpeg(self, jpeg: bytes) -> bytes | None:
         """The code of a picture that only the log has."""
-        step = step_for(self._root, self.old.name, self.number, self.old.recipe, self.files)
-        try:
-            raw = vector_of(step, decode(jpeg))
-        except LikewiseError:
-            return None
+        raw = _described(self._root, self, jpeg)
         return None if raw is None else self.ranked(raw)
 
     def translated(self, code: bytes) -> bytes:
@@ -123,11 +129,7 @@ class NextPooled:
 
     def from_jpeg(self, jpeg: bytes) -> bytes | None:
         """The code of a picture that only the log has."""
-        step = step_for(self._root, self.old.name, self.number, self.old.recipe, self.files)
-        try:
-            raw = vector_of(step, decode(jpeg))
-        except LikewiseError:
-            return None
+        raw = _described(self._root, self, jpeg)
         return None if raw is None else self.ranked(raw)
 
     def translated(self, code: bytes) -> None:
