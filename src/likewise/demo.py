@@ -16,12 +16,12 @@ import numpy as np
 
 from likewise.bench.lesson import Lesson, teach
 from likewise.bench.retrieval import Ranker, planted
-from likewise.collection.catalog.catalog import ImageRow
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.finding.searching import Hit
 from likewise.collection.growing.adding import AddResult
 from likewise.collection.jobs import Report, silent
+from likewise.collection.store.store import ImageRow
 from likewise.collection.vectors.recipes import DECODE_SIDE
 from likewise.collection.vectors.walking import candidates
 from likewise.evaluation.datasets import RetrievalQuery

@@ -42,7 +42,7 @@ def test_rows_are_those_of_a_collection(small: Path, monkeypatch: pytest.MonkeyP
     with Collection.create(small / "c.lw", deep=True) as col:
         col.add(*(path for _, path in few), workers=0)
         for i, (_, path) in enumerate(few):
-            here = col._live.view("deep").row_of(col.id_of(path))
+            here = col._views.view("deep").row_of(col.id_of(path))
             assert np.array_equal(here.toarray()[0], deep.X[[i]].toarray()[0])
 
     def not_again(*_: object) -> None:

@@ -61,7 +61,7 @@ def test_a_collection_of_rows_is_a_sound_collection(space: str, tmp_path: Path) 
     with Collection.open(tmp_path / "c.lw") as col:
         tag_as_listed(col, {1: ["a"], 2: ["b", "c"]})
         assert col.tag_sources(2) == {"b": ["file"], "c": ["file"]}
-        found, kept = col._suggester.evidence((space,)).rows_of(col._live, [1, 2, 90])
+        found, kept = col._suggester.evidence((space,)).rows_of(col._views, [1, 2, 90])
         assert found == [1, 2, 90]
         np.testing.assert_allclose(kept, rows[[0, 1, 89]], atol=1e-6)
         assert col.suggest_tags(4)[0].because

@@ -135,15 +135,15 @@ def test_ctrl_c_keeps_what_was_done(empty: Likewise) -> None:
         # Whoever runs tests in the background ignores Ctrl-C, and so would what they start.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    catalog = empty.folder / "photos.lw" / "catalog.sqlite"
-    while not catalog.exists():
+    store = empty.folder / "photos.lw" / "catalog.sqlite"
+    while not store.exists():
         assert process.poll() is None
         time.sleep(0.02)
     stopped = False
-    with Collection.open(catalog.parent) as col:
+    with Collection.open(store.parent) as col:
         while not stopped and process.poll() is None:
             # Whoever holds the catalog keeps the job from ending before the signal is there.
-            with col._catalog.write():
+            with col._store.write():
                 if stopped := len(col) > 0:
                     # As a terminal does: to the whole group, workers included.
                     os.killpg(process.pid, signal.SIGINT)
@@ -152,7 +152,7 @@ def test_ctrl_c_keeps_what_was_done(empty: Likewise) -> None:
     assert process.returncode == 130, (out, err)
     assert err.splitlines()[-1].startswith("likewise: stopped; what was done is kept")
     assert "Traceback" not in err
-    with Collection.open(catalog.parent) as col:
+    with Collection.open(store.parent) as col:
         kept = len(col)
     assert kept > 0
     said = empty.json("add", "pictures", "--workers", 1)

@@ -60,7 +60,7 @@ def test_a_network_of_ones_own(place: Path, tmp_path: Path) -> None:
     assert card["preprocessing"]["std"] == [0.25] * 3
     assert (card["layer"], card["licence"]) == ("vector", "MIT")
     with Collection.open(place) as col:
-        row = col._live.view("mine").row_of(1)
+        row = col._views.view("mine").row_of(1)
         assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
 
 

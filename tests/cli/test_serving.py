@@ -72,7 +72,7 @@ def test_open_tells_what_is_still_to_do(
     few_views(tmp_path / "pictures")
     with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
         col.secret()  # the one thing a server writes before it listens
-        with col._catalog.write():
+        with col._store.write():
             server = start("open", "pictures", "--no-browser")
             assert asked(server, "/api/collection").json()["job"]["what"] == "add"
             assert server.ended() == 0

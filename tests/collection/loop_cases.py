@@ -78,7 +78,7 @@ def weights(col: Collection, profile: str = "default", space: str = "mine") -> n
 
 def forgotten(col: Collection) -> None:
     """Everything that is only a cache goes: checkpoints, and what is in memory."""
-    with col._catalog.write() as c:
+    with col._store.write() as c:
         c.execute("DELETE FROM checkpoints")
     col._learning.forget()
 

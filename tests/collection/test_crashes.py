@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection.catalog.catalog import FILE
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import running
+from likewise.collection.store.store import FILE
 from tests.collection.loop_cases import SPACES, copied, weights
 from tests.collection.loop_reference import Log
 from tests.collection.pictures import small_scenes, write, write_pictures

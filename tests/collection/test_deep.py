@@ -71,11 +71,11 @@ def test_rows_are_what_the_features_say(own: Collection, built: Path) -> None:
     path = built / "pictures" / "coffee-0.jpg"
     pooled = deep.activations(decode(path))
     image = own.id_of(path)
-    row = own._live.view("deep").row_of(image)
+    row = own._views.view("deep").row_of(image)
     words, weights = deep.strongest(pooled, 128)
     assert row.indices.tolist() == words.tolist()
     assert np.allclose(row.data, weights, atol=1e-6)
-    dense = own._live.view("deep-dense").row_of(image)
+    dense = own._views.view("deep-dense").row_of(image)
     assert np.allclose(dense, pooled / np.linalg.norm(pooled), atol=1e-5)
 
 
@@ -101,7 +101,7 @@ def test_pictures_regions_bytes_and_vectors_as_queries(own: Collection, built: P
     height, width = decode(path).pixels.shape[:2]
     region = (width * 0.1, height * 0.1, width * 0.8, height * 0.8)
     assert names(own.search(path, k=1, region=region))[0].startswith("flower")
-    row = own._live.view("deep").row_of(own.id_of(path))
+    row = own._views.view("deep").row_of(own.id_of(path))
     assert names(own.search(row, k=1, by="deep")) == ["flower-0"]
 
 
@@ -132,7 +132,7 @@ def test_a_deep_collection_where_the_extra_is_missing(
     assert (result.added, result.unmade) == (1, ["deep", "deep-dense"])
     assert own.verify() == []
     late = own.id_of(tmp_path / "more" / "late.jpg")
-    assert own._live.view("deep").row_of(late) is None
+    assert own._views.view("deep").row_of(late) is None
     with pytest.raises(UnknownPicture, match=r"add again with the extra deep.*--by both"):
         own.search(late, by="deep")
     monkeypatch.undo()
@@ -140,7 +140,7 @@ def test_a_deep_collection_where_the_extra_is_missing(
     assert (result.added, result.unmade) == (0, [])
     for by in ("deep", "deep-dense"):
         assert names(own.search(late, k=1, by=by))[0].startswith("rocket")
-    assert own._catalog.setting(adding.filling("deep")) is None
+    assert own._store.setting(adding.filling("deep")) is None
     assert own.verify() == []
 
 
@@ -164,7 +164,7 @@ def test_an_older_collection_gets_deep_on_request(built: Path, tmp_path: Path) -
         assert dict(col.similarities["default"].spaces).keys() == {"words", "holistic"}
         col.add_space("deep", {"feature": "deep", "keep": 64}, workers=0)
         assert dict(col.similarities["default"].spaces) == {"deep": 1.0}
-        row = col._live.view("deep").row_of(1)
+        row = col._views.view("deep").row_of(1)
         assert row.nnz == 64
         assert set(names(col.search(built / "pictures" / "china-1.jpg", k=2))) == {
             "china-0",
@@ -195,7 +195,7 @@ def test_deep_words_are_learned_from_the_collection(worded: Path, built: Path) -
         assert set(names(col.search(query, k=2, by="deep-words"))) == {"china-0", "china-2"}
         assert col.verify() == []
         # Counts hold soft words: 100 cells, five words each, shares of 1.
-        (row,) = (raw for ids, raw in gen.raw_rows(col.root, col._catalog, space) if len(ids))
+        (row,) = (raw for ids, raw in gen.raw_rows(col._store, space) if len(ids))
         assert np.allclose(row.sum(axis=1), 100, atol=1e-2)
 
 
@@ -290,7 +290,7 @@ def test_a_users_network_is_a_space(
     pixels = decode(built / "pictures" / "coins-0.jpg").pixels
     model = recipes.onnx_model(space.recipe, str(own.root / space.files["model"]))
     values = model.activations(pixels)
-    row = own._live.view("mine").row_of(own.id_of(built / "pictures" / "coins-0.jpg"))
+    row = own._views.view("mine").row_of(own.id_of(built / "pictures" / "coins-0.jpg"))
     if kind == "dense":
         assert np.allclose(row, values / np.linalg.norm(values), atol=1e-5)
     else:
@@ -445,16 +445,16 @@ def test_files_out_of_reach_get_their_vectors_later(built: Path, tmp_path: Path)
         image = col.id_of(hidden)
         hidden.rename(away)
         col.add_space("deep", {"feature": "deep"}, workers=0)
-        assert col._catalog.setting(adding.filling("deep")) == [image]
+        assert col._store.setting(adding.filling("deep")) == [image]
         assert col.verify() == []
         # Still away: nothing is described, and it is remembered.
         col.add(tmp_path / "pictures" / "rocket-0.jpg", workers=0)
-        assert col._catalog.setting(adding.filling("deep")) == [image]
-        assert col._live.view("deep").row_of(image) is None
+        assert col._store.setting(adding.filling("deep")) == [image]
+        assert col._views.view("deep").row_of(image) is None
         away.rename(hidden)
         col.add(tmp_path / "pictures" / "rocket-0.jpg", workers=0)
-        assert col._catalog.setting(adding.filling("deep")) is None
-        assert col._live.view("deep").row_of(image).nnz == 128
+        assert col._store.setting(adding.filling("deep")) is None
+        assert col._views.view("deep").row_of(image).nnz == 128
         assert col.verify() == []
 
 
@@ -496,7 +496,7 @@ def test_workers_use_the_network_too(tmp_path: Path) -> None:
     write_pictures(tmp_path / "pictures", views=2)
     with Collection.create(tmp_path / "photos.lw", deep=True) as col:
         assert col.add(tmp_path / "pictures", workers=2).added == 16
-        here = col._live.view("deep").row_of(1)
+        here = col._views.view("deep").row_of(1)
         path = col.image(1).path
         again = deep.DeepSparse().extract(decode(path))
         assert here.indices.tolist() == again[0].tolist()

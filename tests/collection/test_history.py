@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.feedback import Entry
 from likewise.collection.errors import CollectionError
 from likewise.collection.memory.history import Contradiction, History, item_of, standing
 from likewise.collection.memory.learning import stops, thinned
+from likewise.collection.store.feedback import Entry
+from likewise.collection.store.store import Store
 from tests.collection.loop_reference import Log
 
 
@@ -97,14 +97,14 @@ def reference(log: list[Entry]) -> Log:
 
 
 @pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory):
-    made = Catalog.create(tmp_path_factory.mktemp("history") / "catalog.sqlite", {})
+def store(tmp_path_factory: pytest.TempPathFactory):
+    made = Store.create(tmp_path_factory.mktemp("history") / "catalog.sqlite", {})
     yield made
     made.close()
 
 
-def write(catalog: Catalog, log: list[Entry], *, afresh: bool = True) -> None:
-    with catalog.write() as c:
+def write(store: Store, log: list[Entry], *, afresh: bool = True) -> None:
+    with store.write() as c:
         if afresh:
             c.execute("DELETE FROM log")
         c.executemany(
@@ -115,15 +115,15 @@ def write(catalog: Catalog, log: list[Entry], *, afresh: bool = True) -> None:
 
 @given(log=logs(), cut=st.integers(0, 25))
 @settings(max_examples=150, deadline=None)
-def test_a_history_is_what_survives(catalog: Catalog, log: list[Entry], cut: int) -> None:
+def test_a_history_is_what_survives(store: Store, log: list[Entry], cut: int) -> None:
     """Read in one go, or in two parts as another process writes them: the same."""
     plain = reference(log)
-    write(catalog, log[:cut])
-    grown = History(catalog, "default")
+    write(store, log[:cut])
+    grown = History(store, "default")
     grown.update()
-    write(catalog, log[cut:], afresh=False)
+    write(store, log[cut:], afresh=False)
     grown.update()
-    whole = History(catalog, "default")
+    whole = History(store, "default")
     whole.update()
     expected = [(x.number, list(x.liked), list(x.disliked)) for x in plain.judgements("default")]
     for history in (grown, whole):
@@ -144,9 +144,9 @@ def test_a_history_is_what_survives(catalog: Catalog, log: list[Entry], cut: int
         assert history.positions() == [0, *(x.number for x in log)]
 
 
-def test_contradictions_are_reported_and_the_later_word_counts(catalog: Catalog) -> None:
+def test_contradictions_are_reported_and_the_later_word_counts(store: Store) -> None:
     write(
-        catalog,
+        store,
         [
             judged(1, 1, [10, 11]),
             judged(2, 1, [10], [12]),
@@ -154,7 +154,7 @@ def test_contradictions_are_reported_and_the_later_word_counts(catalog: Catalog)
             judged(4, 1, [12], [10]),
         ],
     )
-    history = History(catalog, "default")
+    history = History(store, "default")
     history.update()
     assert [(i.liked, i.disliked) for i in history.items] == [
         ((11,), ()), ((), ()), ((), (10,)), ((12,), (10,)),
@@ -166,61 +166,61 @@ def test_contradictions_are_reported_and_the_later_word_counts(catalog: Catalog)
     assert history.verdicts(1).disliked == {10}
     assert history.verdicts(2).disliked == {10}
     # Taken back, what it contradicted stands again.
-    write(catalog, [line(5, "undo", judgement=4)], afresh=False)
+    write(store, [line(5, "undo", judgement=4)], afresh=False)
     history.update()
     assert history.contradictions == []
     assert history.verdicts(1).liked == {10, 11}
     assert history.verdicts(1).disliked == {12}
 
 
-def test_the_same_said_again_is_no_contradiction(catalog: Catalog) -> None:
-    write(catalog, [judged(1, 1, [10], [11]), judged(2, 1, [10], [11])])
-    history = History(catalog, "default")
+def test_the_same_said_again_is_no_contradiction(store: Store) -> None:
+    write(store, [judged(1, 1, [10], [11]), judged(2, 1, [10], [11])])
+    history = History(store, "default")
     history.update()
     assert history.contradictions == []
     assert [(i.liked, i.disliked) for i in history.items] == [((10,), (11,))] * 2
 
 
-def test_digests_name_what_was_folded(catalog: Catalog) -> None:
+def test_digests_name_what_was_folded(store: Store) -> None:
     """Equal beginnings have equal digests, and nothing else has."""
-    write(catalog, [judged(1, 1, [10]), judged(2, 1, [11]), judged(3, 1, [12])])
-    history = History(catalog, "default")
+    write(store, [judged(1, 1, [10]), judged(2, 1, [11]), judged(3, 1, [12])])
+    history = History(store, "default")
     history.update()
     before = list(history.digests)
-    write(catalog, [line(4, "undo", judgement=3)], afresh=False)
+    write(store, [line(4, "undo", judgement=3)], afresh=False)
     history.update()
     assert history.digests == before[:3]
-    write(catalog, [line(5, "rollback", position=3)], afresh=False)
+    write(store, [line(5, "rollback", position=3)], afresh=False)
     history.update()
     assert history.digests == before
     # A contradiction of the first item changes every digest behind it.
-    write(catalog, [judged(6, 1, [], [10])], afresh=False)
+    write(store, [judged(6, 1, [], [10])], afresh=False)
     history.update()
     assert history.digests[0] == before[0]
     assert not set(history.digests[1:]) & set(before)
 
 
-def test_a_later_verdict_cannot_change_what_was_handed_out(catalog: Catalog) -> None:
-    write(catalog, [judged(1, 1, [10])])
-    history = History(catalog, "default")
+def test_a_later_verdict_cannot_change_what_was_handed_out(store: Store) -> None:
+    write(store, [judged(1, 1, [10])])
+    history = History(store, "default")
     history.update()
     found = history.verdicts(1)
-    write(catalog, [judged(2, 1, [11], [10])], afresh=False)
+    write(store, [judged(2, 1, [11], [10])], afresh=False)
     history.update()
     assert (found.liked, found.disliked) == ({10}, set())
 
 
-def test_a_history_can_end_early(catalog: Catalog) -> None:
-    write(catalog, [judged(1, 1, [10]), judged(2, 1, [11]), line(3, "undo", judgement=1)])
-    history = History(catalog, "default", 2)
+def test_a_history_can_end_early(store: Store) -> None:
+    write(store, [judged(1, 1, [10]), judged(2, 1, [11]), line(3, "undo", judgement=1)])
+    history = History(store, "default", 2)
     history.update()
     assert [i.number for i in history.items] == [1, 2]
     assert history.position == 2
 
 
-def test_an_unknown_profile(catalog: Catalog) -> None:
+def test_an_unknown_profile(store: Store) -> None:
     with pytest.raises(CollectionError, match="no profile 'nobody'; there are default"):
-        History(catalog, "nobody")
+        History(store, "nobody")
 
 
 def test_an_item_is_sorted_whatever_the_line_says() -> None:

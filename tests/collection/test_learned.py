@@ -66,7 +66,7 @@ def test_words_moved_most_with_places_that_hold_them(col: Collection, built: Pat
     assert found.figures.changed == pytest.approx((found.n_gained + found.n_lost) / found.width)
     space = col.spaces["words"]
     quantise = words_of(gen.step_of(col.root, space)).vocabulary.quantise
-    index = col._live.view("words").index
+    index = col._views.view("words").index
     n_examples = 0
     for word in (*found.gained, *found.lost):
         assert word.pictures == np.count_nonzero(index.rows(index.ids).toarray()[:, word.word])
@@ -88,7 +88,7 @@ def test_words_moved_most_with_places_that_hold_them(col: Collection, built: Pat
 def test_curve_is_the_share_right_before_it_was_learned(col: Collection, built: Path) -> None:
     triplets = teach(col, built)
     found = learned(col, "mine", examples=0)
-    rows = col._live.view("words").index.rows
+    rows = col._views.view("words").index.rows
     right = 0
     for n, (point, (query, liked, disliked)) in enumerate(
         zip(found.curve, triplets, strict=True), 1
@@ -107,7 +107,7 @@ def test_curve_tells_learned_from_plain(col: Collection, built: Path) -> None:
     """The same small correction again and again: plain weights never come to agree."""
     query = picture(col, built, "china-0")
     disliked, liked = (hit.id for hit in col.search(query, k=6, by="words")[-2:])
-    q, a, b = col._live.view("words").index.rows([query, liked, disliked]).toarray()
+    q, a, b = col._views.view("words").index.rows([query, liked, disliked]).toarray()
     right = 0
     expected = []
     for n in range(1, 9):

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection.catalog import feedback
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownPicture
 from likewise.collection.finding.searching import rank, ranked_row, understand
@@ -18,6 +17,7 @@ from likewise.collection.growing import adding, carrying
 from likewise.collection.growing import generations as gen
 from likewise.collection.memory import learning
 from likewise.collection.memory.folding import Given
+from likewise.collection.store import feedback
 from likewise.collection.teaching import judging, profiles
 from likewise.collection.teaching.taught import Taught
 from likewise.collection.vectors.extraction import digest_of
@@ -72,7 +72,7 @@ def raw(col: Collection, number: int) -> dict:
 
 
 def images(col: Collection, subjects) -> set[int]:
-    return set(feedback.subjects_in_collection(col._catalog, subjects).values())
+    return set(feedback.subjects_in_collection(col._store, subjects).values())
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_a_region_is_another_question(col: Collection) -> None:
     region = (0, 0, 60, 60)
     col.judge(1, [5], [2], region=region)
     whole = Log(col.root).subjects
-    assert col._catalog.hash_of(1) not in whole
+    assert col._store.hash_of(1) not in whole
     assert order(col, 1, "default", region=region)[-1] == 2
     assert order(col, inside(1), "default", region=region)[-1] == 2
     assert order(col, 1, "default", region=(0, 0, 60, 61))[-1] != 2
@@ -179,13 +179,13 @@ def test_the_query_part_knows_no_order(col: Collection, tmp_path: Path) -> None:
                 c.judge(1, liked, disliked)
             found = []
             for space in ("words", "mine", "holistic"):
-                question = understand(c._catalog, 1, None)
+                question = understand(c._store, 1, None)
                 taught = Taught(
-                    c._catalog, c._learning, "default", question.key, frozenset({"query"})
+                    c._store, c._learning, "default", question.key, frozenset({"query"})
                 )
                 similarity = c.similarities[space]
                 found.append(
-                    rank(c.root, c._live, similarity, question, 50, allowed=None, above=None,
+                    rank(c.root, c._views, similarity, question, 50, allowed=None, above=None,
                          teaching=taught)
                 )  # fmt: skip
             return found
@@ -203,12 +203,12 @@ def test_the_query_part_knows_no_order(col: Collection, tmp_path: Path) -> None:
 
 def test_parts_can_be_measured_apart(mine: Collection) -> None:
     mine.judge(1, [2], [3])
-    view = mine._live.view("mine")
+    view = mine._views.view("mine")
     plain = view.row_of(1)
-    key = understand(mine._catalog, 1, None).key
+    key = understand(mine._store, 1, None).key
 
     def row(parts: set[str], key: bytes | None = key):
-        return Taught(mine._catalog, mine._learning, "default", key, parts).row(view, plain)
+        return Taught(mine._store, mine._learning, "default", key, parts).row(view, plain)
 
     assert (row(set()) != plain).nnz == 0
     w = weights(mine)
@@ -434,8 +434,7 @@ def test_checkpoints_change_no_bit(col: Collection, monkeypatch: pytest.MonkeyPa
         query, *others = (1 + (i + step) % N for step in (0, 1, 3, 4, 7))
         col.judge(query, others[:2], others[2:])
     (kept,) = {
-        len(feedback.checkpoints(col._catalog, name, col.spaces[name].generation))
-        for name in SPACES
+        len(feedback.checkpoints(col._store, name, col.spaces[name].generation)) for name in SPACES
     }
     assert 3 <= kept <= 8
     for number in (25, 20, 3):
@@ -460,7 +459,7 @@ def test_a_damaged_checkpoint_only_costs_time(
         col.judge(1, [i], [i + 1])
     found = all_weights(col)
     for damage in ("substr(state, 1, 40)", "zeroblob(100)", "x''"):
-        with col._catalog.write() as c:
+        with col._store.write() as c:
             c.execute(f"UPDATE checkpoints SET state = {damage}")
         col._learning.forget()
         assert same(all_weights(col), found)
@@ -581,7 +580,7 @@ def test_profiles_are_replayed_before_the_switch(
     assert set(log.codes) == {("words", old + 1), ("mine", 1), ("holistic", 1)}
     for profile in ("default", "copy"):
         history = col._learning.history(profile)
-        saved = feedback.checkpoints(col._catalog, "words", space.generation)
+        saved = feedback.checkpoints(col._store, "words", space.generation)
         assert saved[history.digests[-1]] == len(history.items)
         wanted = log.weights(profile, "words", space.generation, space.width)
         assert np.array_equal(weights(col, profile, "words"), wanted)
@@ -623,7 +622,7 @@ def test_pictures_that_left_keep_their_codes(col: Collection, job: str) -> None:
     col.judge(6, [2], [4])
     log = Log(col.root)
     old = col.spaces["words"]
-    subject = log.subjects[col._catalog.hash_of(2)]
+    subject = log.subjects[col._store.hash_of(2)]
     before = log.codes["words", old.generation][subject]
     kept = all_weights(col)
     col.remove(2, 4)
@@ -645,8 +644,8 @@ def test_pictures_that_left_keep_their_codes(col: Collection, job: str) -> None:
         assert np.array_equal(np.flatnonzero(now), np.flatnonzero(kept))
     else:
         # A picture of its own words: it resembles itself, described afresh, more than most others.
-        view = col._live.view("words")
-        fresh = ranked_row(col.root, view, understand(col._catalog, inside(2), None))
+        view = col._views.view("words")
+        fresh = ranked_row(col.root, view, understand(col._store, inside(2), None))
         others = [view.row_of(i).toarray()[0] for i in (1, 3, 5, 6, 7, 8, 9, 10)]
         mine_score = float(fresh.toarray()[0] @ now)
         assert mine_score > np.mean([float(fresh.toarray()[0] @ row) for row in others])
@@ -660,7 +659,7 @@ def test_refresh_translates_exactly(col: Collection) -> None:
     col.judge(1, [2], [3])
     space = col.spaces["words"]
     old_bag = gen.bag_of(col.root, space)
-    code = Log(col.root).codes["words", 1][Log(col.root).subjects[col._catalog.hash_of(2)]]
+    code = Log(col.root).codes["words", 1][Log(col.root).subjects[col._store.hash_of(2)]]
     col.remove(13, 14)
     col.refresh()
     now = col.spaces["words"]
@@ -668,7 +667,7 @@ def test_refresh_translates_exactly(col: Collection) -> None:
         col.root, space, 2, now.width, now.files, (old_bag, gen.bag_of(col.root, now))
     )
     translated = dense_row(coming.translated(code), now.width)
-    exact = col._live.view("words").row_of(2).toarray()[0]
+    exact = col._views.view("words").row_of(2).toarray()[0]
     keeps = old_bag.idf_ > 0
     if keeps.all():
         np.testing.assert_allclose(translated, exact, atol=1e-6)
@@ -680,25 +679,25 @@ def test_refresh_translates_exactly(col: Collection) -> None:
 def test_outside_queries_are_described_again_from_their_jpeg(col: Collection) -> None:
     col.judge(outside(0), [2], [3])
     subject = Log(col.root).subjects[digest_of(outside(0).read_bytes())]
-    jpeg = feedback.jpeg_of(col._catalog, subject)
+    jpeg = feedback.jpeg_of(col._store, subject)
     assert jpeg is not None
     assert jpeg[:2] == b"\xff\xd8"
     assert len(jpeg) < 100_000
-    assert feedback.jpeg_of(col._catalog, Log(col.root).subjects[col._catalog.hash_of(2)]) is None
+    assert feedback.jpeg_of(col._store, Log(col.root).subjects[col._store.hash_of(2)]) is None
     col.retrain(workers=0, seed=4)
     space = col.spaces["words"]
-    view = col._live.view("words")
-    expected = packed("sparse", ranked_row(col.root, view, understand(col._catalog, jpeg, None)))
+    view = col._views.view("words")
+    expected = packed("sparse", ranked_row(col.root, view, understand(col._store, jpeg, None)))
     assert Log(col.root).codes["words", space.generation][subject] == expected
 
 
 def test_a_picture_that_left_and_is_asked_about_from_outside_gets_a_jpeg(col: Collection) -> None:
     col.judge(1, [2], [3])
-    subject = Log(col.root).subjects[col._catalog.hash_of(2)]
+    subject = Log(col.root).subjects[col._store.hash_of(2)]
     col.remove(2)
     col.judge(inside(2), [4], [5])
     assert Log(col.root).subjects[digest_of(inside(2).read_bytes())] == subject
-    assert feedback.jpeg_of(col._catalog, subject) is not None
+    assert feedback.jpeg_of(col._store, subject) is not None
 
 
 def test_a_file_that_cannot_be_read_keeps_its_old_code_in_new_words(
@@ -713,7 +712,7 @@ def test_a_file_that_cannot_be_read_keeps_its_old_code_in_new_words(
     col.retrain(workers=0, seed=3)
     space = col.spaces["words"]
     log = Log(col.root)
-    assert log.codes["words", space.generation][log.subjects[col._catalog.hash_of(image)]]
+    assert log.codes["words", space.generation][log.subjects[col._store.hash_of(image)]]
     assert (weights(col, space="words") != 1).any()
 
 
@@ -981,11 +980,11 @@ def test_a_profile_that_cannot_be_used_is_refused_whole(
 ) -> None:
     col.judge(1, [2, 3], [4])
     file = _edited(col.export_profile(tmp_path / "taste.lwp"), change)
-    revision = col._catalog.revision
+    revision = col._store.revision
     with pytest.raises(DamagedFile):
         col.import_profile(file, "again")
-    assert col._catalog.revision == revision
-    assert set(feedback.profiles(col._catalog)) == {"default"}
+    assert col._store.revision == revision
+    assert set(feedback.profiles(col._store)) == {"default"}
 
 
 def test_imports_that_must_fail(col: Collection, tmp_path: Path) -> None:
@@ -1016,7 +1015,7 @@ def test_imports_that_must_fail(col: Collection, tmp_path: Path) -> None:
     col.retrain(workers=0, seed=6)
     with pytest.raises(CollectionError, match="other words"):
         col.import_profile(file, "x")
-    assert set(feedback.profiles(col._catalog)) == {"default"}
+    assert set(feedback.profiles(col._store)) == {"default"}
 
 
 @pytest.mark.parametrize("base", ["words", "mine"])
@@ -1029,7 +1028,7 @@ def test_a_compacted_index_answers_alike_and_learns_on(base: str, tmp_path: Path
             space = c.spaces[base]
             kept = np.arange(0, space.width, 2)
             given = Given("zeros", kept, np.ones(len(kept)))
-            profiles.put_weights(c._catalog, "thin", base, {base: (space.generation, given)}, {})
+            profiles.put_weights(c._store, "thin", base, {base: (space.generation, given)}, {})
             found = []
 
             def look(c=c, found=found) -> None:
@@ -1060,7 +1059,7 @@ def test_a_compacted_index_answers_alike_and_learns_on(base: str, tmp_path: Path
 def test_judgements_that_are_refused(col: Collection, tmp_path: Path) -> None:
     shutil.copy(inside(1), tmp_path / "copy.png")
     (tmp_path / "text.png").write_text("no picture")
-    revision = col._catalog.revision
+    revision = col._store.revision
     refused = [
         ((1,), {}, InvalidInput, "nothing was judged"),
         ((1, [], []), {"shown": [2, 3]}, InvalidInput, "nothing was judged"),
@@ -1086,7 +1085,7 @@ def test_judgements_that_are_refused(col: Collection, tmp_path: Path) -> None:
     for arguments, named, kind, text in refused:
         with pytest.raises(kind, match=text):
             col.judge(*arguments, **named)
-    assert col._catalog.revision == revision
+    assert col._store.revision == revision
     assert col.log() == []
 
 
@@ -1101,7 +1100,7 @@ def test_undo_and_roll_back_that_are_refused(col: Collection) -> None:
     col.create_profile("other")
     col.judge(1, [2], [3], profile="other")
     assert col.undo(np.int64(1)) == 1
-    revision = col._catalog.revision
+    revision = col._store.revision
     for judgement, text in ((1, "does not stand"), (2, "does not stand"), (3, "does not stand")):
         with pytest.raises(CollectionError, match=text):
             col.undo(judgement)
@@ -1117,14 +1116,14 @@ def test_undo_and_roll_back_that_are_refused(col: Collection) -> None:
     for call in (col.undo, lambda **k: col.roll_back(0, **k), col.version, col.log):
         with pytest.raises(CollectionError, match="no profile 'nobody'"):
             call(profile="nobody")
-    assert col._catalog.revision == revision
+    assert col._store.revision == revision
     col.roll_back(np.int64(1))
     assert col.log()[-1].about == 1
 
 
 def test_names_that_are_refused(col: Collection) -> None:
     col.create_profile("alice")
-    revision = col._catalog.revision
+    revision = col._store.revision
     for name in ("alice", "default", "words", "mine", "both"):
         with pytest.raises(CollectionError, match="already"):
             col.create_profile(name)
@@ -1140,7 +1139,7 @@ def test_names_that_are_refused(col: Collection) -> None:
             col.create_profile("bob", base)
     with pytest.raises(CollectionError, match="no profile 'nobody'"):
         col.copy_profile("nobody", "bob")
-    assert col._catalog.revision == revision
+    assert col._store.revision == revision
     with pytest.raises(CollectionError, match="already"):
         col.add_space("alice", {"feature": "own"})
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection.catalog.catalog import SpaceRow
-from likewise.collection.catalog.changes import put_vector, switch_generation
-from likewise.collection.catalog.feedback import put_code
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection, UnknownName
 from likewise.collection.finding.fitted import Metric, open_fitted
 from likewise.collection.jobs import silent
 from likewise.collection.modelling import map_learning, metric_learning
 from likewise.collection.modelling.told import Told
+from likewise.collection.store.changes import put_vector, switch_generation
+from likewise.collection.store.feedback import put_code
+from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
 from tests.collection.model_cases import (
     N,
@@ -146,7 +146,7 @@ def test_rows_that_were_sealed_meanwhile_are_found(
     monkeypatch.setattr(segments, "SEAL_AT", 5)
     with Collection.open(col.root) as other:
         other.add(later(2), later(3), workers=0)
-        assert other._catalog.segments("holistic", 1)
+        assert other._store.segments("holistic", 1)
     assert col.reach("map") == N + 2
     assert {N + 1, N + 2} <= set(col.map_points().ids.tolist())
 
@@ -168,7 +168,7 @@ def test_a_picture_from_outside_is_ranked_by_its_pixels(col: Collection) -> None
 
 def test_another_generation_is_an_error_that_says_what_to_do(col: Collection) -> None:
     col.learn_metric("taste", space="mine")
-    with col._catalog.write() as c:
+    with col._store.write() as c:
         switch_generation(c, "mine", 2, width=8, n_pictures=0, files={})
     with pytest.raises(CollectionError, match=r"generation 1 .* at 2 now; .*--name taste"):
         col.search(1, by="taste")
@@ -178,11 +178,11 @@ def test_a_job_that_makes_a_generation_learns_models_again(col: Collection) -> N
     taught(col, 6)
     col.learn_metric("taste", space="mine", seed=3)
     judged = "SELECT subject, vector FROM codes WHERE space = 'mine'"
-    with col._catalog.write() as c:
+    with col._store.write() as c:
         # As a build does it: rows and codes of the next generation first, then the switch.
         for i, row in enumerate(rows(seed=5)):
             put_vector(c, "mine", 2, i + 1, row.tobytes())
-        for subject, vector in col._catalog.all(judged):
+        for subject, vector in col._store.all(judged):
             put_code(c, subject, "mine", 2, vector)
         switch_generation(c, "mine", 2, width=8, n_pictures=N, files={})
     col.refresh()

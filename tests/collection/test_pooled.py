@@ -72,7 +72,7 @@ def test_rows_are_what_coder_and_whitening_say(own: Collection, built: Path) -> 
         X = dense_sift(own.spaces[space].recipe).extract(decode(path)).descriptors
         raw = pooled.coder.encode(X) if space == "vlad" else MaxPooling(pooled.coder).pool(X)
         expected = pooled.whitening.transform(raw[None])[0]
-        row = own._live.view(space).row_of(own.id_of(path))
+        row = own._views.view(space).row_of(own.id_of(path))
         assert np.allclose(row, expected, atol=1e-5)
         assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
 
@@ -108,7 +108,7 @@ def test_retrain_makes_the_next_generation_and_keeps_judgements(own: Collection)
         assert own.spaces[name].generation == 2
         assert own.spaces[name].files["coder"] != file
         assert not (own.root / file).exists()
-        codes = own._catalog.all(
+        codes = own._store.all(
             "SELECT subject FROM codes WHERE space = ? AND generation = 2", (name,)
         )
         assert len(codes) >= 4  # two queries, liked and disliked pictures
@@ -160,7 +160,7 @@ def test_whitening_from_a_sample_and_vectors_for_all(
     own.add_space("psc", {**PSC, "components": 128}, workers=0)
     assert own.spaces["psc"].width == 9
     assert own.verify() == []
-    assert len(own._live.view("psc")) == 24
+    assert len(own._views.view("psc")) == 24
 
 
 def test_pictures_that_cannot_be_read_are_made_up_for(
@@ -171,11 +171,11 @@ def test_pictures_that_cannot_be_read_are_made_up_for(
     moved = tmp_path / "elsewhere.jpg"
     gone.rename(moved)
     own.retrain(workers=0)
-    assert len(own._live.view("psc")) == 24
+    assert len(own._views.view("psc")) == 24
     assert own.verify() == []
     moved.rename(gone)
     own.add(built / "pictures", workers=0)
-    assert len(own._live.view("psc")) == 25
+    assert len(own._views.view("psc")) == 25
     assert own.verify() == []
 
 

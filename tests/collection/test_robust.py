@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection.catalog.catalog import TRANSIENT
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.finding import live
 from likewise.collection.growing import adding
 from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import silent
+from likewise.collection.store.store import TRANSIENT
 from likewise.collection.vectors import graphs
 from likewise.collection.vectors.extraction import _own_children, run
 from likewise.errors import InvalidInput
@@ -306,7 +306,7 @@ def test_an_add_with_nothing_to_do_reads_no_segment(
     col: Collection, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a million pictures dense segments are gigabytes; looking for gaps must not read them."""
-    gen.seal(col.root, col._catalog, "holistic", at_least=1)
+    gen.seal(col._store, "holistic", at_least=1)
 
     def read(*_: object) -> None:
         raise AssertionError("a segment was read")
@@ -329,7 +329,7 @@ def test_own_vectors_change_in_one_transaction(
     X = np.random.default_rng(0).normal(size=(len(ids), 6)).astype(np.float32)
     col.add_space("mine", {"feature": "own"})
     col.add_vectors("mine", ids, X)
-    gen.seal(col.root, col._catalog, "mine", at_least=1)
+    gen.seal(col._store, "mine", at_least=1)
     before = col.search(X[0], k=50, by="mine")
     from likewise.collection.growing import owning
 
@@ -381,9 +381,9 @@ def test_filters_find_everything_behind_a_graph(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "EXACT_BEYOND", 3)
-    graphs.grow_graphs(col.root, col._catalog, silent, above=2)
+    graphs.grow_graphs(col._store, silent, above=2)
     col.tag(16, "rare")
-    query = np.asarray(live.DenseView(col.root, col._catalog, col.spaces["holistic"]).row_of(1))
+    query = np.asarray(live.DenseView(col._store, col.spaces["holistic"]).row_of(1))
     assert [h.id for h in col.search(-query, k=5, by="holistic", where={"tag": "rare"})] == [16]
     assert len(col.search(1, k=100, by="holistic")) == 15
     col.remove(3)
@@ -404,9 +404,9 @@ def test_filters_find_everything_behind_a_graph(
     ],
 )
 def test_verify_finds_contradictions(col: Collection, sql: str, said: str) -> None:
-    gen.seal(col.root, col._catalog, "holistic", at_least=1)
+    gen.seal(col._store, "holistic", at_least=1)
     assert col.verify() == []
-    with col._catalog.write() as c:
+    with col._store.write() as c:
         c.execute("PRAGMA defer_foreign_keys = ON")
         c.execute(sql)
     assert any(said in text for text in col.verify()), col.verify()
@@ -414,7 +414,7 @@ def test_verify_finds_contradictions(col: Collection, sql: str, said: str) -> No
 
 def test_nan_in_a_fresh_vector_is_noticed(col: Collection) -> None:
     blob = np.full(428, np.nan, np.float32).tobytes()
-    with col._catalog.write() as c:
+    with col._store.write() as c:
         c.execute("UPDATE vectors SET vector = ? WHERE image = 1 AND space = 'holistic'", (blob,))
     assert any("NaN" in text for text in col.verify())
 
@@ -443,7 +443,7 @@ def test_the_first_error_is_the_one_to_see(col: Collection) -> None:
     """On a full disk SQLite rolls back by itself; a second rollback must not hide why."""
 
     def fill() -> None:
-        with col._catalog.write() as c:
+        with col._store.write() as c:
             c.execute("ROLLBACK")
             raise OSError(28, "disk is full")
 

@@ -14,12 +14,12 @@ import pytest
 
 from likewise.coding.bow import BagOfWords
 from likewise.collection import backups
-from likewise.collection.catalog import catalog as catalog_module
-from likewise.collection.catalog.catalog import Catalog
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import silent
+from likewise.collection.store import store as catalog_module
+from likewise.collection.store.store import Store
 from likewise.collection.vectors import graphs
 from likewise.collection.vectors import segments as seg
 from likewise.errors import LikewiseError
@@ -53,7 +53,7 @@ def answers(col: Collection) -> dict[tuple[str, int], list[tuple[int, float]]]:
 
 def seal_all(col: Collection, at_least: int = 1) -> None:
     for name in col.spaces:
-        gen.seal(col.root, col._catalog, name, at_least=at_least)
+        gen.seal(col._store, name, at_least=at_least)
 
 
 def test_sealing_changes_no_answer(col: Collection) -> None:
@@ -81,12 +81,12 @@ def test_segments_fresh_rows_and_removals_together(
     seal_all(col)
     assert answers(col) == before
     for name in col.spaces:
-        assert gen.merge(col.root, col._catalog, name, at_least=2)
+        assert gen.merge(col._store, name, at_least=2)
     assert answers(col) == before
     assert col.verify() == []
-    gen.tidy(col.root, col._catalog)
+    gen.tidy(col._store)
     names = {path.name for path in (col.root / seg.FOLDER).iterdir()}
-    assert names == {Path(row.name).name for row in col._catalog.every_segment()}
+    assert names == {Path(row.name).name for row in col._store.every_segment()}
     assert answers(col) == before
     with Collection.open(col.root) as again:
         assert answers(again) == before
@@ -108,17 +108,17 @@ def test_a_job_goes_on_after_one_that_died_before_it_named_its_segment(
         patch.setattr(gen.change, "put_segment", die)
         for name in col.spaces:
             with pytest.raises(Killed):
-                gen.seal(col.root, col._catalog, name, at_least=1)
+                gen.seal(col._store, name, at_least=1)
     seal_all(col)
     # The same of a segment that takes the place of another.
-    gone = {name: gen.rewritten(col.root, col._catalog, name, np.array([2])) for name in col.spaces}
+    gone = {name: gen.rewritten(col._store, name, np.array([2])) for name in col.spaces}
     for name in col.spaces:
-        again = gen.rewritten(col.root, col._catalog, name, np.array([2]))
+        again = gen.rewritten(col._store, name, np.array([2]))
         assert {one.name for one in again}.isdisjoint(one.name for one in gone[name])
     assert answers(col) == before
-    gen.tidy(col.root, col._catalog)
+    gen.tidy(col._store)
     names = {path.name for path in (col.root / seg.FOLDER).iterdir()}
-    assert names == {Path(row.name).name for row in col._catalog.every_segment()}
+    assert names == {Path(row.name).name for row in col._store.every_segment()}
     assert answers(col) == before
     assert col.verify() == []
 
@@ -135,10 +135,10 @@ def test_segments_of_earlier_versions_have_names_without_a_token() -> None:
 def test_merge_leaves_removed_pictures_out(col: Collection) -> None:
     seal_all(col)
     col.remove(3)
-    (joined,) = gen.rewritten(col.root, col._catalog, "words", np.array([4]))
-    with col._catalog.write() as c:
+    (joined,) = gen.rewritten(col._store, "words", np.array([4]))
+    with col._store.write() as c:
         gen.name_joined(c, col.spaces["words"], joined)
-    ids = seg.read_sparse(col.root, col._catalog.segments("words", 1)[0].name).ids
+    ids = seg.read_sparse(col.root, col._store.segments("words", 1)[0].name).ids
     assert 3 not in ids
     assert 4 not in ids
 
@@ -156,7 +156,7 @@ def test_refresh_is_tf_idf_of_the_pictures_there_are(col: Collection, tmp_path: 
     col.refresh()
     space = col.spaces["words"]
     assert space.generation == generation + 1
-    parts = list(gen.raw_rows(col.root, col._catalog, space))
+    parts = list(gen.raw_rows(col._store, space))
     ids = np.concatenate([ids for ids, _ in parts])
     from scipy import sparse
 
@@ -229,7 +229,7 @@ def test_a_graph_over_many_dense_vectors(col: Collection, tmp_path: Path) -> Non
     before = answers(col)
     mine = [col.search(i, k=30, by="mine") for i in ids]
     seal_all(col)
-    graphs.grow_graphs(col.root, col._catalog, silent, above=10)
+    graphs.grow_graphs(col._store, silent, above=10)
     for name in ("holistic", "mine"):
         assert (col.root / col.spaces[name].files["graph"]).is_file()
     # Two dozen rows: a walk over the graph sees them all, so the answers are the same.
@@ -251,7 +251,7 @@ def test_a_graph_over_many_dense_vectors(col: Collection, tmp_path: Path) -> Non
     assert "graph" not in col.spaces["mine"].files
     assert col.search(X[3] + 100, k=1, by="mine")[0].id == ids[3]
     assert col.search(X[3], k=30, by="mine")[-1].id == ids[3]
-    gen.tidy(col.root, col._catalog)
+    gen.tidy(col._store)
     assert col.verify() == []
     graph = col.root / col.spaces["holistic"].files["graph"]
     graph.write_bytes(graph.read_bytes()[:-1])
@@ -261,8 +261,8 @@ def test_a_graph_over_many_dense_vectors(col: Collection, tmp_path: Path) -> Non
 def test_unfinished_generations_and_stray_files_are_swept(col: Collection) -> None:
     before = answers(col)
     space = col.spaces["words"]
-    with col._catalog.write() as c:
-        from likewise.collection.catalog import changes as change
+    with col._store.write() as c:
+        from likewise.collection.store import changes as change
 
         change.put_vector(c, "words", space.generation + 1, 1, b"")
     stray = col.root / seg.FOLDER / "words-9-0000000001-0.part"
@@ -356,7 +356,7 @@ def test_backup_copies_no_file_twice(
         assert backup.spaces["words"].generation == 2
         assert {p.name for p in made.iterdir()} <= {"catalog.sqlite", "segments", "words",
             "catalog.sqlite-wal", "catalog.sqlite-shm"}  # fmt: skip
-        named = backup._catalog.named_files()
+        named = backup._store.named_files()
         assert all((made / name).exists() for name in named)
         assert {p.name for p in (made / "words").iterdir()} == {
             Path(name).name for name in named if name.startswith("words/")
@@ -385,7 +385,7 @@ def test_a_folder_is_swept_at_once(col: Collection, monkeypatch: pytest.MonkeyPa
     """Under its name it is whole or not there, also for who copies it just now."""
     seal_all(col)
     stray = col.root / seg.FOLDER / "words-9-0000000001-0"
-    shutil.copytree(col.root / col._catalog.segments("words", 1)[0].name, stray)
+    shutil.copytree(col.root / col._store.segments("words", 1)[0].name, stray)
     seen = []
 
     def slowly(path: Path) -> None:
@@ -393,11 +393,11 @@ def test_a_folder_is_swept_at_once(col: Collection, monkeypatch: pytest.MonkeyPa
 
     with monkeypatch.context() as patch:
         patch.setattr(seg.shutil, "rmtree", slowly)
-        seg.sweep(col.root, col._catalog.named_files())
+        seg.sweep(col.root, col._store.named_files())
     assert seen == [(False, True)]
-    seg.sweep(col.root, col._catalog.named_files())
+    seg.sweep(col.root, col._store.named_files())
     assert {p.name for p in (col.root / seg.FOLDER).iterdir()} == {
-        Path(row.name).name for row in col._catalog.every_segment()
+        Path(row.name).name for row in col._store.every_segment()
     }
 
 
@@ -487,7 +487,7 @@ def test_migrations(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     for _ in range(2):
         with Collection.open(col.root) as newer:
-            assert newer._catalog.all("SELECT * FROM later") == []
+            assert newer._store.all("SELECT * FROM later") == []
             assert len(newer) == 24
     monkeypatch.undo()
     known = len(catalog_module.MIGRATIONS)
@@ -558,18 +558,18 @@ def test_a_failed_migration_leaves_the_old_schema(
     monkeypatch.undo()
     with Collection.open(col.root) as old:
         assert len(old) == 24
-        tables = [row[0] for row in old._catalog.all("SELECT name FROM sqlite_master")]
+        tables = [row[0] for row in old._store.all("SELECT name FROM sqlite_master")]
         assert "good" not in tables
 
 
 def test_a_transaction_that_fails_leaves_nothing(col: Collection) -> None:
-    from likewise.collection.catalog import changes as change
+    from likewise.collection.store import changes as change
 
-    revision = col._catalog.revision
-    with pytest.raises(sqlite3.Error), col._catalog.write() as c:
+    revision = col._store.revision
+    with pytest.raises(sqlite3.Error), col._store.write() as c:
         change.remove_images(c, [1, 2, None, object()])  # type: ignore[list-item]
     assert len(col) == 24
-    assert col._catalog.revision == revision
+    assert col._store.revision == revision
 
 
 def test_full_disk_while_sealing_loses_nothing(
@@ -587,17 +587,17 @@ def test_full_disk_while_sealing_loses_nothing(
                 seal_all(col)
         assert answers(col) == before
         assert col.verify() == []
-    gen.tidy(col.root, col._catalog)
+    gen.tidy(col._store)
     assert not list(col.root.rglob("*.part"))
 
 
 def test_catalog_connections_are_per_thread(col: Collection) -> None:
     seen: list[int] = []
-    thread = threading.Thread(target=lambda: seen.append(col._catalog.n_images()))
+    thread = threading.Thread(target=lambda: seen.append(col._store.n_images()))
     thread.start()
     thread.join()
     assert seen == [24]
-    assert isinstance(col._catalog, Catalog)
+    assert isinstance(col._store, Store)
     assert os.path.getsize(col.root / catalog_module.FILE) > 0
-    with pytest.raises(sqlite3.IntegrityError), col._catalog.write() as c:
+    with pytest.raises(sqlite3.IntegrityError), col._store.write() as c:
         c.execute("INSERT INTO tags VALUES (9999, 'x', 'y')")

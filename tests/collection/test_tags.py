@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from likewise.collection.catalog import tags as catalog_tags
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.schema import MIGRATIONS
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName, UnknownPicture
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.schema import MIGRATIONS
+from likewise.collection.store.store import Store
 from likewise.collection.tagging import tagging
 from likewise.collection.tagging.evidence import Evidence
 from likewise.errors import InvalidInput
@@ -208,22 +208,22 @@ def test_collections_of_before_keep_their_tags(tmp_path: Path) -> None:
         )
         c.execute(f"PRAGMA user_version = {number}")
         c.commit()
-    catalog = Catalog.open(path)
+    store = Store.open(path)
     try:
-        assert tagging.verify(catalog) == []
-        assert catalog_tags.tags_of_many(catalog, [1, 2, 3]) == {
+        assert tagging.verify(store) == []
+        assert catalog_tags.tags_of_many(store, [1, 2, 3]) == {
             1: [("old", "user")],
             2: [("from", "elsewhere")],
             3: [("a", "user"), ("old", "user")],
         }
-        assert catalog_tags.changed_since(catalog, 0) == [1, 2, 3]
-        line = tagging.say(catalog, [3], ["old"], "reject", "user")
-        assert catalog.tags_of(3) == [("a", "user")]
-        tagging.withdraw(catalog, line)
-        assert catalog.tags_of(3) == [("a", "user"), ("old", "user")]
-        assert tagging.verify(catalog) == []
+        assert catalog_tags.changed_since(store, 0) == [1, 2, 3]
+        line = tagging.say(store, [3], ["old"], "reject", "user")
+        assert store.tags_of(3) == [("a", "user")]
+        tagging.withdraw(store, line)
+        assert store.tags_of(3) == [("a", "user"), ("old", "user")]
+        assert tagging.verify(store) == []
     finally:
-        catalog.close()
+        store.close()
 
 
 WORD = st.tuples(
@@ -247,15 +247,15 @@ def test_state_is_the_fold_of_the_log(
     follower = Evidence(("holistic",))
     with Collection.open(copied(root)) as col:
         for what, image, tag in words:
-            follower.update(col._catalog, col._live)
+            follower.update(col._views)
             if what in ("file", "suggest"):
                 source = "file" if what == "file" else "suggested"
-                with col._catalog.write() as c:
+                with col._store.write() as c:
                     catalog_tags.put_sources(c, source, [(image, tag)])
                 files[source].add((image, tag))
             elif what in ("unfile", "unsuggest"):
                 source = "file" if what == "unfile" else "suggested"
-                with col._catalog.write() as c:
+                with col._store.write() as c:
                     catalog_tags.drop_sources(c, source, [(image, tag)])
                 files[source].discard((image, tag))
             elif what == "undo" and said:
@@ -269,7 +269,7 @@ def test_state_is_the_fold_of_the_log(
         for image in (1, 2, 3):
             for kinds, found in (
                 (("file", "suggested"), col.tags(image)),
-                (("file",), catalog_tags.evidence(col._catalog, [image]).get(image, [])),
+                (("file",), catalog_tags.evidence(col._store, [image]).get(image, [])),
             ):
                 wanted = {
                     tag
@@ -282,7 +282,7 @@ def test_state_is_the_fold_of_the_log(
                 }
                 assert set(found) == wanted
         # And whoever follows the changes by their numbers ends up with the same.
-        follower.update(col._catalog, col._live)
-        assert follower.tags == catalog_tags.evidence(col._catalog)
+        follower.update(col._views)
+        assert follower.tags == catalog_tags.evidence(col._store)
         assert col.verify() == []
     shutil.rmtree(root)

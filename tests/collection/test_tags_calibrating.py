@@ -33,7 +33,7 @@ def evidence_of(col: Collection) -> Evidence:
 
 def all_of(coming: Measuring, col: Collection, most: int | None) -> list[tuple[str, float, bool]]:
     while not coming.done:
-        coming.go_on(evidence_of(col), col._live, most)
+        coming.go_on(evidence_of(col), col._views, most)
     return coming._found
 
 
@@ -47,10 +47,10 @@ def test_a_group_is_asked_about_without_all_of_it(col: Collection) -> None:
     wanted = []
     for group in groups:
         left = [image for image in sorted(evidence.tags) if image not in group]
-        _, rows = evidence.rows_of(col._live, left)
+        _, rows = evidence.rows_of(col._views, left)
         model = SparseAnnotator(alpha=ALPHA, nonnegative=True)
         model.fit(rows, [evidence.tags[image] for image in left])
-        scores = model.predict_scores(evidence.rows_of(col._live, group)[1])
+        scores = model.predict_scores(evidence.rows_of(col._views, group)[1])
         for image, row in zip(group, scores, strict=True):
             wanted += [
                 (tag, score, tag in evidence.tags[image])
@@ -113,7 +113,7 @@ def test_a_somewhat_old_curve_serves_until_the_next_is_there(
         piecewise = col._suggester._next(evidence, Calibration(WHERE, evidence.number - 1))
         while col._suggester._coming:
             piecewise = col._suggester._next(evidence, Calibration(WHERE, evidence.number - 1))
-    whole = measure(evidence, col._live, WHERE, silent)
+    whole = measure(evidence, col._views, WHERE, silent)
     assert piecewise.pictures == whole.pictures == len(evidence)
     grid = np.linspace(0, 1, 50).tolist()
     assert [piecewise.confidence(s) for s in grid] == pytest.approx(

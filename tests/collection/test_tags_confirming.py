@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from likewise.collection.catalog import tag_lines as catalog_tag_lines
-from likewise.collection.catalog import tags as catalog_tags
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import Progress
 from likewise.collection.keywords import following as keywords
 from likewise.collection.keywords import xmp
+from likewise.collection.store import tag_lines as catalog_tag_lines
+from likewise.collection.store import tags as catalog_tags
 from likewise.collection.tag_names import clean, usable
 from likewise.collection.tagging import bulk_tagging, tagging
 from likewise.collection.tagging.evidence import Evidence
@@ -32,7 +32,7 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 
 def suggest(col: Collection, image: int, *tags: str) -> None:
     """As a bulk run does."""
-    with col._catalog.write() as c:
+    with col._store.write() as c:
         catalog_tags.replace_source(c, "suggested", {image: tags})
 
 
@@ -45,15 +45,15 @@ def test_accept_a_suggestion_and_undo(col: Collection, earlier: tuple[str, ...])
         col.tag(1, *earlier)
         col.untag(1, "never")
     suggest(col, 1, "sea", "boat")
-    before = catalog_tags.evidence_number(col._catalog)
+    before = catalog_tags.evidence_number(col._store)
     line = col.accept_tag(1, "sea")
     assert col.tag_sources(1)["sea"] == ["accepted", "suggested"]
-    assert catalog_tags.evidence(col._catalog, [1]) == {1: sorted([*earlier, "sea"])}
-    assert catalog_tags.evidence_number(col._catalog) > before
-    assert catalog_tags.changed_since(col._catalog, before) == [1]
+    assert catalog_tags.evidence(col._store, [1]) == {1: sorted([*earlier, "sea"])}
+    assert catalog_tags.evidence_number(col._store) > before
+    assert catalog_tags.changed_since(col._store, before) == [1]
     assert col.undo_tags() == line
     assert col.tag_sources(1)["sea"] == ["suggested"]
-    assert catalog_tags.evidence(col._catalog, [1]).get(1, []) == list(earlier)
+    assert catalog_tags.evidence(col._store, [1]).get(1, []) == list(earlier)
     # Again, now that the picture's changes were numbered before.
     col.accept_tag(1, "sea")
     col.accept_tag(1, "boat")
@@ -73,7 +73,7 @@ def test_set_a_suggested_tag_of_many(col: Collection) -> None:
 def test_bulk_suggestions_can_be_accepted_and_undone(col: Collection) -> None:
     tag_some(col)
     col.tag_all(above=0.6)
-    said = {i: tags for i, tags in catalog_tags.said_by(col._catalog, "suggested").items() if tags}
+    said = {i: tags for i, tags in catalog_tags.said_by(col._store, "suggested").items() if tags}
     assert said
     for image, tags in said.items():
         col.tag_many([image], tags, source="accepted")
@@ -100,14 +100,14 @@ def test_files_confirm_suggestions(tmp_path: Path) -> None:
         assert col.tag_sources(image)["boat"] == ["sidecar", "suggested"]
         assert col.tags_from_folders() == EACH
         assert col.tag_sources(image)["roses"] == ["folder", "suggested"]
-        assert catalog_tags.evidence(col._catalog, [image]) == {
+        assert catalog_tags.evidence(col._store, [image]) == {
             image: ["boat", "old", "roses", "sea"]
         }
         sidecar.unlink()
         col.sync(workers=0)
         col.tags_from_folders(None)
         assert col.tag_sources(image)["boat"] == ["suggested"]
-        assert catalog_tags.evidence(col._catalog, [image]) == {image: ["old", "sea"]}
+        assert catalog_tags.evidence(col._store, [image]) == {image: ["old", "sea"]}
         assert col.verify() == []
 
 
@@ -121,7 +121,7 @@ def test_folders_are_set_as_a_whole_or_not_at_all(
     with pytest.raises(RuntimeError):
         col.tags_from_folders()
     monkeypatch.undo()
-    assert col._catalog.setting(keywords.FOLDERS) is None
+    assert col._store.setting(keywords.FOLDERS) is None
 
 
 # -- the log --------------------------------------------------------------------------------
@@ -165,8 +165,8 @@ def test_undo_brings_back_the_word_before(col: Collection, monkeypatch: pytest.M
     # One was refused before; one was refused since, which stays; one goes back to the first line.
     assert (col.tags(1), col.tags(2)) == (["b"], ["a"])
     assert col.tag_sources(1) == {"b": ["user"]}
-    words = catalog_tags.words(col._catalog)
-    assert words == tagging.words_of_log(catalog_tag_lines.lines(col._catalog))
+    words = catalog_tags.words(col._store)
+    assert words == tagging.words_of_log(catalog_tag_lines.lines(col._store))
     assert later in {word.line for word in words.values()}
     col.undo_tags(first)
     assert col.tags_of([1, 2, 3]) == {1: [], 2: [], 3: []}
@@ -212,14 +212,14 @@ def test_a_copy_from_outside_is_not_explained_by_itself(col: Collection, tmp_pat
 def test_leaving_one_out_is_as_if_it_had_never_been_there(col: Collection) -> None:
     tag_some(col)
     whole = col._suggester.evidence(("holistic",))
-    found, rows = whole.rows_of(col._live, sorted(whole.tags)[:5])
+    found, rows = whole.rows_of(col._views, sorted(whole.tags)[:5])
     model = whole._model
     assert model is not None
     held = model._pictures.dictionary
     for at, image in enumerate(found):
         (coded,) = whole.code(rows[at : at + 1], [image])
         other = Evidence(("holistic",))
-        other.update(col._catalog, col._live)
+        other.update(col._views)
         assert other._model is not None
         other._model.remove([image])
         (wanted,) = other.code(rows[at : at + 1])

@@ -226,9 +226,9 @@ def test_a_broken_sidecar_stops_nothing(col: Collection, home: Path) -> None:
 
 
 def test_read_again_finds_what_was_there_before(col: Collection, home: Path) -> None:
-    from likewise.collection.catalog import tags as catalog_tags
+    from likewise.collection.store import tags as catalog_tags
 
-    with col._catalog.write() as c:
+    with col._store.write() as c:
         catalog_tags.replace_source(c, "xmp", {col.id_of(home / "one.jpg"): []})
     assert col.tags(home / "one.jpg") == []
     found = col.read_tags()

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from likewise.annotation.annotator import SparseAnnotator
-from likewise.collection.catalog import tags as catalog_tags
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import lease, running
+from likewise.collection.store import tags as catalog_tags
 from likewise.collection.tagging import bulk_tagging, calibrating
 from likewise.collection.tagging.calibrating import Calibration, isotonic
 from likewise.errors import InvalidInput
@@ -29,7 +29,7 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 
 
 def suggested(col: Collection) -> dict[int, list[str]]:
-    return {i: sorted(t) for i, t in catalog_tags.said_by(col._catalog, "suggested").items()}
+    return {i: sorted(t) for i, t in catalog_tags.said_by(col._store, "suggested").items()}
 
 
 def test_suggestions_for_pictures_inside_and_outside(col: Collection) -> None:
@@ -73,8 +73,8 @@ def test_scores_are_those_of_the_annotator(col: Collection) -> None:
     col.remove(inside("blue", 1))
     col.tag(inside("green", 0), "leaf")
     found = {s.tag: s.score for s in col.suggest_tags(outside("red"), k=20)}
-    view = col._live.view("holistic")
-    tagged = catalog_tags.evidence(col._catalog)
+    view = col._views.view("holistic")
+    tagged = catalog_tags.evidence(col._store)
     ids, rows = view.rows_of(sorted(tagged))
     model = SparseAnnotator(alpha=0.05, nonnegative=True).fit(rows, [tagged[i] for i in ids], ids)
     query = view.row_of(col.id_of(inside("red", 9)))
@@ -173,20 +173,20 @@ def test_bulk_tags_what_nobody_tagged(col: Collection) -> None:
         assert tags == [kind_of(col.image(image).path)]
         assert before[image] == []
     # Again: nothing moves, not even the evidence; a picture that is new is all there is to do.
-    number = catalog_tags.evidence_number(col._catalog)
+    number = catalog_tags.evidence_number(col._store)
     assert (again := col.tag_all(above=0.6)).pictures == 0
     assert again.resumed > 0
     assert suggested(col) == found
-    assert catalog_tags.evidence_number(col._catalog) == number
+    assert catalog_tags.evidence_number(col._store) == number
     col.add(outside("blue"), workers=0)
     assert col.tag_all(above=0.6).pictures == 1
     assert col.tags(outside("blue")) == ["blue"]
     # Suggestions teach nothing; accepted ones do.
-    evidence = catalog_tags.evidence(col._catalog)
+    evidence = catalog_tags.evidence(col._store)
     assert not set(evidence) & set(found)
     col.accept_tag(outside("blue"), "blue")
     assert col.tag_sources(outside("blue")) == {"blue": ["accepted", "suggested"]}
-    assert col.id_of(outside("blue")) in catalog_tags.evidence(col._catalog)
+    assert col.id_of(outside("blue")) in catalog_tags.evidence(col._store)
     assert col.clear_suggestions() > 0
     assert suggested(col) == {}
     assert col.tags(outside("blue")) == ["blue"]
@@ -197,7 +197,7 @@ def test_bulk_for_tagged_pictures_and_refusals(col: Collection) -> None:
     col.tag(inside("red", 0), "other")
     col.tag_all(above=0.6, also_tagged=True)
     for image, tags in suggested(col).items():
-        assert not set(tags) & set(catalog_tags.evidence(col._catalog, [image]).get(image, []))
+        assert not set(tags) & set(catalog_tags.evidence(col._store, [image]).get(image, []))
     for bad in (0.0, 1.5, -1.0):
         with pytest.raises(InvalidInput, match="above"):
             col.tag_all(above=bad)
@@ -234,7 +234,7 @@ def test_kill_in_the_middle_of_a_bulk_run(tmp_path: Path) -> None:
                 assert col.verify() == []
                 now = suggested(col)
                 assert done.items() <= now.items() <= wanted.items()
-                assert col._catalog.setting(bulk_tagging.RUN)["upto"] > 0
+                assert col._store.setting(bulk_tagging.RUN)["upto"] > 0
                 done = now
         assert kills >= 3
         with Collection.open(roots["killed"]) as col:

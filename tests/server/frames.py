@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.bench import harness
-from likewise.collection.catalog import changes as change
 from likewise.collection.collection import Collection
+from likewise.collection.store import changes as change
 from likewise.images import ImageInfo, small_jpeg
 from tests.server import browser as driving
 from tests.server.browser import Served, settle, visit
@@ -162,7 +162,7 @@ def collection(n: int) -> Path:
     for first in range(0, n, 5_000):
         some = range(first, min(first + 5_000, n))
         paths = [_drawn(place / "pictures", i, int(kinds[i]), rows[i]) for i in some]
-        with col._catalog.write() as c:
+        with col._store.write() as c:
             ids = [change.put_image(c, i.to_bytes(20, "big"), info)[0] for i in some]
             for image, path in zip(ids, paths, strict=True):
                 change.put_file(c, str(path), 1000, 0, image=image)

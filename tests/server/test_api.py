@@ -869,5 +869,5 @@ def test_threads_that_ended_leave_no_connection_open(client: Client) -> None:
     thread = threading.Thread(target=lambda: col.revision)
     thread.start()
     thread.join()
-    kept = col._catalog._open
+    kept = col._store._open
     assert sum(not one.is_alive() for one, _ in kept) <= 1

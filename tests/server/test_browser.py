@@ -117,7 +117,7 @@ def test_the_page_is_there_while_a_folder_is_taken_in(
     with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
         col.secret()  # the one thing a server writes before it listens
         # Whoever writes holds the job up, as a slow disk would.
-        with col._catalog.write():
+        with col._store.write():
             process = start("open", "pictures", "--no-browser")
             server = Served(process.base, process.said["url"], process.said["key"])
             page, wrong = visit(chrome, server)
@@ -148,7 +148,7 @@ def test_a_tab_that_did_not_hear_the_end_learns_of_it(
     write(tmp_path / "pictures" / "rocket.jpg", small_scenes()["rocket"])
     with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
         col.secret()
-        with col._catalog.write():
+        with col._store.write():
             process = start("open", "pictures", "--no-browser")
             server = Served(process.base, process.said["url"], process.said["key"])
             page, wrong = visit(chrome, server)

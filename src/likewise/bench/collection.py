@@ -26,10 +26,10 @@ import numpy as np
 from likewise.bench.index import Setting, term_counts, word_chances
 from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.catalog import changes as change
 from likewise.collection.collection import Collection
 from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import Progress
+from likewise.collection.store import changes as change
 from likewise.collection.vectors import segments as seg
 from likewise.evaluation.datasets import data_root
 from likewise.images import ImageInfo
@@ -168,14 +168,14 @@ def generate(target: Path, n: int, seed: int) -> None:
     chance, tokens = word_chances(setting)
     rng = np.random.default_rng(seed)
     col = Collection.create(target, words={"n_words": words}, deep=False)
-    catalog, root = col._catalog, col.root
+    store, root = col._store, col.root
     info = ImageInfo("", "JPEG", 640, 480, "RGB", 1, None, 1000)
     chunks = []
     bag = BagOfWords()
     for first in range(0, n, seg.FULL):
         size = min(seg.FULL, n - first)
         counts = term_counts(size, chance, tokens, rng)
-        with catalog.write() as c:
+        with store.write() as c:
             ids = [
                 change.put_image(c, int(i).to_bytes(20, "big"), info)[0]
                 for i in range(first, first + size)
@@ -196,7 +196,7 @@ def generate(target: Path, n: int, seed: int) -> None:
     Vocabulary.from_words(centres).save(root / "words/words-1.lwv")
     from scipy import sparse
 
-    with catalog.write() as c:
+    with store.write() as c:
         for serial, (part, names) in enumerate(chunks):
             with np.load(part, allow_pickle=False) as saved:
                 counts = sparse.csr_array(
@@ -210,8 +210,8 @@ def generate(target: Path, n: int, seed: int) -> None:
             c, "words", 1, width=words, n_pictures=n,
             files={"vocabulary": "words/words-1.lwv", "bag": "words/words-1.bag"},
         )  # fmt: skip
-    seg.sweep(root, catalog.named_files())
-    catalog.fold_journal()
+    seg.sweep(root, store.named_files())
+    store.fold_journal()
     col.close()
 
 
@@ -251,7 +251,7 @@ def search_while_adding(col: Collection) -> float:
         seconds = []
         for turn in range(30):
             words = np.sort(rng.choice(100_000, 200, replace=False))
-            with writer._catalog.write() as c:
+            with writer._store.write() as c:
                 digest = (10**9 + turn).to_bytes(20, "big")
                 image, _ = change.put_image(c, digest, info)
                 change.put_file(c, f"/pictures/new-{turn}.jpg", 1000, 0, image=image)

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from likewise.bench.collection import generate
-from likewise.collection.catalog import feedback
 from likewise.collection.collection import Collection
+from likewise.collection.store import feedback
 from likewise.collection.teaching.judging import stamp
 
 SIZES = (50_000, 1_000_000)
@@ -102,19 +102,19 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
     rng = np.random.default_rng(0)
     wanted, pictures = int(count), int(n)
     with Collection.open(target) as col:
-        catalog = col._catalog
+        store = col._store
         col.use("words")
         # The codes of some thousand pictures, as judging would have kept them.
         chosen = np.sort(rng.choice(pictures, min(2_000, pictures), replace=False)) + 1
         one, two = (int(i) for i in chosen[:2])
         col.judge(one, [two])
-        view = col._live.view("words")
+        view = col._views.view("words")
         from likewise.collection.vectors.segments import packed
 
-        with catalog.write() as c:
+        with store.write() as c:
             subjects = []
             for image in chosen.tolist():
-                key = catalog.hash_of(image)
+                key = store.hash_of(image)
                 assert key is not None
                 subjects.append(feedback.put_subject(c, key, None))
                 feedback.put_code(c, subjects[-1], "words", 1, packed("sparse", view.row_of(image)))
@@ -130,7 +130,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
     with Collection.open(target) as col:
         opened = _timed(lambda: col.search(one, k=20, by="default"))
         undone = _timed(lambda: col.undo())
-        checkpoints = feedback.checkpoints(col._catalog, "words", 1)
+        checkpoints = feedback.checkpoints(col._store, "words", 1)
     return {
         "judgements": wanted,
         "reading the log s": first,

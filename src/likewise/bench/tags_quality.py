@@ -199,7 +199,7 @@ def _alone(
     firsts: list[tuple[float, bool]] = []
     while not coming.done:
         before = len(coming._found)
-        coming.go_on(evidence, col._live)
+        coming.go_on(evidence, col._views)
         # The best of a picture's suggestions comes first.
         firsts += [(score, right) for _, score, right in coming._found[before : before + 1]]
     return coming.curve(evidence), _curve(firsts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from likewise.cli.page import document, escaped, thumbnail, view
 
 if TYPE_CHECKING:
-    from likewise.collection.catalog.catalog import ImageRow
+    from likewise.collection.store.store import ImageRow
 
 _SIDE = 420
 

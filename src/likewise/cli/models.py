@@ -13,7 +13,7 @@ from likewise.cli.rendering import counted, echo_json, echo_table
 from likewise.cli.saying import when
 
 if TYPE_CHECKING:
-    from likewise.collection.catalog.models import Model
+    from likewise.collection.store.models import Model
 
 model = typer.Typer(no_args_is_help=True, help="Learned metrics and maps.")
 

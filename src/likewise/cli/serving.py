@@ -53,8 +53,8 @@ def open_(
     json_: Json = False,
 ) -> None:
     """Open the page of a folder; its pictures are taken in meanwhile, and searched as they come."""
-    from likewise.collection.catalog.catalog import FILE
     from likewise.collection.collection import Collection
+    from likewise.collection.store.store import FILE
 
     folder = Path(os.path.abspath(folder.expanduser()))
     if not folder.is_dir():

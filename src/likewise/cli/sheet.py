@@ -11,9 +11,9 @@ from likewise.cli.page import Thumbnail, document, escaped, link, thumbnail, vie
 from likewise.cli.rendering import counted, day, size
 
 if TYPE_CHECKING:
-    from likewise.collection.catalog.catalog import ImageRow
     from likewise.collection.finding.explaining import Explanation
     from likewise.collection.finding.searching import Hit
+    from likewise.collection.store.store import ImageRow
 
 _SIDE = 420
 _HEIGHT = 300.0

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from likewise._doors import doors
 
 if TYPE_CHECKING:
-    from likewise.collection.catalog.models import Model as Model
-    from likewise.collection.catalog.tags import TagRow as TagRow
     from likewise.collection.collection import Collection as Collection
     from likewise.collection.errors import CollectionBusy as CollectionBusy
     from likewise.collection.errors import CollectionError as CollectionError
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from likewise.collection.keywords.xmp_export import XmpExport as XmpExport
     from likewise.collection.modelling.comparing import ComparisonReport as ComparisonReport
     from likewise.collection.modelling.modelling import MapPoints as MapPoints
+    from likewise.collection.store.models import Model as Model
+    from likewise.collection.store.tags import TagRow as TagRow
     from likewise.collection.tagging.bulk_tagging import TagRun as TagRun
     from likewise.collection.tagging.suggesting import Behind as Behind
     from likewise.collection.tagging.suggesting import Suggestion as Suggestion

@@ -12,20 +12,20 @@ import os
 import shutil
 from pathlib import Path
 
-from likewise.collection.catalog.catalog import FILE, Catalog
 from likewise.collection.checking import verify
 from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.store.store import FILE, Store
 from likewise.collection.vectors.segments import sweep
 
 _TRIES = 100
 """How often the catalog is copied again when files go before they are copied."""
 
 
-def backup(root: Path, catalog: Catalog, target: Path) -> Path:
+def backup(store: Store, target: Path) -> Path:
     """Copy the collection to a new folder ``target``; it appears whole or not at all."""
     if target.exists():
         raise CollectionError(f"{target} exists already; choose another name for the backup")
-    if root == target or root in target.parents:
+    if store.root == target or store.root in target.parents:
         raise CollectionError(f"{target} lies inside the collection; choose a place outside")
     part = target.with_name(f"{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
@@ -33,11 +33,11 @@ def backup(root: Path, catalog: Catalog, target: Path) -> Path:
     try:
         for attempt in range(_TRIES):
             try:
-                _copy_state(root, catalog, part)
+                _copy_state(store, part)
             except OSError as error:
                 if not _misses(error):
                     raise CollectionError(f"{target} cannot be written: {error}") from error
-                if attempt + 1 == _TRIES or not catalog_moved(catalog, part):
+                if attempt + 1 == _TRIES or not catalog_moved(store, part):
                     raise DamagedCollection(f"a file is missing ({error}); run verify") from error
             else:
                 break
@@ -54,12 +54,12 @@ def _misses(error: OSError) -> bool:
     return isinstance(error, FileNotFoundError)
 
 
-def _copy_state(root: Path, catalog: Catalog, part: Path) -> None:
+def _copy_state(store: Store, part: Path) -> None:
     """Make ``part`` the state of now, from what is in it already and the files it lacks."""
     for old in part.glob(f"{FILE}*"):
         old.unlink()
-    catalog.backup_to(part / FILE)
-    copy = Catalog.open(part / FILE)
+    store.backup_to(part / FILE)
+    copy = Store.open(part / FILE)
     try:
         named = copy.named_files()
         sweep(part, named)
@@ -67,7 +67,7 @@ def _copy_state(root: Path, catalog: Catalog, part: Path) -> None:
             if not (part / name).exists():
                 # Under its name only when it is whole: a later attempt relies on that.
                 shutil.rmtree(part / "copying", ignore_errors=True)
-                _copy(root / name, part / "copying" / "one")
+                _copy(store.root / name, part / "copying" / "one")
                 (part / name).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(part / "copying" / "one", part / name)
         shutil.rmtree(part / "copying", ignore_errors=True)
@@ -76,11 +76,11 @@ def _copy_state(root: Path, catalog: Catalog, part: Path) -> None:
         copy.close()
 
 
-def catalog_moved(catalog: Catalog, part: Path) -> bool:
+def catalog_moved(store: Store, part: Path) -> bool:
     """Whether the collection changed since the copy of its catalog was made."""
-    copy = Catalog.open(part / FILE)
+    copy = Store.open(part / FILE)
     try:
-        return copy.revision != catalog.revision
+        return copy.revision != store.revision
     finally:
         copy.close()
 
@@ -95,12 +95,12 @@ def restore(source: Path, target: Path) -> None:
     shutil.rmtree(part, ignore_errors=True)
     try:
         _copy(source, part)
-        catalog = Catalog.open(part / FILE)
+        store = Store.open(part / FILE)
         try:
-            wrong = verify(part, catalog)
-            catalog.fold_journal()
+            wrong = verify(store)
+            store.fold_journal()
         finally:
-            catalog.close()
+            store.close()
         if wrong:
             raise DamagedCollection(
                 f"{source} is damaged and was not restored: {wrong[0]}"

@@ -21,12 +21,12 @@ from scipy import sparse
 
 from likewise.coding.linear import brought_back, factor, products
 from likewise.coding.product import ProductSparseCoder
-from likewise.collection.catalog.catalog import FILE
 from likewise.collection.classifier import GRID, Classifier, Described
 from likewise.collection.errors import CollectionError
 from likewise.collection.growing.adding import n_workers
 from likewise.collection.growing.pooling import descriptors_of
 from likewise.collection.jobs import Progress, Report, silent
+from likewise.collection.store.store import FILE
 from likewise.collection.vectors.extraction import read_content, run
 from likewise.collection.vectors.recipes import DECODE_SIDE
 from likewise.collection.vectors.walking import candidates

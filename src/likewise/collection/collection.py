@@ -17,12 +17,9 @@ from typing import Any, Self
 import numpy as np
 
 from likewise.collection import backups, checking, jobs
-from likewise.collection.catalog import changes as catalog_changes
-from likewise.collection.catalog import listing as catalog_listing
-from likewise.collection.catalog.catalog import FILE, Catalog, FileRow, ImageRow, SpaceRow
 from likewise.collection.errors import CollectionError
 from likewise.collection.finding import explaining
-from likewise.collection.finding.live import Live
+from likewise.collection.finding.live import Views
 from likewise.collection.finding.searching import (
     Hit,
     Query,
@@ -37,6 +34,9 @@ from likewise.collection.growing.owning import put_vectors
 from likewise.collection.memory.learning import Learning
 from likewise.collection.modelling.modelling import Modelling
 from likewise.collection.plain import absolute, plain_metadata, plain_where
+from likewise.collection.store import changes as catalog_changes
+from likewise.collection.store import listing as catalog_listing
+from likewise.collection.store.store import FILE, FileRow, ImageRow, SpaceRow, Store
 from likewise.collection.tagging.suggesting import Suggester
 from likewise.collection.tagging.tagged import Tagging
 from likewise.collection.teaching import judging
@@ -77,12 +77,12 @@ class Collection(Loop, Tagging, Modelling, Sharing):
     >>> col.close()
     """
 
-    def __init__(self, root: Path, catalog: Catalog) -> None:
-        self.root = root
-        self._catalog = catalog
-        self._live = Live(root, catalog)
-        self._learning = Learning(catalog)
-        self._suggester = Suggester(root, catalog, self._live)
+    def __init__(self, store: Store) -> None:
+        self.root = store.root
+        self._store = store
+        self._views = Views(store)
+        self._learning = Learning(store)
+        self._suggester = Suggester(self._views)
 
     # -- life -------------------------------------------------------------------------------
 
@@ -115,15 +115,15 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         part = root / f"{FILE}.part"
         for leftover in root.glob(f"{FILE}.part*"):
             leftover.unlink()
-        catalog = Catalog.create(part, {"made_by": "likewise"})
-        with catalog.write(durable=True) as c:
+        store = Store.create(part, {"made_by": "likewise"})
+        with store.write(durable=True) as c:
             catalog_changes.put_space(c, "words", "sparse", recipe)
             for name, (kind, whole) in fixed.items():
                 catalog_changes.put_space(c, name, kind, whole)
         for name, (_, whole) in fixed.items():
-            gen.start_dense(catalog, name, width_of(whole))
-        catalog.fold_journal()
-        catalog.close()
+            gen.start_dense(store, name, width_of(whole))
+        store.fold_journal()
+        store.close()
         os.replace(part, root / FILE)
         return cls.open(root)
 
@@ -133,7 +133,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         root = absolute(path)
         if not root.is_dir():
             raise CollectionError(f"{root} is not there; create it with Collection.create")
-        return cls(root, Catalog.open(root / FILE))
+        return cls(Store.open(root / FILE))
 
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
@@ -143,7 +143,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
 
     def close(self) -> None:
         """Let go of files and connections."""
-        self._catalog.close()
+        self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -157,7 +157,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         self.close()
 
     def __len__(self) -> int:
-        return self._catalog.n_images()
+        return self._store.n_images()
 
     # -- contents ---------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         places = [adding.check_reachable(path) for path in paths]
         with jobs.lease(self.root, "add"):
             result = adding.add(
-                self.root, self._catalog, places, metadata=metadata, workers=workers,
+                self._store, places, metadata=metadata, workers=workers,
                 report=report,
             )  # fmt: skip
             self._code_judged()
@@ -192,16 +192,16 @@ class Collection(Loop, Tagging, Modelling, Sharing):
     ) -> adding.AddResult:
         """Follow new, changed and deleted files below everything that was added."""
         with jobs.lease(self.root, "sync"):
-            result = adding.sync(self.root, self._catalog, workers=workers, report=report)
+            result = adding.sync(self._store, workers=workers, report=report)
             self._code_judged()
             self._follow_generations(report)
             return result
 
     def _code_judged(self) -> None:
         """Vectors made late (a space whose gaps were filled) count for earlier judgements too."""
-        for name, space in self._catalog.spaces().items():
+        for name, space in self._store.spaces().items():
             if space.generation and made_here(space.recipe) and not learns(space.recipe):
-                judging.fill(self.root, self._catalog, self._live, name)
+                judging.fill(self._views, name)
 
     def remove(self, *pictures: int | str | os.PathLike[str]) -> int:
         """Take pictures out (the files stay); gives how many left.
@@ -209,19 +209,19 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does.
         """
         ids = [self.id_of(picture) for picture in pictures]
-        with jobs.lease(self.root, "remove"), self._catalog.write(durable=True) as c:
+        with jobs.lease(self.root, "remove"), self._store.write(durable=True) as c:
             catalog_changes.take_out(c, ids)
         return len(ids)
 
     def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
         with jobs.lease(self.root, "refresh"):
-            gen.tidy(self.root, self._catalog)
-            for name, space in self._catalog.spaces().items():
+            gen.tidy(self._store)
+            for name, space in self._store.spaces().items():
                 if learns(space.recipe) and space.generation:
-                    gen.reweigh(self.root, self._catalog, name, report)
+                    gen.reweigh(self._store, name, report)
             self._follow_generations(report)
-            gen.tidy(self.root, self._catalog)
+            gen.tidy(self._store)
 
     def retrain(
         self,
@@ -233,21 +233,19 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
         count = adding.n_workers(workers, len(self))
         with jobs.lease(self.root, "retrain"):
-            gen.tidy(self.root, self._catalog)
-            for name, space in self._catalog.spaces().items():
+            gen.tidy(self._store)
+            for name, space in self._store.spaces().items():
                 if adding.trains(space.recipe) and made_here(space.recipe) and len(self):
-                    adding.build(
-                        self.root, self._catalog, name, workers=count, report=report, seed=seed
-                    )
+                    adding.build(self._store, name, workers=count, report=report, seed=seed)
             self._follow_generations(report)
-            gen.tidy(self.root, self._catalog)
+            gen.tidy(self._store)
 
     # -- spaces -----------------------------------------------------------------------------
 
     @property
     def spaces(self) -> Mapping[str, SpaceRow]:
         """The spaces by name, with their live generation."""
-        return self._catalog.spaces()
+        return self._store.spaces()
 
     def add_space(
         self,
@@ -269,45 +267,45 @@ class Collection(Loop, Tagging, Modelling, Sharing):
                 f"{name!r} is no name for a space; letters, digits, - and _ expected"
             )
         with jobs.lease(self.root, "space add"):
-            if name in self._catalog.spaces() or name in self._known():
+            if name in self._store.spaces() or name in self._known():
                 raise CollectionError(f"there is a space or similarity {name!r} already")
-            gen.tidy(self.root, self._catalog)
+            gen.tidy(self._store)
             load_networks(whole)
             files: dict[str, str] = {}
             if whole["feature"] == "onnx":
                 whole, files = models.adopt(self.root, name, whole)
-            with self._catalog.write(durable=True) as c:
+            with self._store.write(durable=True) as c:
                 catalog_changes.put_space(c, name, kind, whole)
                 catalog_changes.put_setting(c, adding.filling(name), True)
             if is_fixed(whole):
-                gen.start_dense(self._catalog, name, width_of(whole), files)
+                gen.start_dense(self._store, name, width_of(whole), files)
             try:
-                adding.backfill(self.root, self._catalog, name, workers=workers, report=report)
+                adding.backfill(self._store, name, workers=workers, report=report)
             except Exception:
                 # A space that cannot be filled must not trouble every later add.
-                with self._catalog.write(durable=True) as c:
+                with self._store.write(durable=True) as c:
                     catalog_changes.drop_space(c, name)
                     catalog_changes.drop_setting(c, adding.filling(name))
                 raise
-            adding.settle(self._catalog, name)
-            if self._catalog.spaces()[name].generation:
-                judging.fill(self.root, self._catalog, self._live, name)
-            gen.tidy(self.root, self._catalog)
+            adding.settle(self._store, name)
+            if self._store.spaces()[name].generation:
+                judging.fill(self._views, name)
+            gen.tidy(self._store)
 
     def drop_space(self, name: str) -> None:
         """Forget a space and its vectors."""
         if name in ("words", "holistic"):
             raise CollectionError(f"space {name!r} is part of every collection")
         with jobs.lease(self.root, "space drop"):
-            if name not in self._catalog.spaces():
+            if name not in self._store.spaces():
                 raise CollectionError(f"there is no space {name!r}")
-            with self._catalog.write(durable=True) as c:
+            with self._store.write(durable=True) as c:
                 catalog_changes.drop_space(c, name)
                 # One of the same name may come later, and have nothing to do with this one.
-                judging.fold_again(c, self._catalog, name)
-                if self._catalog.setting("default_similarity") == name:
+                judging.fold_again(c, self._store, name)
+                if self._store.setting("default_similarity") == name:
                     catalog_changes.drop_setting(c, "default_similarity")
-            gen.tidy(self.root, self._catalog)
+            gen.tidy(self._store)
 
     def add_vectors(self, name: str, ids: Sequence[int], X: Any) -> int:
         """Your own vectors for pictures of the collection; gives how many were stored.
@@ -315,9 +313,9 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         The first call fixes the width.  A picture that has a vector gets the new one.
         """
         with jobs.lease(self.root, "add vectors"):
-            stored = put_vectors(self.root, self._catalog, name, ids, X)
+            stored = put_vectors(self._store, name, ids, X)
             if stored:
-                judging.fill(self.root, self._catalog, self._live, name)
+                judging.fill(self._views, name)
             return stored
 
     # -- search -----------------------------------------------------------------------------
@@ -341,7 +339,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         metadata.  ``above`` is the lowest score shown.
         """
         ids, scores = self.ranking(query, k, by=by, where=where, region=region, above=above)
-        rows = self._catalog.images(ids)
+        rows = self._store.images(ids)
         # A picture removed since the views were taken has no row any more.
         return [Hit(i, rows[i].path, s) for i, s in zip(ids, scores, strict=True) if i in rows]
 
@@ -359,24 +357,24 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
         similarity = self.similarity(by)
-        question = understand(self._catalog, query, region)
-        allowed = self._catalog.matching(plain_where(where)) if where else None
-        if not self._catalog.highest_id():
+        question = understand(self._store, query, region)
+        allowed = self._store.matching(plain_where(where)) if where else None
+        if not self._store.highest_id():
             return [], []
         teaching = None
         if similarity.profile is not None:
-            teaching = Taught(self._catalog, self._learning, similarity.profile, question.key)
+            teaching = Taught(self._store, self._learning, similarity.profile, question.key)
         return rank(
-            self.root, self._live, similarity, question, int(k), allowed=allowed, above=above,
+            self._views, similarity, question, int(k), allowed=allowed, above=above,
             teaching=teaching,
         )  # fmt: skip
 
     def reach(self, by: str = "default") -> int:
         """How many pictures a similarity can rank: those that have its vectors."""
         similarity = self.similarity(by)
-        if not self._catalog.highest_id():
+        if not self._store.highest_id():
             return 0
-        return max(map(len, views_of(self._live, similarity).values()))
+        return max(map(len, views_of(self._views, similarity).values()))
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
         """:meth:`search` for each query."""
@@ -400,16 +398,14 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         """
         teaching = None
         if profile is not None:
-            name = named(self._catalog, profile)
-            key = understand(self._catalog, query, region).key
-            teaching = Taught(self._catalog, self._learning, name, key)
-        return explaining.explain(
-            self.root, self._catalog, self._live, query, hit, top, by, region, teaching
-        )
+            name = named(self._store, profile)
+            key = understand(self._store, query, region).key
+            teaching = Taught(self._store, self._learning, name, key)
+        return explaining.explain(self._views, query, hit, top, by, region, teaching)
 
     def has_places(self, space: str) -> bool:
         """Whether the words of a space lie somewhere in a picture, so that it can explain."""
-        row = self._catalog.spaces().get(space)
+        row = self._store.spaces().get(space)
         return row is not None and bool(row.generation) and learns(row.recipe)
 
     def duplicates(self, *, threshold: float = 0.99, by: str = "holistic") -> list[list[Hit]]:
@@ -418,43 +414,43 @@ class Collection(Loop, Tagging, Modelling, Sharing):
             raise CollectionError(
                 f"{by!r} is no space; near-duplicates are found in one of {', '.join(self.spaces)}"
             )
-        return explaining.duplicates(self._catalog, self._live, by, threshold)
+        return explaining.duplicates(self._views, by, threshold)
 
     # -- looking ----------------------------------------------------------------------------
 
     def image(self, picture: int | str | os.PathLike[str]) -> ImageRow:
         """What the catalog knows about a picture."""
-        row = self._catalog.image(self.id_of(picture))
+        row = self._store.image(self.id_of(picture))
         assert row is not None
         return row
 
     def rows(self, ids: Iterable[int]) -> Mapping[int, ImageRow]:
         """What the catalog knows about pictures, by id; those that are gone are left out."""
-        return self._catalog.images(ids)
+        return self._store.images(ids)
 
     def dates(self, ids: Iterable[int]) -> Mapping[int, str]:
         """When pictures were taken, where that is known; by id, as ISO text."""
-        return catalog_listing.dates_of(self._catalog, ids)
+        return catalog_listing.dates_of(self._store, ids)
 
     def content_key(self, picture: int) -> bytes:
         """What names the content of a picture: the same bytes, the same key."""
-        key = self._catalog.hash_of(self.id_of(picture))
+        key = self._store.hash_of(self.id_of(picture))
         assert key is not None
         return key
 
     def secret(self) -> bytes:
         """Bytes only this collection knows, made up once: for names that nobody can guess."""
-        found = self._catalog.setting(_SECRET)
+        found = self._store.setting(_SECRET)
         if found is None:
-            with self._catalog.write() as c:
-                found = self._catalog.setting(_SECRET) or secrets.token_hex(16)
+            with self._store.write() as c:
+                found = self._store.setting(_SECRET) or secrets.token_hex(16)
                 catalog_changes.put_setting(c, _SECRET, found)
         return bytes.fromhex(found)
 
     @property
     def revision(self) -> int:
         """A number that grows with every change, by any process."""
-        return self._catalog.revision
+        return self._store.revision
 
     def listed(
         self,
@@ -468,30 +464,30 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         """How many pictures there are (with these conditions), and one page of them in order."""
         conditions = plain_where(where) if where else {}
         total, ids = catalog_listing.listed(
-            self._catalog, conditions, sort, descending, offset, limit
+            self._store, conditions, sort, descending, offset, limit
         )
-        rows = self._catalog.images(ids)
+        rows = self._store.images(ids)
         return total, [rows[i] for i in ids if i in rows]
 
     def images(self) -> Iterable[ImageRow]:
         """Every picture, by id."""
-        return self._catalog.every_image()
+        return self._store.every_image()
 
     def problems(self) -> list[FileRow]:
         """Files that were met and could not be used, with the reason."""
-        return self._catalog.problems()
+        return self._store.problems()
 
     def info(self) -> dict[str, Any]:
         """Counts and sizes, for people and for ``--json``."""
-        return checking.info(self.root, self._catalog)
+        return checking.info(self._store)
 
     def verify(self) -> list[str]:
         """Check every byte that can be checked; gives what is wrong, empty when all is well."""
-        return checking.verify(self.root, self._catalog)
+        return checking.verify(self._store)
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """A consistent copy, made while the collection is in use."""
-        return backups.backup(self.root, self._catalog, absolute(path))
+        return backups.backup(self._store, absolute(path))
 
     def destroy(self) -> None:
         """Delete the collection (never the pictures)."""

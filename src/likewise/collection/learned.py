@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likewise.collection.catalog import feedback
 from likewise.collection.finding.live import SparseView
 from likewise.collection.finding.searching import Figures
 from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import Progress, Report, silent
 from likewise.collection.memory.folding import Folded
 from likewise.collection.memory.history import JUDGE, History
+from likewise.collection.store import feedback
 from likewise.collection.teaching import profiles
 from likewise.collection.vectors.recipes import (
     DECODE_SIDE,
@@ -37,8 +37,8 @@ from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
 
 if TYPE_CHECKING:
-    from likewise.collection.catalog.catalog import Catalog, SpaceRow
     from likewise.collection.collection import Collection
+    from likewise.collection.store.store import SpaceRow, Store
     from likewise.collection.teaching.profiles import LogLine
 
 _CANDIDATES = 3
@@ -124,13 +124,13 @@ def learned(
     for name, value in (("top", top), ("examples", examples)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise InvalidInput(f"{name} is {value!r}; a whole number of at least 0 expected")
-    catalog, learning = col._catalog, col._learning
-    name = profiles.named(catalog, profile)
+    store, learning = col._store, col._learning
+    name = profiles.named(store, profile)
     similarity = col.similarity(name)
-    spaces = catalog.spaces()
+    spaces = store.spaces()
     space = profiles.sparse_space(similarity, spaces)
     history = learning.history(name)
-    row = feedback.profiles(catalog)[name]
+    row = feedback.profiles(store)[name]
     log = tuple(col.log(name))
     gained: tuple[LearnedWord, ...] = ()
     lost: tuple[LearnedWord, ...] = ()
@@ -153,7 +153,7 @@ def learned(
             )
 
         gained, lost = described(up), described(down)
-        curve = learning_curve(catalog, space, history, report)
+        curve = learning_curve(store, space, history, report)
     return Learned(
         profile=name,
         spaces=tuple(similarity.spaces),
@@ -171,13 +171,13 @@ def learned(
         log=log,
         position=history.position,
         parent=None if row.parent is None else (row.parent, row.parent_position),
-        paths=_paths(catalog, log[-_NEWEST:]),
-        sketches=_sketches(catalog, history, log[-_NEWEST:]),
+        paths=_paths(store, log[-_NEWEST:]),
+        sketches=_sketches(store, history, log[-_NEWEST:]),
     )
 
 
 def learning_curve(
-    catalog: Catalog, space: SpaceRow, history: History, report: Report = silent
+    store: Store, space: SpaceRow, history: History, report: Report = silent
 ) -> tuple[CurvePoint, ...]:
     """Replay a history from its first item; a point for each judgement that could be asked."""
     state = Folded(space.width)
@@ -186,10 +186,10 @@ def learning_curve(
     for begin in range(0, len(items), _CHUNK):
         chunk = items[begin : begin + _CHUNK]
         subjects: set[int] = set().union(*(item.subjects() for item in chunk))
-        codes = feedback.codes(catalog, name, generation, subjects)
+        codes = feedback.codes(store, name, generation, subjects)
         for item in chunk:
             before = state.asked
-            state.fold(item, codes, lambda n: feedback.given(catalog, n, name, generation))
+            state.fold(item, codes, lambda n: feedback.given(store, n, name, generation))
             if state.asked > before:
                 n = state.asked
                 points.append(CurvePoint(item.number, n, state.agreed / n, state.agreed_plain / n))
@@ -205,7 +205,7 @@ def _furthest(change: NDArray[np.float64], top: int) -> list[int]:
 
 
 def _frequency(col: Collection, space: SpaceRow) -> NDArray[np.int64]:
-    view = col._live.view(space.name)
+    view = col._views.view(space.name)
     assert isinstance(view, SparseView)
     found = np.zeros(space.width, np.int64)
     # Of the pictures there are now; the idf was frozen over fewer.  An index is as wide as the
@@ -228,10 +228,10 @@ def _examples(
     """
     if not n or not words:
         return dict.fromkeys(words, ())
-    view = col._live.view(space.name)
+    view = col._views.view(space.name)
     having = {word: _having(view, word, space.width, _CANDIDATES * n) for word in words}
     serves = Counter(image for images in having.values() for image in images)
-    rows = col._catalog.images(serves)
+    rows = col._store.images(serves)
     located: dict[int, dict[int, Box]] = {}
     with_places = learns(space.recipe) and made_here(space.recipe)
     found: dict[int, tuple[Example, ...]] = {}
@@ -284,19 +284,19 @@ def _places(col: Collection, space: SpaceRow, path: str, words: Sequence[int]) -
     return found
 
 
-def _paths(catalog: Catalog, lines: Sequence[LogLine]) -> dict[int, str]:
+def _paths(store: Store, lines: Sequence[LogLine]) -> dict[int, str]:
     named = {image for line in lines for image in (*line.liked, *line.disliked)}
     named |= {line.query for line in lines if line.query is not None}
-    return {image: row.path for image, row in catalog.images(named).items()}
+    return {image: row.path for image, row in store.images(named).items()}
 
 
-def _sketches(catalog: Catalog, history: History, lines: Sequence[LogLine]) -> dict[int, bytes]:
+def _sketches(store: Store, history: History, lines: Sequence[LogLine]) -> dict[int, bytes]:
     """The small JPEG the log keeps of queries that are not in the collection, by line."""
     outside = {line.number for line in lines if line.kind == JUDGE and line.query is None}
     found = {}
     for entry in history.log():
         if entry.number in outside:
-            jpeg = feedback.jpeg_of(catalog, entry.body["query"])
+            jpeg = feedback.jpeg_of(store, entry.body["query"])
             if jpeg is not None:
                 found[entry.number] = jpeg
     return found

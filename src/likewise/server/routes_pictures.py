@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from likewise.collection.catalog.catalog import ImageRow
 from likewise.collection.collection import Collection
+from likewise.collection.store.store import ImageRow
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode, small_jpeg
 from likewise.server.routes_page import has_tag

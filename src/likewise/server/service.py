@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from likewise.collection.catalog.catalog import ImageRow
 from likewise.collection.collection import Collection
 from likewise.collection.errors import UnknownPicture
 from likewise.collection.finding.searching import Figures, Query, Question, Region
+from likewise.collection.store.store import ImageRow
 from likewise.errors import LikewiseError
 from likewise.images import decode
 from likewise.server.shapes import FiguresOut, PictureOut, QueryIn

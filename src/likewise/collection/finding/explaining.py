@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog.catalog import Catalog
 from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.finding.live import Live, SparseView
+from likewise.collection.finding.live import SparseView, Views
 from likewise.collection.finding.searching import Hit, Query, Region, Teaching, cropped, understand
 from likewise.collection.growing import generations as gen
 from likewise.collection.vectors.recipes import learns, local_features, words_of
@@ -39,9 +37,7 @@ class Explanation:
 
 
 def explain(
-    root: Path,
-    catalog: Catalog,
-    live: Live,
+    views: Views,
     query: Query,
     hit: int,
     top: int,
@@ -55,13 +51,13 @@ def explain(
     brought into the query have no place there.  Places are in pixels of the pictures as they are on
     disk (of the array, for an array), also where only a ``region`` of the query was asked for.
     """
-    view = live.view(by)
+    view = views.view(by)
     if not isinstance(view, SparseView) or not learns(view.space.recipe):
         raise CollectionError(f"space {by!r} has no words to explain by; use a words space")
-    row = catalog.image(hit)
+    row = views.store.image(hit)
     if row is None:
         raise UnknownPicture(f"there is no picture with id {hit}")
-    question = understand(catalog, query, None)
+    question = understand(views.store, query, None)
     if question.vector is not None:
         raise CollectionError("a vector has no places; explain a picture")
     if isinstance(query, str | os.PathLike | bytes):
@@ -69,7 +65,7 @@ def explain(
         query_pixels = decode(query).pixels
     elif question.pixels is None:
         assert question.image is not None
-        asked = catalog.image(question.image)
+        asked = views.store.image(question.image)
         assert asked is not None
         query_pixels = decode(asked.path).pixels
     else:
@@ -78,7 +74,7 @@ def explain(
     if region is not None:
         query_pixels = cropped(query_pixels, region)
         corner = np.floor(np.maximum(region[:2], 0)).astype(np.float32)
-    step = gen.step_of(root, view.space)
+    step = gen.step_of(views.store.root, view.space)
     words_here = words_of(step)
     sides = []
     for pixels in (query_pixels, decode(row.path).pixels):
@@ -104,12 +100,12 @@ def explain(
     return Explanation(float(product.sum()), shared, int(product.nnz))
 
 
-def duplicates(catalog: Catalog, live: Live, by: str, threshold: float) -> list[list[Hit]]:
+def duplicates(views: Views, by: str, threshold: float) -> list[list[Hit]]:
     """Groups of pictures linked by a score of at least ``threshold``, largest group first.
 
     The score of a hit is its best link inside the group.
     """
-    view = live.view(by)
+    view = views.view(by)
     parent: dict[int, int] = {}
     best: dict[int, float] = {}
 
@@ -119,7 +115,7 @@ def duplicates(catalog: Catalog, live: Live, by: str, threshold: float) -> list[
             i = parent[i]
         return i
 
-    for picture in catalog.every_image():
+    for picture in views.store.every_image():
         row = view.row_of(picture.id)
         if row is None:
             continue
@@ -135,13 +131,13 @@ def duplicates(catalog: Catalog, live: Live, by: str, threshold: float) -> list[
                 for one in (image, picture.id):
                     best[one] = max(best.get(one, -np.inf), score)
     # Files with the same content are one picture; they are duplicates all the same.
-    copies = catalog.copies()
+    copies = views.store.copies()
     for image in copies:
         best[image] = max(best.get(image, -np.inf), 1.0)
     groups: dict[int, list[int]] = {}
     for image in best:
         groups.setdefault(find(image), []).append(image)
-    rows = catalog.images(best)
+    rows = views.store.images(best)
     made = [
         [
             Hit(i, path, best[i])

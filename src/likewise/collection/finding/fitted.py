@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from likewise.collection.catalog.catalog import SpaceRow
-from likewise.collection.catalog.models import Model
 from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.store.models import Model
+from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.ordinal.kernel_map import KernelMap

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.coding.bow import BagOfWords
-from likewise.collection.catalog.catalog import SPACES_DROPPED, Catalog, SpaceRow
-from likewise.collection.catalog.feedback import compacted
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.finding.model_views import ModelView, ModelViews
 from likewise.collection.growing.generations import bag_of, ranked
+from likewise.collection.store.feedback import compacted
+from likewise.collection.store.store import SPACES_DROPPED, SpaceRow, Store
 from likewise.collection.turns import Turns
 from likewise.collection.vectors import segments as seg
 from likewise.collection.vectors.graphs import Graph, metric_of, open_graph, prepared
@@ -42,20 +41,21 @@ class SparseView:
 
     def __init__(
         self,
-        root: Path,
-        catalog: Catalog,
+        store: Store,
         space: SpaceRow,
         smaller: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
         self.space = space
-        self._root = root
+        self.root = store.root
         self.remembered: dict[bytes, Any] = {}
-        self.segments = [row.name for row in catalog.segments(space.name, space.generation)]
-        self.bag: BagOfWords | None = bag_of(root, space)
+        self.segments = [row.name for row in store.segments(space.name, space.generation)]
+        self.bag: BagOfWords | None = bag_of(store.root, space)
         self.smaller = dict(smaller or {})
         files = [self.smaller.get(name, (name, 0))[0] for name in self.segments]
         self._sealed = [
-            seg.open_index(root, name) if name == file else InvertedIndex.open(root / file)
+            seg.open_index(store.root, name)
+            if name == file
+            else InvertedIndex.open(store.root / file)
             for name, file in zip(self.segments, files, strict=True)
         ]
         self._fresh = InvertedIndex()
@@ -63,11 +63,11 @@ class SparseView:
         self._last_tombstone = 0
         self.index = InvertedIndex()
         self._frequency: tuple[InvertedIndex, NDArray[np.int64]] | None = None
-        self.update(catalog)
+        self.update(store)
 
-    def update(self, catalog: Catalog) -> None:
+    def update(self, store: Store) -> None:
         """Take in fresh rows and removals since the last time."""
-        new = catalog.vectors(self.space.name, self.space.generation, self._last_vector)
+        new = store.vectors(self.space.name, self.space.generation, self._last_vector)
         if new:
             ids = np.array([image for _, image, _ in new], np.int64)
             again = np.intersect1d(ids, self._fresh.ids)
@@ -76,7 +76,7 @@ class SparseView:
             raw = seg.unpack_sparse([vector for _, _, vector in new], self.space.width)
             self._fresh.add(ranked(self.bag, raw), ids)
             self._last_vector = new[-1][0]
-        dead = catalog.tombstones(self._last_tombstone)
+        dead = store.tombstones(self._last_tombstone)
         if dead:
             gone = np.array([image for _, image in dead], np.int64)
             for index in (*self._sealed, self._fresh):
@@ -106,7 +106,7 @@ class SparseView:
             whole = self.index
             if self.smaller:
                 # A compacted copy has forgotten words that pictures still have.
-                full = [seg.open_index(self._root, name) for name in self.segments]
+                full = [seg.open_index(self.root, name) for name in self.segments]
                 whole = InvertedIndex.united([*full, self._fresh])
             self._frequency = (self.index, whole.frequencies())
         return self._frequency[1], len(self.index)
@@ -146,15 +146,16 @@ class DenseView:
     Rows that the space's graph covers are found by walking it, the others by comparing all.
     """
 
-    def __init__(self, root: Path, catalog: Catalog, space: SpaceRow) -> None:
+    def __init__(self, store: Store, space: SpaceRow) -> None:
         self.space = space
+        self.root = store.root
         self.remembered: dict[bytes, Any] = {}
-        self.segments = [row.name for row in catalog.segments(space.name, space.generation)]
-        self._graph = open_graph(root, space)
+        self.segments = [row.name for row in store.segments(space.name, space.generation)]
+        self._graph = open_graph(store.root, space)
         self._l2 = metric_of(space) == "l2"
         self._last_vector = 0
         self._last_tombstone = 0
-        parts = [seg.read_dense(root, name) for name in self.segments]
+        parts = [seg.read_dense(store.root, name) for name in self.segments]
         covered = self._graph.ids if self._graph is not None else np.zeros(0, np.int64)
         inside = [np.isin(part.ids, covered) for part in parts]
         # Rows the graph covers are kept here too: for queries by id, and for answers so long (or
@@ -167,14 +168,14 @@ class DenseView:
         self._exact: Exact | None = None
         # Rows are added in place, and their memory moves: never under a search.
         self._turns = Turns()
-        self.update(catalog)
+        self.update(store)
 
-    def update(self, catalog: Catalog) -> None:
+    def update(self, store: Store) -> None:
         with self._turns.changing():
-            self._update(catalog)
+            self._update(store)
 
-    def _update(self, catalog: Catalog) -> None:
-        new = catalog.vectors(self.space.name, self.space.generation, self._last_vector)
+    def _update(self, store: Store) -> None:
+        new = store.vectors(self.space.name, self.space.generation, self._last_vector)
         if new:
             raw = seg.unpack_dense([vector for _, _, vector in new], self.space.width)
             ids = np.array([image for _, image, _ in new], np.int64)
@@ -184,7 +185,7 @@ class DenseView:
             self._kept_rows = np.concatenate([self._kept_rows, rows[~late]])
             self._append(ids[late], rows[late])
             self._last_vector = new[-1][0]
-        dead = catalog.tombstones(self._last_tombstone)
+        dead = store.tombstones(self._last_tombstone)
         for _, image in dead:
             self._in_graph.discard(image)
             if image in self._place:
@@ -282,12 +283,12 @@ SpaceView = SparseView | DenseView
 View = SpaceView | ModelView
 
 
-class Live:
+class Views:
     """The views of all spaces, kept in step with the catalog."""
 
-    def __init__(self, root: Path, catalog: Catalog) -> None:
-        self._root, self._catalog = root, catalog
-        self.models = ModelViews(root, catalog)
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.models = ModelViews(store)
         self._lock = threading.Lock()
         self._revision = -1
         self._dropped = 0
@@ -304,18 +305,18 @@ class Live:
                     # A job may have replaced segments between our look at the catalog and at
                     # the files; if the catalog did not move, the damage is real.
                     self._views = {key: v for key, v in self._views.items() if key[0] != name}
-                    if attempt == 3 or self._catalog.revision == self._revision:
+                    if attempt == 3 or self.store.revision == self._revision:
                         raise
             raise AssertionError("unreachable")
 
     def _current(self, name: str, profile: str | None) -> SpaceView:
-        catalog = self._catalog
-        with catalog.snapshot():
-            revision = catalog.revision
+        store = self.store
+        with store.snapshot():
+            revision = store.revision
             if revision != self._revision:
-                self._spaces = catalog.spaces()
+                self._spaces = store.spaces()
                 self._revision = revision
-                dropped = catalog.setting(SPACES_DROPPED, 0)
+                dropped = store.setting(SPACES_DROPPED, 0)
                 if dropped != self._dropped:
                     self._dropped = dropped
                     self._views.clear()
@@ -331,13 +332,13 @@ class Live:
                 )
             smaller: Mapping[str, tuple[str, int]] = {}
             if profile is not None and space.kind == "sparse":
-                smaller = compacted(catalog, profile)
-                if not any(row.name in smaller for row in catalog.segments(name, space.generation)):
+                smaller = compacted(store, profile)
+                if not any(row.name in smaller for row in store.segments(name, space.generation)):
                     profile, smaller = None, {}
             key = (name, profile)
             view = self._views.get(key)
             if view is not None and key in self._stale:
-                segments = [row.name for row in catalog.segments(name, space.generation)]
+                segments = [row.name for row in store.segments(name, space.generation)]
                 same = (
                     view.space.generation == space.generation
                     and view.space.files == space.files
@@ -345,18 +346,18 @@ class Live:
                     and getattr(view, "smaller", {}) == smaller
                 )
                 if same:
-                    view.update(catalog)
+                    view.update(store)
                 else:
                     view = None
                 self._stale.discard(key)
             if view is None:
                 if space.kind == "sparse":
-                    view = SparseView(self._root, catalog, space, smaller)
+                    view = SparseView(store, space, smaller)
                 else:
-                    view = DenseView(self._root, catalog, space)
+                    view = DenseView(store, space)
                 self._views[key] = view
             return view
 
     def spaces(self) -> dict[str, SpaceRow]:
         """Spaces as the catalog has them now."""
-        return self._catalog.spaces()
+        return self.store.spaces()

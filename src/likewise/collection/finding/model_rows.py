@@ -6,16 +6,15 @@ A segment at a time, so that a million pictures need the memory of one segment a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError
 from likewise.collection.finding.fitted import Fitted, Floats32, Ids, placed
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.vectors import segments as seg
 from likewise.collection.vectors.graphs import metric_of, prepared
 
@@ -24,9 +23,9 @@ PREFERRED = ("deep-dense", "holistic")
 _DISTANCES = 2_048
 
 
-def dense_space(catalog: Catalog, name: str | None) -> SpaceRow:
+def dense_space(store: Store, name: str | None) -> SpaceRow:
     """The space to learn in: the one named, else ``deep-dense`` if it is there, else holistic."""
-    spaces = catalog.spaces()
+    spaces = store.spaces()
     usable = [s.name for s in spaces.values() if s.kind == "dense" and s.generation]
     if name is None:
         found = next((one for one in PREFERRED if one in usable), None)
@@ -44,34 +43,33 @@ def dense_space(catalog: Catalog, name: str | None) -> SpaceRow:
     return spaces[name]
 
 
-def row_chunks(root: Path, catalog: Catalog, space: SpaceRow) -> Iterator[tuple[Ids, Floats32]]:
+def row_chunks(store: Store, space: SpaceRow) -> Iterator[tuple[Ids, Floats32]]:
     """(ids, prepared rows) of all living pictures."""
-    dead = np.array([image for _, image in catalog.tombstones()], np.int64)
-    for segment in catalog.segments(space.name, space.generation):
-        part = seg.read_dense(root, segment.name)
+    dead = np.array([image for _, image in store.tombstones()], np.int64)
+    for segment in store.segments(space.name, space.generation):
+        part = seg.read_dense(store.root, segment.name)
         alive = ~np.isin(part.ids, dead)
         yield part.ids[alive], prepared(space, part.rows[alive])
-    for chunk in catalog.vectors_in_chunks(space.name, space.generation, seg.FULL):
+    for chunk in store.vectors_in_chunks(space.name, space.generation, seg.FULL):
         raw = seg.unpack_dense([vector for _, _, vector in chunk], space.width)
         yield np.array([image for _, image, _ in chunk], np.int64), prepared(space, raw)
 
 
 def sampled(
-    root: Path,
-    catalog: Catalog,
+    store: Store,
     space: SpaceRow,
     most: int,
     seed: int,
     avoid: Collection[int] = (),
 ) -> tuple[Ids, Floats32]:
     """At most ``most`` pictures drawn at random, by id, but for some."""
-    known = np.array(sorted(catalog.ids() - set(avoid)), np.int64)
+    known = np.array(sorted(store.ids() - set(avoid)), np.int64)
     rng = np.random.default_rng(seed)
     # Some pictures may lack a vector; what is drawn is then a little less.
     if len(known) > most:
         known = np.sort(rng.choice(known, most, replace=False))
     ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, space.width), np.float32)]
-    for some, part in row_chunks(root, catalog, space):
+    for some, part in row_chunks(store, space):
         wanted = np.isin(some, known)
         ids.append(some[wanted])
         rows.append(part[wanted])
@@ -81,13 +79,13 @@ def sampled(
 
 
 def place_all(
-    root: Path, catalog: Catalog, space: SpaceRow, fitted: Fitted, report: Report
+    store: Store, space: SpaceRow, fitted: Fitted, report: Report
 ) -> tuple[Ids, Floats32]:
     """Ids and rows of the model of all pictures there are now."""
     columns = fitted.transform(np.zeros((1, space.width), np.float32)).shape[1]
     ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, columns), np.float32)]
-    done, total = 0, catalog.n_images()
-    for some, part in row_chunks(root, catalog, space):
+    done, total = 0, store.n_images()
+    for some, part in row_chunks(store, space):
         for start in range(0, len(some), seg.SEAL_AT):
             few = slice(start, start + seg.SEAL_AT)
             ids.append(some[few])

@@ -8,14 +8,11 @@ and the best of a million takes some tens of milliseconds.
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
-from likewise.collection.catalog.models import Model, last_tombstone, last_vector, model
 from likewise.collection.errors import DamagedCollection, UnknownName
 from likewise.collection.finding.fitted import (
     Fitted,
@@ -28,6 +25,8 @@ from likewise.collection.finding.fitted import (
     open_rows,
     placed,
 )
+from likewise.collection.store.models import Model, last_tombstone, last_vector, model
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.turns import Turns
 from likewise.collection.vectors import segments as seg
 from likewise.collection.vectors.graphs import dense_rows, prepared
@@ -39,11 +38,11 @@ _TRIES = 4
 class ModelView:
     """One model over the pictures there are now; scores are minus the distance."""
 
-    def __init__(self, root: Path, catalog: Catalog, row: Model, space: SpaceRow) -> None:
+    def __init__(self, store: Store, row: Model, space: SpaceRow) -> None:
         self.row, self.space = row, space
         self.remembered: dict[bytes, Any] = {}
-        self._root = root
-        self.fitted: Fitted = open_fitted(root, row)
+        self.root = store.root
+        self.fitted: Fitted = open_fitted(store.root, row)
         self._turns = Turns()
         self._exact: Exact | None = None
         self._ids: Ids = np.zeros(0, np.int64)
@@ -51,29 +50,29 @@ class ModelView:
         self._alive: NDArray[np.bool_] = np.zeros(0, bool)
         self._place: dict[int, int] = {}
         self._segments: list[str] = []
-        self._begin(catalog)
+        self._begin(store)
 
-    def _begin(self, catalog: Catalog) -> None:
+    def _begin(self, store: Store) -> None:
         space = self.space
-        self._last_vector = last_vector(catalog, space.name, space.generation)
-        self._last_tombstone = last_tombstone(catalog)
-        self._segments = self._names(catalog)
+        self._last_vector = last_vector(store, space.name, space.generation)
+        self._last_tombstone = last_tombstone(store)
+        self._segments = self._names(store)
         if self._replaceable:
             # A picture may have got another vector since: nothing kept can be relied on.
-            ids, rows = dense_rows(self._root, catalog, space)
+            ids, rows = dense_rows(store, space)
             self._take(ids, placed(self.fitted, ids, rows))
             return
-        ids, rows = open_rows(self._root, self.row)
-        here = np.isin(ids, np.fromiter(catalog.ids(), np.int64))
+        ids, rows = open_rows(self.root, self.row)
+        here = np.isin(ids, np.fromiter(store.ids(), np.int64))
         self._take(ids[here], rows[here])
-        self._fill(catalog, self._segments)
+        self._fill(store, self._segments)
 
     @property
     def _replaceable(self) -> bool:
         return bool(self.space.recipe["feature"] == "own")
 
-    def _names(self, catalog: Catalog) -> list[str]:
-        return [row.name for row in catalog.segments(self.space.name, self.space.generation)]
+    def _names(self, store: Store) -> list[str]:
+        return [row.name for row in store.segments(self.space.name, self.space.generation)]
 
     def _take(self, ids: Ids, rows: Floats32) -> None:
         self._ids, self._rows = ids, np.ascontiguousarray(rows, np.float32)
@@ -81,33 +80,33 @@ class ModelView:
         self._place = {int(image): i for i, image in enumerate(ids)}
         self._exact = None
 
-    def _fill(self, catalog: Catalog, segments: list[str]) -> None:
+    def _fill(self, store: Store, segments: list[str]) -> None:
         """Rows of pictures that came after the model's own file was written."""
-        missing = catalog.ids() - set(self._place)
+        missing = store.ids() - set(self._place)
         if missing:
-            fresh = catalog.vectors(self.space.name, self.space.generation)
+            fresh = store.vectors(self.space.name, self.space.generation)
             self._add([(image, blob) for _, image, blob in fresh if image in missing])
             missing -= set(self._place)
         for name in segments if missing else ():
-            part = seg.read_dense(self._root, name)
+            part = seg.read_dense(self.root, name)
             here = np.isin(part.ids, np.fromiter(missing, np.int64))
             if here.any():
                 self._append(part.ids[here], prepared(self.space, part.rows[here]))
                 missing -= set(part.ids[here].tolist())
 
-    def update(self, catalog: Catalog) -> None:
+    def update(self, store: Store) -> None:
         """Take in what came and went since the last time."""
         with self._turns.changing():
-            segments = self._names(catalog)
+            segments = self._names(store)
             if segments != self._segments and self._replaceable:
-                self._begin(catalog)
+                self._begin(store)
                 return
             space = self.space
-            new = catalog.vectors(space.name, space.generation, self._last_vector)
+            new = store.vectors(space.name, space.generation, self._last_vector)
             if new:
                 self._add([(image, blob) for _, image, blob in new])
                 self._last_vector = new[-1][0]
-            dead = catalog.tombstones(self._last_tombstone)
+            dead = store.tombstones(self._last_tombstone)
             for _, image in dead:
                 if image in self._place:
                     self._alive[self._place.pop(image)] = False
@@ -115,7 +114,7 @@ class ModelView:
                 self._last_tombstone = dead[-1][0]
             if segments != self._segments:
                 # A row may have come and been sealed between two looks.
-                self._fill(catalog, [name for name in segments if name not in self._segments])
+                self._fill(store, [name for name in segments if name not in self._segments])
                 self._segments = segments
 
     def _add(self, found: list[tuple[int, bytes]]) -> None:
@@ -191,8 +190,8 @@ class ModelView:
 class ModelViews:
     """The views of all models, opened when they are first asked for."""
 
-    def __init__(self, root: Path, catalog: Catalog) -> None:
-        self._root, self._catalog = root, catalog
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._lock = threading.Lock()
         self._views: dict[str, tuple[int, ModelView]] = {}
 
@@ -200,31 +199,31 @@ class ModelViews:
         """The up-to-date view of a model; an error where its space has moved on."""
         with self._lock:
             for attempt in range(_TRIES):
-                revision = self._catalog.revision
+                revision = self._store.revision
                 try:
                     return self._current(name)
                 except (DamagedCollection, FileNotFoundError):
                     # It may have been learned again, and its old files swept, in between.
                     self._views.pop(name, None)
-                    if attempt == _TRIES - 1 or self._catalog.revision == revision:
+                    if attempt == _TRIES - 1 or self._store.revision == revision:
                         raise
             raise AssertionError("unreachable")
 
     def _current(self, name: str) -> ModelView:
-        catalog = self._catalog
-        with catalog.snapshot():
-            revision = catalog.revision
+        store = self._store
+        with store.snapshot():
+            revision = store.revision
             seen, view = self._views.get(name, (-1, None))
             if view is not None and seen == revision:
                 return view
-            row = model(catalog, name)
+            row = model(store, name)
             if row is None:
                 self._views.pop(name, None)
                 raise UnknownName(f"there is no learned metric or map {name!r}")
-            space = check_fits(row, catalog.spaces().get(row.space))
+            space = check_fits(row, store.spaces().get(row.space))
             if view is not None and view.row == row and view.space.recipe == space.recipe:
-                view.update(catalog)
+                view.update(store)
             else:
-                view = ModelView(self._root, catalog, row, space)
+                view = ModelView(store, row, space)
             self._views[name] = (revision, view)
             return view

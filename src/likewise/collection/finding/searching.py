@@ -17,12 +17,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
-from likewise.collection.catalog.models import Model
 from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.finding.live import Live, View
+from likewise.collection.finding.live import View, Views
 from likewise.collection.growing import generations as gen
 from likewise.collection.growing.adding import is_text
+from likewise.collection.store.models import Model
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.vectors.extraction import digest_of, read_content
 from likewise.collection.vectors.recipes import DECODE_SIDE, Step, made_here, vector_of
 from likewise.collection.vectors.segments import unpack_dense, unpack_sparse
@@ -143,7 +143,7 @@ def best_dense(spaces: Mapping[str, SpaceRow]) -> str:
     return "holistic"
 
 
-def understand(catalog: Catalog, query: Query, region: Region | None) -> Question:
+def understand(store: Store, query: Query, region: Region | None) -> Question:
     """What a query is: an id, a path, encoded bytes, pixels, or a vector."""
     if isinstance(query, Question):
         if region is not None:
@@ -152,10 +152,10 @@ def understand(catalog: Catalog, query: Query, region: Region | None) -> Questio
     if isinstance(query, bool):
         raise InvalidInput("a query is an id, a path, bytes, pixels or a vector; got a bool")
     if isinstance(query, int | np.integer):
-        row = catalog.image(int(query))
+        row = store.image(int(query))
         if row is None:
             raise UnknownPicture(f"there is no picture with id {query}")
-        key = catalog.hash_of(int(query))
+        key = store.hash_of(int(query))
         if region is None:
             return Question(image=int(query), key=key)
         pixels = decode(row.path, max_side=None).pixels
@@ -172,33 +172,33 @@ def understand(catalog: Catalog, query: Query, region: Region | None) -> Questio
         content, name = bytes(query), None
     elif isinstance(query, str | os.PathLike):
         name = os.path.abspath(Path(query).expanduser())
-        if region is None and (image := _unchanged(catalog, name)) is not None:
-            return Question(image=image, key=catalog.hash_of(image))
+        if region is None and (image := _unchanged(store, name)) is not None:
+            return Question(image=image, key=store.hash_of(image))
         content = read_content(name)
     else:
         raise InvalidInput(
             f"a query is an id, a path, bytes, pixels or a vector; got {type(query).__name__}"
         )
     digest = digest_of(content)
-    if name is None and region is None and (known := catalog.image_of_hash(digest)) is not None:
+    if name is None and region is None and (known := store.image_of_hash(digest)) is not None:
         return Question(image=known, key=digest)
     # By its name where it has one: what is wrong with it is then said about that file.  A copy
     # that lies elsewhere is a question of its own, and the picture in the collection its answer.
     picture = decode(content if name is None else name, max_side=None if region else DECODE_SIDE)
-    part_of = None if region is None else catalog.image_of_hash(digest)
+    part_of = None if region is None else store.image_of_hash(digest)
     pixels = cropped(picture.pixels, region)
     return Question(pixels=pixels, key=_key(digest, region), part_of=part_of)
 
 
-def key_of(catalog: Catalog, query: Query, region: Region | None) -> bytes | None:
+def key_of(store: Store, query: Query, region: Region | None) -> bytes | None:
     """What names a query, region included; nothing is decoded where it can be helped."""
     if isinstance(query, int | np.integer) and not isinstance(query, bool):
-        key = catalog.hash_of(int(query))
+        key = store.hash_of(int(query))
         if key is not None:
             return _key(key, region)
     if isinstance(query, bytes | bytearray | memoryview):
         return _key(digest_of(bytes(query)), region)
-    return understand(catalog, query, region).key
+    return understand(store, query, region).key
 
 
 def _pixels(pixels: NDArray[np.uint8], region: Region | None) -> Question:
@@ -213,9 +213,9 @@ def _key(digest: bytes | None, region: Region | None) -> bytes | None:
     return digest_of(digest + repr(tuple(float(x) for x in region)).encode())
 
 
-def _unchanged(catalog: Catalog, path: str) -> int | None:
+def _unchanged(store: Store, path: str) -> int | None:
     """The picture of the collection that lies at a path, if the file is still the same."""
-    row = catalog.file(path) if is_text(path) else None
+    row = store.file(path) if is_text(path) else None
     if row is None or row.image is None:
         return None
     try:
@@ -243,7 +243,7 @@ def cropped(pixels: NDArray[np.uint8], region: Region | None) -> NDArray[np.uint
     return np.ascontiguousarray(pixels[top:bottom, left:right])
 
 
-def ranked_row(root: Path, view: View, question: Question) -> Any:
+def ranked_row(view: View, question: Question) -> Any:
     """The question as a row of the view's space, weighted as the index holds rows."""
     space = view.space
     if question.image is not None:
@@ -265,7 +265,7 @@ def ranked_row(root: Path, view: View, question: Question) -> Any:
     assert question.pixels is not None
     if question.key is not None and (seen := view.remembered.get(question.key)) is not None:
         return seen
-    row = _described(root, view, question.pixels)
+    row = _described(view, question.pixels)
     if question.key is not None:
         if len(view.remembered) >= REMEMBERED:
             view.remembered.clear()
@@ -273,14 +273,14 @@ def ranked_row(root: Path, view: View, question: Question) -> Any:
     return row
 
 
-def _described(root: Path, view: View, pixels: NDArray[np.uint8]) -> Any:
+def _described(view: View, pixels: NDArray[np.uint8]) -> Any:
     """The row of a picture that is not in the collection."""
     space = view.space
     if space.recipe["feature"] == "own":
         raise CollectionError(
             f"space {space.name!r} holds your own vectors; search it by id or by vector"
         )
-    step: Step = gen.step_of(root, space)
+    step: Step = gen.step_of(view.root, space)
     try:
         blob = vector_of(step, pixels)
     except DeepMissing as error:
@@ -311,8 +311,7 @@ def _given_vector(space: SpaceRow, vector: Any) -> Any:
 
 
 def rank(
-    root: Path,
-    live: Live,
+    views: Views,
     similarity: Similarity,
     question: Question,
     k: int,
@@ -325,16 +324,16 @@ def rank(
 
     Pictures a teaching names last come after all others, if at all.
     """
-    views = views_of(live, similarity)
-    rows = {name: ranked_row(root, view, question) for name, view in views.items()}
+    asked = views_of(views, similarity)
+    rows = {name: ranked_row(view, question) for name, view in asked.items()}
     last: Set[int] = frozenset()
     if teaching is not None:
-        rows = {name: teaching.row(views[name], row) for name, row in rows.items()}
+        rows = {name: teaching.row(asked[name], row) for name, row in rows.items()}
         last = teaching.last
-    size = max(len(view) for view in views.values())
+    size = max(len(view) for view in asked.values())
     wanted = k + (question.image is not None) + len(last)
     while True:
-        ids, scores = _rank_once(similarity, views, rows, min(wanted, size))
+        ids, scores = _rank_once(similarity, asked, rows, min(wanted, size))
         keep = [
             (int(i), float(s))
             for i, s in zip(ids, scores, strict=True)
@@ -349,11 +348,11 @@ def rank(
         wanted = min(size, 8 * wanted)
 
 
-def views_of(live: Live, similarity: Similarity) -> dict[str, View]:
+def views_of(views: Views, similarity: Similarity) -> dict[str, View]:
     """The views a similarity ranks by, by space: its model's own where it has one."""
     if similarity.model is not None:
-        return {similarity.model.space: live.models.view(similarity.model.name)}
-    return {name: live.view(name, similarity.profile) for name in similarity.spaces}
+        return {similarity.model.space: views.models.view(similarity.model.name)}
+    return {name: views.view(name, similarity.profile) for name in similarity.spaces}
 
 
 def _with_last(found: list[tuple[int, float]], last: Set[int]) -> list[tuple[int, float]]:

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from likewise.collection.catalog import changes as change
-from likewise.collection.catalog import tags as catalog_tags
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError
 from likewise.collection.growing import generations as gen
 from likewise.collection.growing.pooling import build_pooled
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import following as keywords
+from likewise.collection.store import changes as change
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.vectors.extraction import (
     Described,
     DescribeTask,
@@ -89,8 +89,7 @@ def n_workers(wanted: int | None, n_tasks: int) -> int:
 
 
 def add(
-    root: Path,
-    catalog: Catalog,
+    store: Store,
     paths: Iterable[str | os.PathLike[str]],
     *,
     metadata: Metadata | None,
@@ -100,15 +99,15 @@ def add(
     """Take in what is new below ``paths``; the caller holds the lease."""
     started = time.monotonic()
     places = [_absolute(path) for path in paths]
-    gen.tidy(root, catalog)
-    with catalog.write() as c:
+    gen.tidy(store)
+    with store.write() as c:
         for place in places:
             change.put_root(c, str(place))
-    known = catalog.known_files()
+    known = store.known_files()
     result = AddResult()
     todo = []
     explicit = {str(place) for place in places}
-    removed, again = catalog.removed_files(), catalog.transient_problems()
+    removed, again = store.removed_files(), store.transient_problems()
     closed: list[OSError] = []
     for candidate in candidates(places, closed.append):
         if not is_text(candidate.path):
@@ -129,32 +128,32 @@ def add(
             report(Progress("looking for pictures", result.known + len(todo), 0))
     result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in closed]
     result.closed = [str(e.filename) for e in closed]
-    _take_in(root, catalog, todo, metadata, workers, report, result)
-    result.remarks += keywords.follow_sidecars(catalog).problems
-    keywords.follow_folders(catalog)
-    fill_gaps(root, catalog, workers=workers, report=report)
-    grow(root, catalog, workers=n_workers(workers, catalog.n_images()), report=report)
-    grow_graphs(root, catalog, report)
-    gen.tidy(root, catalog)
+    _take_in(store, todo, metadata, workers, report, result)
+    result.remarks += keywords.follow_sidecars(store).problems
+    keywords.follow_folders(store)
+    fill_gaps(store, workers=workers, report=report)
+    grow(store, workers=n_workers(workers, store.n_images()), report=report)
+    grow_graphs(store, report)
+    gen.tidy(store)
     result.seconds = time.monotonic() - started
     return result
 
 
-def sync(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -> AddResult:
+def sync(store: Store, *, workers: int | None, report: Report) -> AddResult:
     """Follow what happened below the folders that were added: new, changed and deleted files."""
     started = time.monotonic()
-    places = [Path(path) for path in catalog.roots()]
+    places = [Path(path) for path in store.roots()]
     unreachable = [place for place in places if not place.exists()]
     reachable = [place for place in places if place.exists()]
     # A root that is a file, and gone from a folder that is there, was deleted.
-    deleted = [p for p in unreachable if p.parent.is_dir() and catalog.file(str(p)) is not None]
+    deleted = [p for p in unreachable if p.parent.is_dir() and store.file(str(p)) is not None]
     unreachable = [place for place in unreachable if place not in deleted]
-    result = add(root, catalog, reachable, metadata=None, workers=workers, report=report)
+    result = add(store, reachable, metadata=None, workers=workers, report=report)
     # A folder that is gone as a whole is more often a disk that is not plugged in than a wish
     # to forget ten thousand pictures: it is reported, and `remove` is there for the wish.
     for place in unreachable:
         result.skipped.append((str(place), "is not there; its pictures are kept"))
-    known = catalog.known_files()
+    known = store.known_files()
     followed = [*reachable, *deleted]
     for place in reachable:
         below = [path for path in known if _below(path, place)]
@@ -172,15 +171,14 @@ def sync(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -
         and not any(_below(path, place) for place in hidden)
     ]
     if gone:
-        with catalog.write(durable=True) as c:
+        with store.write(durable=True) as c:
             result.removed = len(change.forget_files(c, gone))
     result.seconds = time.monotonic() - started
     return result
 
 
 def _take_in(
-    root: Path,
-    catalog: Catalog,
+    store: Store,
     todo: list[Candidate],
     metadata: Metadata | None,
     workers: int | None,
@@ -193,20 +191,20 @@ def _take_in(
 
     def put() -> None:
         nonlocal last
-        _commit(catalog, batch, metadata, result)
+        _commit(store, batch, metadata, result)
         batch.clear()
         last = time.monotonic()
 
     count = n_workers(workers, len(todo))
-    result.unmade = _not_made_here(catalog, bool(todo))
+    result.unmade = _not_made_here(store, bool(todo))
     # In stretches: after the first words exist, workers get to know them.
     while done < len(todo):
-        steps = gen.steps(root, catalog)
-        until = next_growth(catalog)
+        steps = gen.steps(store)
+        until = next_growth(store)
         # Never a handful: each stretch starts its own workers.
-        room = max(until - catalog.n_images(), _STRETCH)
+        room = max(until - store.n_images(), _STRETCH)
         stretch = todo[done : done + room]
-        tasks = _tasks(catalog, stretch, steps, result)
+        tasks = _tasks(store, stretch, steps, result)
         try:
             for one in run(describe, tasks, count, gen.crashed):
                 batch.append(one)
@@ -218,63 +216,63 @@ def _take_in(
             # Ctrl-C too: what was described is not described again.
             put()
         done += len(stretch)
-        if catalog.n_images() >= until:
-            grow(root, catalog, workers=count, report=report)
-        for name, space in catalog.spaces().items():
+        if store.n_images() >= until:
+            grow(store, workers=count, report=report)
+        for name, space in store.spaces().items():
             if space.generation:
-                gen.seal(root, catalog, name)
+                gen.seal(store, name)
 
 
-def _not_made_here(catalog: Catalog, adding_some: bool) -> list[str]:
+def _not_made_here(store: Store, adding_some: bool) -> list[str]:
     """Spaces that new pictures get no vector in; remembered, so that a later add fills them."""
     found = [
         space.name
-        for space in catalog.spaces().values()
+        for space in store.spaces().values()
         if space.generation
         and space.recipe["feature"] != "own"
         and not made_here(space.recipe)
-        and catalog.setting(filling(space.name)) is not True
+        and store.setting(filling(space.name)) is not True
     ]
     if adding_some and found:
-        with catalog.write() as c:
+        with store.write() as c:
             for name in found:
                 change.put_setting(c, filling(name), WAITING)
     return found
 
 
 def _tasks(
-    catalog: Catalog, todo: list[Candidate], steps: Any, result: AddResult
+    store: Store, todo: list[Candidate], steps: Any, result: AddResult
 ) -> Iterator[DescribeTask]:
     """What workers must do; a file that moved is recognised here by its content."""
     for candidate in todo:
-        if candidate.size > 0 and catalog.has_size(candidate.size):
+        if candidate.size > 0 and store.has_size(candidate.size):
             try:
-                image = catalog.image_of_hash(digest_of_file(candidate.path))
+                image = store.image_of_hash(digest_of_file(candidate.path))
             except OSError:
                 image = None
             if image is not None:
-                with catalog.write() as c:
+                with store.write() as c:
                     change.put_file(
                         c, candidate.path, candidate.size, candidate.mtime_ns, image=image
                     )
                     # Moved rather than copied: the old path is no longer where it is.
-                    change.forget_files(c, moved_from(catalog, image))
+                    change.forget_files(c, moved_from(store, image))
                 result.duplicates += 1
                 continue
         yield DescribeTask(candidate, steps)
 
 
-def moved_from(catalog: Catalog, image: int) -> list[str]:
+def moved_from(store: Store, image: int) -> list[str]:
     """Recorded paths of a picture at which there is nothing any more."""
-    return [path for path in catalog.files_of(image) if not os.path.exists(path)]
+    return [path for path in store.files_of(image) if not os.path.exists(path)]
 
 
 def _commit(
-    catalog: Catalog, batch: list[Described], metadata: Metadata | None, result: AddResult
+    store: Store, batch: list[Described], metadata: Metadata | None, result: AddResult
 ) -> None:
     if not batch:
         return
-    with catalog.write() as c:
+    with store.write() as c:
         for one in batch:
             path, size, mtime = one.candidate.path, one.candidate.size, one.candidate.mtime_ns
             if one.problem is not None or one.info is None:
@@ -298,14 +296,14 @@ def _commit(
                 change.put_vector(c, space, generation, image, vector)
 
 
-def next_growth(catalog: Catalog) -> int:
+def next_growth(store: Store) -> int:
     """Pictures at which some words space should be built or weighed again.
 
     So that search keeps up during a long ``add``: first words early, a new idf whenever the
     collection has doubled, more words when it has become large.
     """
     points = [sys.maxsize]
-    for space in catalog.spaces().values():
+    for space in store.spaces().values():
         if pools(space.recipe):
             # Nothing is counted by words here: it learns when an add ends.
             continue
@@ -320,22 +318,22 @@ def next_growth(catalog: Catalog) -> int:
     return min(points)
 
 
-def grow(root: Path, catalog: Catalog, *, workers: int, report: Report) -> None:
+def grow(store: Store, *, workers: int, report: Report) -> None:
     """Build the next generation of the spaces that the collection has outgrown.
 
     First words as soon as there are pictures; more words when the collection is large; a new idf
     when it is twice what it was when the idf was frozen.
     """
-    n = catalog.n_images()
+    n = store.n_images()
     if n == 0:
         return
-    for name, space in catalog.spaces().items():
+    for name, space in store.spaces().items():
         if not (trains(space.recipe) and made_here(space.recipe)):
             continue
         if outgrown(space, n):
-            build(root, catalog, name, workers=workers, report=report)
+            build(store, name, workers=workers, report=report)
         elif learns(space.recipe) and space.generation and n >= 2 * max(space.n_pictures, 1):
-            gen.reweigh(root, catalog, name, report)
+            gen.reweigh(store, name, report)
 
 
 def outgrown(space: SpaceRow, n_pictures: int) -> bool:
@@ -364,61 +362,59 @@ def trains(recipe: Mapping[str, Any]) -> bool:
     return learns(recipe) or pools(recipe)
 
 
-def build(
-    root: Path, catalog: Catalog, name: str, *, workers: int, report: Report, seed: int = 0
-) -> None:
+def build(store: Store, name: str, *, workers: int, report: Report, seed: int = 0) -> None:
     """The next generation of a space that learns, from the pictures there are."""
-    if not pools(catalog.spaces()[name].recipe):
-        gen.build_words(root, catalog, name, workers=workers, report=report, seed=seed)
+    if not pools(store.spaces()[name].recipe):
+        gen.build_words(store, name, workers=workers, report=report, seed=seed)
         return
-    left = build_pooled(root, catalog, name, workers=workers, report=report, seed=seed)
+    left = build_pooled(store, name, workers=workers, report=report, seed=seed)
     # Pictures that could not be read just now: a later add tries them again.
-    settle(catalog, name, among=set(), left=left)
+    settle(store, name, among=set(), left=left)
 
 
-def fill_gaps(root: Path, catalog: Catalog, *, workers: int | None, report: Report) -> None:
+def fill_gaps(store: Store, *, workers: int | None, report: Report) -> None:
     """Vectors that a space lacks: its back-fill was interrupted, or they could not be made.
 
     The catalog remembers which spaces those are, so that an add does not look for gaps; and which
     pictures, where their files could not be reached: only those are tried again.
     """
-    for space in catalog.spaces().values():
-        waiting = catalog.setting(filling(space.name))
+    for space in store.spaces().values():
+        waiting = store.setting(filling(space.name))
         if not waiting or not (space.generation and made_here(space.recipe)):
             continue
         if isinstance(waiting, list):
             missing = set(waiting)
         else:
-            missing = catalog.images_without(space.name, space.generation)
-            for row in catalog.segments(space.name, space.generation):
-                missing.difference_update(gen.reader(space)(root, row.name).ids.tolist())
-        paths = [(row.id, row.path) for row in catalog.images(missing).values() if row.path]
+            missing = store.images_without(space.name, space.generation)
+            for row in store.segments(space.name, space.generation):
+                missing.difference_update(gen.reader(space)(store.root, row.name).ids.tolist())
+        paths = [(row.id, row.path) for row in store.images(missing).values() if row.path]
         reached = [(image, path) for image, path in paths if os.access(path, os.R_OK)]
         if reached:
-            with catalog.write() as c:
+            with store.write() as c:
                 # Whoever comes after an interruption must look for itself what there is.
                 change.put_setting(c, filling(space.name), True)
             count = n_workers(workers, len(reached))
-            gen.count_all(catalog, gen.step_of(root, space), reached, count, report)
+            gen.count_all(store, gen.step_of(store.root, space), reached, count, report)
         left = set(dict(paths)) - set(dict(reached))
-        settle(catalog, space.name, among=set(dict(paths)), left=left)
+        settle(store, space.name, among=set(dict(paths)), left=left)
 
 
 def settle(
-    catalog: Catalog, name: str, *, among: set[int] | None = None, left: Iterable[int] = ()
+    store: Store, name: str, *, among: set[int] | None = None, left: Iterable[int] = ()
 ) -> None:
     """After a back-fill: forget it, but for pictures whose files cannot be reached.
 
     ``among`` are the pictures that were tried (None: all), ``left`` those that were not.  A file
     that can be read and gives no vector is not tried again: it would cost every later add.
     """
-    space = catalog.spaces()[name]
+    space = store.spaces()[name]
     unreached = set(left)
     if space.generation and space.recipe["feature"] != "own":
-        lacking = catalog.images_without(name, space.generation)
-        rows = catalog.images(lacking if among is None else lacking & among).values()
+        lacking = store.images_without(name, space.generation)
+        rows = store.images(lacking if among is None else lacking & among).values()
         unreached |= {row.id for row in rows if row.path and not os.access(row.path, os.R_OK)}
-    with catalog.write() as c:
+    with store.write() as c:
         if unreached:
             change.put_setting(c, filling(name), sorted(unreached))
         else:
@@ -434,20 +430,18 @@ def filling(space: str) -> str:
     return f"filling {space}"
 
 
-def backfill(
-    root: Path, catalog: Catalog, name: str, *, workers: int | None, report: Report
-) -> None:
+def backfill(store: Store, name: str, *, workers: int | None, report: Report) -> None:
     """Vectors of a new space for the pictures that are there already."""
-    space = catalog.spaces()[name]
-    count = n_workers(workers, catalog.n_images())
+    space = store.spaces()[name]
+    count = n_workers(workers, store.n_images())
     if space.recipe["feature"] == "own":
         return
     load_networks(space.recipe)
     if trains(space.recipe):
-        build(root, catalog, name, workers=count, report=report)
+        build(store, name, workers=count, report=report)
         return
-    pictures = [(row.id, row.path) for row in catalog.every_image() if row.path]
-    gen.count_all(catalog, gen.step_of(root, space), pictures, count, report)
+    pictures = [(row.id, row.path) for row in store.every_image() if row.path]
+    gen.count_all(store, gen.step_of(store.root, space), pictures, count, report)
 
 
 def check_reachable(path: str | os.PathLike[str]) -> Path:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from likewise.coding.bow import BagOfWords
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.memory.folding import Given
 from likewise.collection.memory.learning import Learning
+from likewise.collection.store import feedback
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.vectors.recipes import step_for, vector_of
 from likewise.collection.vectors.segments import (
     pack_dense,
@@ -144,21 +144,21 @@ class NextPooled:
         return blob
 
 
-def coded(catalog: Catalog, coming: Next | NextPooled) -> dict[int, bytes]:
+def coded(store: Store, coming: Next | NextPooled) -> dict[int, bytes]:
     """Codes of the next generation for subjects that lack one; pictures may be described for it."""
     old, number = coming.old, coming.number
-    lacking = feedback.subjects_without_code(catalog, old.name, old.generation, number)
-    here = feedback.subjects_in_collection(catalog, [subject for subject, _ in lacking])
+    lacking = feedback.subjects_without_code(store, old.name, old.generation, number)
+    here = feedback.subjects_in_collection(store, [subject for subject, _ in lacking])
     found: dict[int, bytes] = {}
     for subject, code in lacking:
         image = here.get(subject)
-        raw = None if image is None else catalog.vector(old.name, number, image)
+        raw = None if image is None else store.vector(old.name, number, image)
         # An empty row may be that of a file that cannot be read just now: its old code is better.
         made = coming.ranked(raw) if raw else None
         # The same words: the old code is exact, a small JPEG is not.
         if made is None and code is not None and coming.same_words:
             made = coming.translated(code)
-        if made is None and (jpeg := feedback.jpeg_of(catalog, subject)) is not None:
+        if made is None and (jpeg := feedback.jpeg_of(store, subject)) is not None:
             made = coming.from_jpeg(jpeg)
         if made is None and code is not None:
             made = coming.translated(code)
@@ -169,26 +169,26 @@ def coded(catalog: Catalog, coming: Next | NextPooled) -> dict[int, bytes]:
     return found
 
 
-def carry(c: Any, catalog: Catalog, coming: Next | NextPooled, codes: Mapping[int, bytes]) -> None:
+def carry(c: Any, store: Store, coming: Next | NextPooled, codes: Mapping[int, bytes]) -> None:
     """Inside a transaction: codes and given weights of the next generation, those it lacks."""
     old, number = coming.old, coming.number
     for subject, code in codes.items():
         feedback.put_code(c, subject, old.name, number, code)
-    have = {entry for entry, _ in feedback.given_entries(catalog, old.name, number)}
-    for entry, blob in feedback.given_entries(catalog, old.name, old.generation):
+    have = {entry for entry, _ in feedback.given_entries(store, old.name, number)}
+    for entry, blob in feedback.given_entries(store, old.name, old.generation):
         if entry not in have:
             feedback.put_given(c, entry, old.name, number, coming.reweighted(blob))
 
 
-def replay(catalog: Catalog, space: SpaceRow, report: Report, upto: int) -> None:
+def replay(store: Store, space: SpaceRow, report: Report, upto: int) -> None:
     """Fold every profile in a generation that is not live yet, and keep the results.
 
     Nothing behind line ``upto`` of the log is folded: it has no codes in this generation yet.
     """
-    learning = Learning(catalog, upto)
+    learning = Learning(store, upto)
     known = [
         name
-        for name, row in feedback.profiles(catalog).items()
+        for name, row in feedback.profiles(store).items()
         if row.parent_position <= upto and learning.history(name).items
     ]
     for done, profile in enumerate(known, 1):

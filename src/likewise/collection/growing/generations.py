@@ -21,12 +21,12 @@ from scipy import sparse
 
 from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.catalog import changes as change
-from likewise.collection.catalog.catalog import TRANSIENT, Catalog, SegmentRow, SpaceRow
-from likewise.collection.catalog.feedback import last_line
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.growing.carrying import Next, NextPooled, carry, coded, replay
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.store import changes as change
+from likewise.collection.store.feedback import last_line
+from likewise.collection.store.store import TRANSIENT, SegmentRow, SpaceRow, Store
 from likewise.collection.vectors import segments as seg
 from likewise.collection.vectors.extraction import (
     Described,
@@ -57,15 +57,15 @@ _ROUNDS = 12
 _BATCH = 64
 
 
-def steps(root: Path, catalog: Catalog) -> tuple[Step, ...]:
+def steps(store: Store) -> tuple[Step, ...]:
     """What a worker has to do for a new picture: every space that can make its own vectors."""
     made = []
-    for space in catalog.spaces().values():
+    for space in store.spaces().values():
         if space.generation and made_here(space.recipe):
             # Now, and not as a problem of every picture.
             load_networks(space.recipe)
-            check_model(root, space)
-            made.append(step_of(root, space))
+            check_model(store.root, space)
+            made.append(step_of(store.root, space))
     return tuple(made)
 
 
@@ -85,23 +85,21 @@ def ranked(bag: BagOfWords | None, raw: Any) -> Any:
 
 
 def start_dense(
-    catalog: Catalog, space: str, width: int, files: Mapping[str, str] | None = None
+    store: Store, space: str, width: int, files: Mapping[str, str] | None = None
 ) -> None:
     """The one generation of a space without words: it learned nothing, so it needs no other."""
-    with catalog.write() as c:
+    with store.write() as c:
         change.switch_generation(c, space, 1, width=width, n_pictures=0, files=files or {})
 
 
-def build_words(
-    root: Path, catalog: Catalog, name: str, *, workers: int, report: Report, seed: int = 0
-) -> bool:
+def build_words(store: Store, name: str, *, workers: int, report: Report, seed: int = 0) -> bool:
     """Learn words from the pictures there are, count them in all pictures, switch.
 
     Gives False, and leaves everything as it was, when the pictures have no descriptors.
     """
-    space = catalog.spaces()[name]
+    space = store.spaces()[name]
     number = space.generation + 1
-    pictures = [(row.id, row.path) for row in catalog.every_image() if row.path]
+    pictures = [(row.id, row.path) for row in store.every_image() if row.path]
     rng = np.random.default_rng(seed)
     chosen = pictures
     if len(pictures) > SAMPLE_PICTURES:
@@ -111,14 +109,14 @@ def build_words(
     load_networks(recipe)
     # A name no build had before: readers and workers keep what they opened by its name.
     stem = f"{WORDS_FOLDER}/{name}-{number}-{secrets.token_hex(6)}"
-    (root / WORDS_FOLDER).mkdir(exist_ok=True)
+    (store.root / WORDS_FOLDER).mkdir(exist_ok=True)
     files: dict[str, str] = {}
     found: list[Any] = []
     if "components" in recipe:
         files["projection"] = f"{stem}.lwp"
-        found = learn_projection(root / files["projection"], recipe, chosen, workers, report)
+        found = learn_projection(store.root / files["projection"], recipe, chosen, workers, report)
     if not found:
-        projection = step_for(root, name, number, recipe, files).projection
+        projection = step_for(store.root, name, number, recipe, files).projection
         found = samples(chosen, recipe, projection, workers, report)
     total = sum(len(d) for _, d in found)
     if total < 8:
@@ -133,8 +131,8 @@ def build_words(
         progress=lambda done, of, _: report(Progress(f"learning {words:,} words", done, of)),
     ).fit(d.astype(np.float32) for _, d in found if len(d))
     files["vocabulary"] = f"{stem}.lwv"
-    vocabulary.save(root / files["vocabulary"])
-    step = step_for(root, name, number, recipe, files)
+    vocabulary.save(store.root / files["vocabulary"])
+    step = step_for(store.root, name, number, recipe, files)
 
     rest = pictures
     if len(chosen) == len(pictures) <= KEEP_PICTURES:
@@ -144,18 +142,18 @@ def build_words(
             (pictures[i][0], words_here.counted(descriptors.astype(np.float32)))
             for i, descriptors in found
         ]
-        with catalog.write() as c:
+        with store.write() as c:
             for image, vector in rows:
                 change.put_vector(c, name, number, image, vector)
         rest = []
     del found
-    count_all(catalog, step, rest, workers, report)
-    _finish(root, catalog, space, number, vocabulary.n_words, files, report)
+    count_all(store, step, rest, workers, report)
+    _finish(store, space, number, vocabulary.n_words, files, report)
     return True
 
 
 def count_all(
-    catalog: Catalog, step: Step, pictures: list[tuple[int, str]], workers: int, report: Report
+    store: Store, step: Step, pictures: list[tuple[int, str]], workers: int, report: Report
 ) -> None:
     """Raw rows of the next generation, invisible until the switch."""
     id_of = {path: image for image, path in pictures}
@@ -163,7 +161,7 @@ def count_all(
     batch: list[Described] = []
 
     def put() -> None:
-        with catalog.write() as c:
+        with store.write() as c:
             for one in batch:
                 vector = one.vectors.get((step.space, step.generation))
                 if vector is None and learns(step.recipe):
@@ -188,39 +186,38 @@ def crashed(task: DescribeTask) -> Described:
     return Described(task.candidate, f"{TRANSIENT}its worker died twice", b"", None, {})
 
 
-def reweigh(root: Path, catalog: Catalog, name: str, report: Report) -> None:
+def reweigh(store: Store, name: str, report: Report) -> None:
     """The next generation with the same words and an idf of the pictures there are now."""
-    space = catalog.spaces()[name]
+    space = store.spaces()[name]
     number = space.generation + 1
     done = 0
-    for ids, raw in raw_rows(root, catalog, space):
-        with catalog.write() as c:
+    for ids, raw in raw_rows(store, space):
+        with store.write() as c:
             for i, image in enumerate(ids.tolist()):
                 a, b = raw.indptr[i], raw.indptr[i + 1]
                 blob = seg.pack_sparse(raw.indices[a:b], raw.data[a:b])
                 change.put_vector(c, name, number, image, blob)
         done += len(ids)
-        report(Progress("copying term counts", done, catalog.n_images()))
+        report(Progress("copying term counts", done, store.n_images()))
     files = {key: name for key, name in space.files.items() if key != "bag"}
-    _finish(root, catalog, space, number, space.width, files, report)
+    _finish(store, space, number, space.width, files, report)
 
 
-def raw_rows(root: Path, catalog: Catalog, space: SpaceRow) -> Iterator[tuple[Any, Any]]:
+def raw_rows(store: Store, space: SpaceRow) -> Iterator[tuple[Any, Any]]:
     """(ids, raw rows) of all living pictures of a sparse space, a segment at a time."""
-    dead = np.array([image for _, image in catalog.tombstones()], np.int64)
-    for row in catalog.segments(space.name, space.generation):
-        ids, raw = seg.read_sparse(root, row.name)
+    dead = np.array([image for _, image in store.tombstones()], np.int64)
+    for row in store.segments(space.name, space.generation):
+        ids, raw = seg.read_sparse(store.root, row.name)
         alive = ~np.isin(ids, dead)
         yield ids[alive], raw[alive]
-    fresh = catalog.vectors(space.name, space.generation)
+    fresh = store.vectors(space.name, space.generation)
     if fresh:
         raw = seg.unpack_sparse([vector for _, _, vector in fresh], space.width)
         yield np.array([image for _, image, _ in fresh], np.int64), raw
 
 
 def _finish(
-    root: Path,
-    catalog: Catalog,
+    store: Store,
     space: SpaceRow,
     number: int,
     width: int,
@@ -231,19 +228,18 @@ def _finish(
     # The root keeps a sky of twenty alike cells from outvoting what stands before it.
     soft = space.recipe["feature"] == "deep-words"
     bag = BagOfWords("sqrt-tf-idf" if soft else "tf-idf")
-    for chunk in catalog.vectors_in_chunks(space.name, number, seg.SEAL_AT):
+    for chunk in store.vectors_in_chunks(space.name, number, seg.SEAL_AT):
         bag.partial_fit(seg.unpack_sparse([vector for _, _, vector in chunk], width))
     bag.refresh()
     files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}-{secrets.token_hex(6)}.bag"}
-    bag.save(root / files["bag"])
-    sync(root / WORDS_FOLDER)
-    coming = Next(root, space, number, width, files, (bag_of(root, space), bag))
-    hand_over(root, catalog, coming, bag, bag.n_pictures_, report)
+    bag.save(store.root / files["bag"])
+    sync(store.root / WORDS_FOLDER)
+    coming = Next(store.root, space, number, width, files, (bag_of(store.root, space), bag))
+    hand_over(store, coming, bag, bag.n_pictures_, report)
 
 
 def hand_over(
-    root: Path,
-    catalog: Catalog,
+    store: Store,
     coming: Next | NextPooled,
     bag: BagOfWords | None,
     n_pictures: int,
@@ -252,22 +248,22 @@ def hand_over(
     """The generation whose rows and files are written takes over: codes, segments, the switch."""
     space, number, width, files = coming.old, coming.number, coming.width, dict(coming.files)
     # Described before the transaction: nobody who judges shall wait for it.
-    codes = coded(catalog, coming)
-    with catalog.write() as c:
-        carry(c, catalog, coming, {**codes, **coded(catalog, coming)})
-        carried = last_line(catalog)
+    codes = coded(store, coming)
+    with store.write() as c:
+        carry(c, store, coming, {**codes, **coded(store, coming)})
+        carried = last_line(store)
     if space.kind == "sparse":
         made = replace(space, generation=number, width=width, files=files)
-        replay(catalog, made, report, carried)
+        replay(store, made, report, carried)
     sealed = []
-    for i, chunk in enumerate(catalog.vectors_in_chunks(space.name, number, seg.FULL)):
+    for i, chunk in enumerate(store.vectors_in_chunks(space.name, number, seg.FULL)):
         if len(chunk) >= seg.SEAL_AT:
-            name, n_bytes = _write_chunk(root, space, number, width, bag, chunk, i)
+            name, n_bytes = _write_chunk(store.root, space, number, width, bag, chunk, i)
             sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
             report(Progress("writing segments", i * seg.FULL + len(chunk), n_pictures))
-    with catalog.write(durable=True) as c:
+    with store.write(durable=True) as c:
         # What was said while the segments were written: a handful at most.
-        carry(c, catalog, coming, coded(catalog, coming))
+        carry(c, store, coming, coded(store, coming))
         for name, n_bytes, numbers in sealed:
             change.put_segment(c, name, space.name, number, len(numbers), n_bytes)
             change.drop_vectors(c, numbers)
@@ -313,34 +309,34 @@ def number_and_serial(name: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def seal(root: Path, catalog: Catalog, name: str, *, at_least: int | None = None) -> bool:
+def seal(store: Store, name: str, *, at_least: int | None = None) -> bool:
     """Move the fresh rows of a space into a segment when there are many."""
-    space = catalog.spaces()[name]
+    space = store.spaces()[name]
     enough = seg.SEAL_AT if at_least is None else max(at_least, 1)
-    if catalog.n_vectors(name, space.generation) < enough:
+    if store.n_vectors(name, space.generation) < enough:
         return False
-    chunk = catalog.vectors(name, space.generation, limit=seg.FULL)
-    bag = bag_of(root, space)
-    made, n_bytes = _write_chunk(root, space, space.generation, space.width, bag, chunk, 0)
-    with catalog.write(durable=True) as c:
+    chunk = store.vectors(name, space.generation, limit=seg.FULL)
+    bag = bag_of(store.root, space)
+    made, n_bytes = _write_chunk(store.root, space, space.generation, space.width, bag, chunk, 0)
+    with store.write(durable=True) as c:
         change.put_segment(c, made, name, space.generation, len(chunk), n_bytes)
         change.drop_vectors(c, [n for n, _, _ in chunk])
     return True
 
 
-def merge(root: Path, catalog: Catalog, name: str, *, at_least: int | None = None) -> bool:
+def merge(store: Store, name: str, *, at_least: int | None = None) -> bool:
     """Join small segments into one of at most the full size, leaving out what was removed."""
-    space = catalog.spaces()[name]
+    space = store.spaces()[name]
     small: list[SegmentRow] = []
     size = 0
-    for row in catalog.segments(name, space.generation):
+    for row in store.segments(name, space.generation):
         if row.n_pictures < seg.FULL and size + row.n_pictures <= seg.FULL:
             small.append(row)
             size += row.n_pictures
     if len(small) < max(seg.MERGE_AT if at_least is None else at_least, 2):
         return False
-    joined = _joined(root, catalog, space, small, np.zeros(0, np.int64))
-    with catalog.write(durable=True) as c:
+    joined = _joined(store, space, small, np.zeros(0, np.int64))
+    with store.write(durable=True) as c:
         name_joined(c, space, joined)
     return True
 
@@ -354,24 +350,22 @@ class Joined(NamedTuple):
     n_bytes: int
 
 
-def rewritten(root: Path, catalog: Catalog, name: str, without: Any) -> list[Joined]:
+def rewritten(store: Store, name: str, without: Any) -> list[Joined]:
     """Segments again without some pictures, still to be named; the others stay as they are."""
-    space = catalog.spaces()[name]
+    space = store.spaces()[name]
     return [
-        _joined(root, catalog, space, [row], without)
-        for row in catalog.segments(name, space.generation)
-        if np.isin(reader(space)(root, row.name).ids, without).any()
+        _joined(store, space, [row], without)
+        for row in store.segments(name, space.generation)
+        if np.isin(reader(space)(store.root, row.name).ids, without).any()
     ]
 
 
-def _joined(
-    root: Path, catalog: Catalog, space: SpaceRow, rows: list[SegmentRow], without: Any
-) -> Joined:
+def _joined(store: Store, space: SpaceRow, rows: list[SegmentRow], without: Any) -> Joined:
     """One segment in the place of several, without the removed pictures and ``without``."""
-    dead = np.array([image for _, image in catalog.tombstones()], np.int64)
+    dead = np.array([image for _, image in store.tombstones()], np.int64)
     parts: list[tuple[Any, Any]] = []
     for row in rows:
-        ids, raw = reader(space)(root, row.name)
+        ids, raw = reader(space)(store.root, row.name)
         keep = ~np.isin(ids, dead) & ~np.isin(ids, without)
         parts.append((ids[keep], raw[keep]))
     ids = np.concatenate([ids for ids, _ in parts])
@@ -381,11 +375,11 @@ def _joined(
     if len(ids):
         if space.kind == "sparse":
             raw = sparse.vstack([part for _, part in parts], format="csr")
-            weighed = ranked(bag_of(root, space), raw)
-            n_bytes = seg.write_sparse(root, made, seg.SparseRows(ids, raw), weighed)
+            weighed = ranked(bag_of(store.root, space), raw)
+            n_bytes = seg.write_sparse(store.root, made, seg.SparseRows(ids, raw), weighed)
         else:
             matrix = np.concatenate([part for _, part in parts])
-            n_bytes = seg.write_dense(root, made, seg.DenseRows(ids, matrix))
+            n_bytes = seg.write_dense(store.root, made, seg.DenseRows(ids, matrix))
     return Joined([row.name for row in rows], made, len(ids), n_bytes)
 
 
@@ -403,16 +397,16 @@ def reader(space: SpaceRow) -> Callable[[Path, str], Any]:
     return seg.read_sparse if space.kind == "sparse" else seg.read_dense
 
 
-def tidy(root: Path, catalog: Catalog) -> None:
+def tidy(store: Store) -> None:
     """What every job does when it starts and ends: sweep, seal, merge."""
-    with catalog.write() as c:
+    with store.write() as c:
         change.drop_unfinished(c)
-    for name, space in catalog.spaces().items():
+    for name, space in store.spaces().items():
         if space.generation:
-            while seal(root, catalog, name):
+            while seal(store, name):
                 pass
-            merge(root, catalog, name)
-    seg.sweep(root, catalog.named_files())
+            merge(store, name)
+    seg.sweep(store.root, store.named_files())
 
 
 def sync(folder: Path) -> None:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from likewise.collection.catalog import changes as change
-from likewise.collection.catalog.catalog import Catalog
 from likewise.collection.errors import CollectionError, UnknownPicture
 from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import silent
+from likewise.collection.store import changes as change
+from likewise.collection.store.store import Store
 from likewise.collection.vectors.graphs import grow_graphs
 from likewise.collection.vectors.segments import pack_dense, pack_sparse
 from likewise.errors import InvalidInput
 
 
-def put_vectors(root: Path, catalog: Catalog, name: str, ids: Sequence[int], X: Any) -> int:
+def put_vectors(store: Store, name: str, ids: Sequence[int], X: Any) -> int:
     """Store a vector for each id; the caller holds the lease."""
-    space = catalog.spaces().get(name)
+    space = store.spaces().get(name)
     if space is None:
         raise CollectionError(f'there is no space {name!r}; add_space(name, {{"feature": "own"}})')
     if space.recipe["feature"] != "own":
@@ -36,25 +35,25 @@ def put_vectors(root: Path, catalog: Catalog, name: str, ids: Sequence[int], X: 
         raise InvalidInput(
             f"X has {rows.shape[1]} columns; {space.width} expected for space {name!r}"
         )
-    known = catalog.images(images)
+    known = store.images(images)
     missing = [i for i in images if i not in known]
     if missing:
         raise UnknownPicture(f"there is no picture with id {missing[0]}; nothing was stored")
     if not space.generation:
-        gen.start_dense(catalog, name, rows.shape[1])
-        space = catalog.spaces()[name]
+        gen.start_dense(store, name, rows.shape[1])
+        space = store.spaces()[name]
     # Sealed rows are written again without the ones that are replaced; all of it, and the new
     # rows, become true in one transaction.
-    joined = gen.rewritten(root, catalog, name, np.array(images, np.int64))
-    with catalog.write(durable=True) as c:
+    joined = gen.rewritten(store, name, np.array(images, np.int64))
+    with store.write(durable=True) as c:
         if "graph" in space.files:
             change.put_files(c, name, space.generation, {})
         for one in joined:
             gen.name_joined(c, space, one)
         for i, image in enumerate(images):
             change.put_vector(c, name, space.generation, image, _packed(rows, i))
-    grow_graphs(root, catalog, silent)
-    gen.tidy(root, catalog)
+    grow_graphs(store, silent)
+    gen.tidy(store)
     return len(images)
 
 

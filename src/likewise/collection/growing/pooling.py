@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import cv2
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise.coding.whitening import Whitening
-from likewise.collection.catalog import changes as change
-from likewise.collection.catalog.catalog import Catalog
 from likewise.collection.growing import generations as gen
 from likewise.collection.growing.carrying import NextPooled
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.store import changes as change
+from likewise.collection.store.store import Store
 from likewise.collection.vectors.extraction import read_content, run
 from likewise.collection.vectors.pooled import Pooled, dense_sift, open_pooled
 from likewise.collection.vectors.recipes import DECODE_SIDE, step_for
@@ -63,16 +62,16 @@ class _Answer(NamedTuple):
 
 
 def build_pooled(
-    root: Path, catalog: Catalog, name: str, *, workers: int, report: Report, seed: int = 0
+    store: Store, name: str, *, workers: int, report: Report, seed: int = 0
 ) -> list[int]:
     """Learn codebooks and whitening, describe all pictures, switch; gives pictures left out.
 
     Everything stays as it was when there are too few pictures with descriptors to learn from.
     """
-    space = catalog.spaces()[name]
+    space = store.spaces()[name]
     number = space.generation + 1
     recipe = dict(space.recipe)
-    pictures = [(row.id, row.path) for row in catalog.every_image() if row.path]
+    pictures = [(row.id, row.path) for row in store.every_image() if row.path]
     rng = np.random.default_rng(seed)
     X = descriptors_of(_some(pictures, CODEBOOK_PICTURES, rng), recipe, seed, workers, report)
     if len(X) < 16:
@@ -82,11 +81,11 @@ def build_pooled(
         report(Progress("learning codebooks", done, of))
 
     stem = f"{gen.WORDS_FOLDER}/{name}-{number}-{secrets.token_hex(6)}"
-    (root / gen.WORDS_FOLDER).mkdir(exist_ok=True)
+    (store.root / gen.WORDS_FOLDER).mkdir(exist_ok=True)
     report(Progress("learning codebooks", 0, 0))
     unwhitened = Pooled.learned(recipe, X, seed, shown)
     # Named by no generation: swept when the job ends, or by the next one.
-    draft = root / f"{stem}.part.lwc"
+    draft = store.root / f"{stem}.part.lwc"
     unwhitened.save(draft)
     chosen = _some(pictures, gen.SAMPLE_PICTURES, rng)
     numbers, rows = _pooled(chosen, recipe, str(draft), workers, report)
@@ -96,20 +95,20 @@ def build_pooled(
     report(Progress("whitening", 0, 0))
     whitening = Whitening(components, ridge=RIDGE).fit(rows)
     files = {"coder": f"{stem}.lwc"}
-    Pooled(unwhitened.coder, whitening).save(root / files["coder"])
-    gen.sync(root / gen.WORDS_FOLDER)
+    Pooled(unwhitened.coder, whitening).save(store.root / files["coder"])
+    gen.sync(store.root / gen.WORDS_FOLDER)
     rest = pictures
     if len(chosen) == len(pictures):
-        _put(catalog, name, number, [pictures[i][0] for i in numbers], whitening.transform(rows))
+        _put(store, name, number, [pictures[i][0] for i in numbers], whitening.transform(rows))
         there = set(numbers)
         # Those without descriptors have the zero vector; those unreadable are tried once more.
         rest = [picture for i, picture in enumerate(pictures) if i not in there]
-    step = step_for(root, name, number, recipe, files)
-    gen.count_all(catalog, step, rest, workers, report)
+    step = step_for(store.root, name, number, recipe, files)
+    gen.count_all(store, step, rest, workers, report)
     draft.unlink(missing_ok=True)
-    lacking = catalog.images_without(name, number) & {image for image, _ in pictures}
-    coming = NextPooled(root, space, number, components, files)
-    gen.hand_over(root, catalog, coming, None, len(pictures), report)
+    lacking = store.images_without(name, number) & {image for image, _ in pictures}
+    coming = NextPooled(store.root, space, number, components, files)
+    gen.hand_over(store, coming, None, len(pictures), report)
     return sorted(lacking)
 
 
@@ -187,8 +186,8 @@ def _nothing(task: _Task) -> _Answer:
 
 
 def _put(
-    catalog: Catalog, name: str, number: int, images: list[int], rows: NDArray[np.float32]
+    store: Store, name: str, number: int, images: list[int], rows: NDArray[np.float32]
 ) -> None:
-    with catalog.write() as c:
+    with store.write() as c:
         for image, row in zip(images, rows, strict=True):
             change.put_vector(c, name, number, image, pack_dense(row))

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from likewise.collection.catalog import sidecars as catalog_sidecars
-from likewise.collection.catalog import tags as rows
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.changes import drop_setting, put_setting
-from likewise.collection.catalog.sidecars import SidecarRow
-from likewise.collection.catalog.tags import FOLDER, IPTC, SIDECAR, XMP
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import xmp
 from likewise.collection.keywords.embedded import embedded
+from likewise.collection.store import sidecars as catalog_sidecars
+from likewise.collection.store import tags as rows
+from likewise.collection.store.changes import drop_setting, put_setting
+from likewise.collection.store.sidecars import SidecarRow
+from likewise.collection.store.store import Store
+from likewise.collection.store.tags import FOLDER, IPTC, SIDECAR, XMP
 from likewise.collection.tag_names import usable
 from likewise.errors import ImageError
 from likewise.images import Packets, decode, packets
@@ -62,20 +62,20 @@ class Read:
 # -- inside pictures --------------------------------------------------------------------------
 
 
-def read_again(catalog: Catalog, report: Report) -> Read:
+def read_again(store: Store, report: Report) -> Read:
     """Keywords inside every picture of the collection, for those added before they were read."""
     result = Read()
-    total = catalog.n_images()
+    total = store.n_images()
     found: dict[str, dict[int, list[str]]] = {XMP: {}, IPTC: {}}
 
     def put() -> None:
-        with catalog.write() as c:
+        with store.write() as c:
             for source, said in found.items():
                 rows.replace_source(c, source, said)
         for said in found.values():
             said.clear()
 
-    for done, row in enumerate(catalog.every_image(), 1):
+    for done, row in enumerate(store.every_image(), 1):
         try:
             said, problem = embedded(_packets(row.path))
         except ImageError as error:
@@ -128,11 +128,11 @@ def sidecars_of(path: str) -> list[str]:
     return [f"{stem}{suffix}" for suffix in (".xmp", ".XMP") for stem in stems]
 
 
-def follow_sidecars(catalog: Catalog, *, every: bool = False) -> Read:
+def follow_sidecars(store: Store, *, every: bool = False) -> Read:
     """Take in what sidecars say now: new, changed and deleted ones (``every``: all of them)."""
     result = Read()
-    files = rows.picture_files(catalog)
-    known = catalog_sidecars.sidecars(catalog)
+    files = rows.picture_files(store)
+    known = catalog_sidecars.sidecars(store)
     listed, unseen = _listed({os.path.dirname(path) for path, _ in files})
     pictures: dict[str, set[int]] = {}
     for path, image in files:
@@ -164,7 +164,7 @@ def follow_sidecars(catalog: Catalog, *, every: bool = False) -> Read:
     for path in gone:
         del now[path]
     # Of all pictures, since one that moved leaves its sidecar behind.
-    said, last = _union(now.values(), pictures), rows.said_by(catalog, SIDECAR)
+    said, last = _union(now.values(), pictures), rows.said_by(store, SIDECAR)
     changed = {
         image: said.get(image, set())
         for image in said.keys() | last.keys()
@@ -172,7 +172,7 @@ def follow_sidecars(catalog: Catalog, *, every: bool = False) -> Read:
     }
     result.said = said
     if new or gone or changed:
-        with catalog.write() as c:
+        with store.write() as c:
             catalog_sidecars.drop_sidecars(c, gone)
             for row in kept:
                 catalog_sidecars.put_sidecar(c, row)
@@ -232,32 +232,32 @@ def _read(path: str, size: int, mtime_ns: int, written: Iterable[str]) -> Sideca
 # -- above them ---------------------------------------------------------------------------------
 
 
-def follow_folders(catalog: Catalog) -> int:
+def follow_folders(store: Store) -> int:
     """Tags by folder names, as the setting has it; gives how many changed."""
-    changed = _by_folders(catalog, catalog.setting(FOLDERS))
+    changed = _by_folders(store, store.setting(FOLDERS))
     if not changed:
         return 0
-    with catalog.write() as c:
+    with store.write() as c:
         return rows.replace_source(c, FOLDER, changed)
 
 
-def set_folders(catalog: Catalog, levels: int | None) -> int:
+def set_folders(store: Store, levels: int | None) -> int:
     """Folder names are tags from now on (None: no more), these at once; gives how many changed."""
-    with catalog.write() as c:
+    with store.write() as c:
         if levels is None:
             drop_setting(c, FOLDERS)
         else:
             put_setting(c, FOLDERS, levels)
-        return rows.replace_source(c, FOLDER, _by_folders(catalog, levels))
+        return rows.replace_source(c, FOLDER, _by_folders(store, levels))
 
 
-def _by_folders(catalog: Catalog, levels: int | None) -> dict[int, set[str]]:
+def _by_folders(store: Store, levels: int | None) -> dict[int, set[str]]:
     """Pictures of which folders say something else now, with all that they say."""
-    before = rows.said_by(catalog, FOLDER)
+    before = rows.said_by(store, FOLDER)
     now: dict[int, set[str]] = {}
     if levels:
-        files = rows.picture_files(catalog)
-        places = _places(catalog.roots(), {os.path.dirname(path) for path, _ in files})
+        files = rows.picture_files(store)
+        places = _places(store.roots(), {os.path.dirname(path) for path, _ in files})
         names: dict[str, list[str]] = {}
         for path, image in files:
             folder = os.path.dirname(path)

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from likewise.collection.catalog import tags as rows
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.tags import FILE
 from likewise.collection.errors import CollectionError
+from likewise.collection.store import tags as rows
+from likewise.collection.store.store import Store
+from likewise.collection.store.tags import FILE
 from likewise.collection.tag_names import clean
 from likewise.errors import InvalidInput
 
@@ -54,12 +54,12 @@ class TagImport:
     unknown: list[tuple[str, str]] = field(default_factory=list)
 
 
-def import_tags(catalog: Catalog, path: Path, *, replace: bool = False) -> TagImport:
+def import_tags(store: Store, path: Path, *, replace: bool = False) -> TagImport:
     """Take in a file in one transaction; pictures that are not here are listed, never fatal.
 
     ``replace``: what the file says about a picture stands in place of what files said before.
     """
-    finder = _Finder(catalog, path.parent)
+    finder = _Finder(store, path.parent)
     entries = list(read(path, lambda name: isinstance(finder.find(name), int)))
     result = TagImport()
     said: dict[int, list[str]] = {}
@@ -70,12 +70,12 @@ def import_tags(catalog: Catalog, path: Path, *, replace: bool = False) -> TagIm
         else:
             result.unknown.append((entry.where, image))
     said = {image: list(dict.fromkeys(tags)) for image, tags in said.items()}
-    with catalog.write(durable=True) as c:
+    with store.write(durable=True) as c:
         if replace:
             rows.replace_source(c, FILE, said)
         else:
             rows.put_sources(c, FILE, [(i, tag) for i, tags in said.items() for tag in tags])
-        refused = rows.refused_of_many(catalog, said)
+        refused = rows.refused_of_many(store, said)
     result.pictures = len(said)
     result.tags = sum(map(len, said.values()))
     result.refused = sum(len(refused.get(i, set()) & set(tags)) for i, tags in said.items())
@@ -296,10 +296,10 @@ def _tags(at: str, value: Any) -> list[str]:
 class _Finder:
     """Pictures by what a file calls them: a path, whole or as far as it is unmistakable."""
 
-    def __init__(self, catalog: Catalog, folder: Path) -> None:
+    def __init__(self, store: Store, folder: Path) -> None:
         self._folder = os.path.abspath(folder)
-        self._ids = catalog.ids()
-        self._paths = dict(rows.picture_files(catalog))
+        self._ids = store.ids()
+        self._paths = dict(rows.picture_files(store))
         self._by_name: dict[str, list[str]] = {}
         for path in self._paths:
             self._by_name.setdefault(os.path.basename(path), []).append(path)

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from likewise.collection.catalog import sidecars as catalog_sidecars
-from likewise.collection.catalog import tags as rows
-from likewise.collection.catalog.catalog import Catalog, parts
-from likewise.collection.catalog.sidecars import SidecarRow
-from likewise.collection.catalog.tags import SUGGESTED
 from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import xmp
 from likewise.collection.keywords.following import sidecars_of
+from likewise.collection.store import sidecars as catalog_sidecars
+from likewise.collection.store import tags as rows
+from likewise.collection.store.sidecars import SidecarRow
+from likewise.collection.store.store import Store, parts
+from likewise.collection.store.tags import SUGGESTED
 from likewise.collection.tag_names import usable
 
 BESIDE = "beside"
@@ -61,34 +61,32 @@ class _Plan(NamedTuple):
         return SidecarRow(self.target, -1, -1, last, tuple(sorted(ours)), None)
 
 
-def export_xmp(
-    catalog: Catalog, place: Path | None, *, suggested: bool, report: Report
-) -> XmpExport:
+def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Report) -> XmpExport:
     """Sidecars for every picture that has tags: beside it, or below a folder (``place``).
 
     The caller holds the lease.
     """
     result = XmpExport()
-    files = rows.picture_files(catalog)
+    files = rows.picture_files(store)
     taken = _stems(path for path, _ in files)
     top = os.path.commonpath([os.path.dirname(path) for path, _ in files]) if files else ""
     done = 0
     for part in parts(files, _BATCH):
         images = {image for _, image in part}
-        said = rows.tags_of_many(catalog, images)
-        refused = rows.refused_of_many(catalog, images)
+        said = rows.tags_of_many(store, images)
+        refused = rows.refused_of_many(store, images)
         plans: list[_Plan] = []
         for path, image in part:
             tags = [t for t, source in said.get(image, ()) if suggested or source != SUGGESTED]
             target = _target(path, place, top, taken)
             with _told(result, target):
-                plan = _plan(catalog, target, tags, refused.get(image, set()))
+                plan = _plan(store, target, tags, refused.get(image, set()))
                 result.unchanged += plan is None and bool(tags)
                 plans += [plan] if plan is not None else []
             if sum(len(plan.content or b"") for plan in plans) > _BYTES:
-                _carry_out(catalog, plans, result)
+                _carry_out(store, plans, result)
                 plans = []
-        _carry_out(catalog, plans, result)
+        _carry_out(store, plans, result)
         done += len(part)
         report(Progress("writing sidecars", done, len(files), problems=len(result.problems)))
     return result
@@ -105,11 +103,11 @@ def _told(result: XmpExport, target: str) -> Iterator[None]:
         result.problems.append((target, f"cannot be written: {error.strerror or error}"))
 
 
-def _carry_out(catalog: Catalog, plans: list[_Plan], result: XmpExport) -> None:
+def _carry_out(store: Store, plans: list[_Plan], result: XmpExport) -> None:
     """Note what is meant to be done, do it, note what was done."""
     if not plans:
         return
-    with catalog.write(durable=True) as c:
+    with store.write(durable=True) as c:
         for plan in plans:
             catalog_sidecars.put_sidecar(c, plan.intent())
     made: dict[str, SidecarRow] = {}
@@ -122,7 +120,7 @@ def _carry_out(catalog: Catalog, plans: list[_Plan], result: XmpExport) -> None:
                 plan.target, now.st_size, now.st_mtime_ns, plan.tags, plan.written, None
             )
             result.written += 1
-    with catalog.write() as c:
+    with store.write() as c:
         for plan in plans:
             row = made.get(plan.target, plan.known)
             if row is not None:
@@ -153,9 +151,9 @@ def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
     return f"{path}.xmp"
 
 
-def _plan(catalog: Catalog, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
+def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
     """What a sidecar should say; None where it does already, or there is nothing to say."""
-    known = catalog_sidecars.sidecar(catalog, target)
+    known = catalog_sidecars.sidecar(store, target)
     ours = set(known.written) if known is not None else set()
     before: bytes | None = None
     status = None

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.feedback import Entry, ProfileRow, entries, profiles
 from likewise.collection.errors import CollectionError
+from likewise.collection.store.feedback import Entry, ProfileRow, entries, profiles
+from likewise.collection.store.store import Store
 from likewise.similarity.judging import JUDGEMENT_REACH, LIMIT, SESSION_REACH, profile_learner
 
 JUDGE, COMPARE, WEIGHTS = "judge", "compare", "weights"
@@ -86,12 +86,12 @@ class History:
     ``upto`` is the last line of the log it ever reads; None: all there are and will be.
     """
 
-    def __init__(self, catalog: Catalog, profile: str, upto: int | None = None) -> None:
-        self._catalog = catalog
+    def __init__(self, store: Store, profile: str, upto: int | None = None) -> None:
+        self._store = store
         self.profile = profile
         self._upto = upto
         self._own: list[Entry] = []
-        self._inherited = _inherited(catalog, profiles(catalog), profile)
+        self._inherited = _inherited(store, profiles(store), profile)
         self._restart(self._inherited)
 
     @property
@@ -101,7 +101,7 @@ class History:
 
     def update(self) -> None:
         """Read on in the log; a plain judgement costs no look back."""
-        new = entries(self._catalog, self.profile, self.position, self._upto)
+        new = entries(self._store, self.profile, self.position, self._upto)
         self._own += new
         if all(entry.kind in LESSONS for entry in new):
             for entry in new:
@@ -259,12 +259,12 @@ def _without(item: Item, picture: int) -> Item:
     )
 
 
-def _inherited(catalog: Catalog, known: Mapping[str, ProfileRow], profile: str) -> list[Item]:
+def _inherited(store: Store, known: Mapping[str, ProfileRow], profile: str) -> list[Item]:
     """What a copied profile begins with: its parent's items at the moment of the copy."""
     row = known.get(profile)
     if row is None:
         raise CollectionError(f"there is no profile {profile!r}; there are {', '.join(known)}")
     if row.parent is None:
         return []
-    before = _inherited(catalog, known, row.parent)
-    return standing(before, entries(catalog, row.parent), row.parent_position)
+    before = _inherited(store, known, row.parent)
+    return standing(before, entries(store, row.parent), row.parent_position)

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.memory.folding import Folded
 from likewise.collection.memory.history import History, Verdicts
+from likewise.collection.store import feedback
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.vectors.segments import unpack_dense, unpack_sparse
 
 CHECKPOINT_EVERY = 200
@@ -43,8 +43,8 @@ class Learning:
     ``upto`` is the last line of the log that counts; None: all there are and will be.
     """
 
-    def __init__(self, catalog: Catalog, upto: int | None = None) -> None:
-        self._catalog = catalog
+    def __init__(self, store: Store, upto: int | None = None) -> None:
+        self._store = store
         self._upto = upto
         self.lock = threading.RLock()
         self._histories: dict[str, History] = {}
@@ -56,7 +56,7 @@ class Learning:
         with self.lock:
             found = self._histories.get(profile)
             if found is None:
-                found = History(self._catalog, profile, self._upto)
+                found = History(self._store, profile, self._upto)
             found.update()
             self._histories[profile] = found
             return found
@@ -94,7 +94,7 @@ class Learning:
 
     def made_in(self, space: SpaceRow) -> tuple[int, int]:
         """What a fold in a space is good for: its generation, and the codes it has now."""
-        return space.generation, self._catalog.setting(filled(space.name), 0)
+        return space.generation, self._store.setting(filled(space.name), 0)
 
     def _begin(
         self, space: SpaceRow, history: History, kept: Kept | None, made_in: tuple[int, int]
@@ -105,10 +105,10 @@ class Learning:
             if history.digests[n : n + 1] == [kept.digest]:
                 return kept.state
         place = {digest: n for n, digest in enumerate(history.digests)}
-        saved = feedback.checkpoints(self._catalog, space.name, space.generation)
+        saved = feedback.checkpoints(self._store, space.name, space.generation)
         fitting = [key for key in saved if key in place]
         for key in sorted(fitting, key=place.__getitem__, reverse=True):
-            blob = feedback.checkpoint(self._catalog, space.name, space.generation, key)
+            blob = feedback.checkpoint(self._store, space.name, space.generation, key)
             # What a checkpoint holds can be folded again: a damaged one is only slower.
             with suppress(DamagedCollection):
                 if blob is not None:
@@ -117,13 +117,13 @@ class Learning:
 
     def fold(self, state: Folded, space: SpaceRow, history: History, stop: int) -> None:
         """Fold the items it lacks of the first ``stop``, codes read some hundred at a time."""
-        catalog, name, generation = self._catalog, space.name, space.generation
+        store, name, generation = self._store, space.name, space.generation
         for start in range(state.n_items, stop, _CHUNK):
             chunk = history.items[start : min(start + _CHUNK, stop)]
             subjects: set[int] = set().union(*(item.subjects() for item in chunk))
-            codes = feedback.codes(catalog, name, generation, subjects)
+            codes = feedback.codes(store, name, generation, subjects)
             for item in chunk:
-                state.fold(item, codes, lambda n: feedback.given(catalog, n, name, generation))
+                state.fold(item, codes, lambda n: feedback.given(store, n, name, generation))
 
     def relearn(self, profile: str, space: SpaceRow) -> None:
         """Fold everything from the first line; what is in use must come out again."""
@@ -153,9 +153,9 @@ class Learning:
         """
         n = state.n_items
         place = {digest: i for i, digest in enumerate(history.digests)}
-        kept = feedback.checkpoints(self._catalog, space.name, space.generation)
+        kept = feedback.checkpoints(self._store, space.name, space.generation)
         ours = {key: place[key] for key in kept if key in place}
-        with self._catalog.write() as c:
+        with self._store.write() as c:
             if made_in is not None and made_in != self.made_in(space):
                 return
             feedback.put_checkpoint(
@@ -169,7 +169,7 @@ class Learning:
 
     def _fits(self, key: bytes) -> bool:
         """Whether a checkpoint belongs to some profile as it stands; undone pasts leave others."""
-        return any(key in self.history(name).digests for name in feedback.profiles(self._catalog))
+        return any(key in self.history(name).digests for name in feedback.profiles(self._store))
 
     def verdicts(self, profile: str, subject: int) -> Verdicts:
         """What stands about a query."""
@@ -180,7 +180,7 @@ class Learning:
 
     def rows(self, space: SpaceRow, subjects: Iterable[int]) -> Any:
         """Codes of subjects as a matrix, by ascending subject: the order is part of the sum."""
-        found = feedback.codes(self._catalog, space.name, space.generation, subjects)
+        found = feedback.codes(self._store, space.name, space.generation, subjects)
         blobs = [found[subject] for subject in sorted(found)]
         unpack = unpack_sparse if space.kind == "sparse" else unpack_dense
         return unpack(blobs, space.width)

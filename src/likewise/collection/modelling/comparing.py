@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
 from likewise.collection.finding.fitted import Basis
 from likewise.collection.finding.model_rows import agreement_plain, sampled
 from likewise.collection.modelling import map_learning
 from likewise.collection.modelling.map_learning import Compared, from_labels, from_neighbours
 from likewise.collection.modelling.told import Comparison, subject_rows
+from likewise.collection.store import feedback
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.teaching.lessons import labelled
 
 REPORTED = 500
@@ -95,8 +94,7 @@ class ComparisonReport:
 
 
 def gather(
-    root: Path,
-    catalog: Catalog,
+    store: Store,
     space: SpaceRow,
     said: Sequence[Comparison],
     row_of: Callable[[int], Any],
@@ -107,7 +105,7 @@ def gather(
 ) -> tuple[Compared, NDArray[np.bool_]]:
     """Pictures and comparisons for a map; the mask says which comparisons could be used."""
     subjects = {s for one in said for s in (one.anchor, one.nearer, one.farther)}
-    rows = subject_rows(catalog, space, subjects, row_of)
+    rows = subject_rows(store, space, subjects, row_of)
     place = {subject: at for at, subject in enumerate(rows)}
     used = np.array(
         [all(s in place for s in (one.anchor, one.nearer, one.farther)) for one in said], bool
@@ -120,17 +118,17 @@ def gather(
         ],
         np.int64,
     ).reshape(-1, 3)
-    here = feedback.subjects_in_collection(catalog, rows)
+    here = feedback.subjects_in_collection(store, rows)
     own = np.array([here.get(subject, 0) for subject in rows], np.int64)
     more = max(anchors - len(rows), 0)
-    ids, others = sampled(root, catalog, space, more, seed, avoid=set(own.tolist()))
+    ids, others = sampled(store, space, more, seed, avoid=set(own.tolist()))
     whole = np.array(list(rows.values()), np.float32).reshape(len(rows), space.width)
     names = np.concatenate([own, ids])
     X = np.concatenate([whole, others])
     if labels is None:
         made, made_from = from_neighbours(X, seed), "space"
     else:
-        known = dict(zip(*(part.tolist() for part in labelled(catalog, labels)), strict=True))
+        known = dict(zip(*(part.tolist() for part in labelled(store, labels)), strict=True))
         made = from_labels(np.array([str(known.get(i, "")) for i in names.tolist()]), seed)
         made_from = labels
     return Compared(names, X, len(rows), triplets, made, made_from), used

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog.catalog import SpaceRow
 from likewise.collection.finding.fitted import Basis, Map
 from likewise.collection.finding.model_rows import agreement, agreement_plain
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.store.store import SpaceRow
 from likewise.neighbours.exact import Exact
 from likewise.ordinal.kernel_map import KernelMap
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog.catalog import SpaceRow
 from likewise.collection.finding.fitted import Basis, Metric
 from likewise.collection.finding.model_rows import agreement, agreement_plain
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.modelling.told import Numbers, Told
+from likewise.collection.store.store import SpaceRow
 from likewise.collection.vectors.graphs import metric_of
 
 DIRECTIONS = 64

@@ -16,9 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection import jobs
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
-from likewise.collection.catalog.models import (
+from likewise.collection.errors import CollectionError, UnknownName
+from likewise.collection.finding import model_rows
+from likewise.collection.finding.fitted import Fitted, save
+from likewise.collection.finding.live import Views
+from likewise.collection.growing import generations as gen
+from likewise.collection.memory.history import Item
+from likewise.collection.memory.learning import Learning
+from likewise.collection.modelling import comparing, map_learning, metric_learning, questions
+from likewise.collection.modelling.comparing import Ask, ComparisonReport, Told3
+from likewise.collection.modelling.told import comparisons, told
+from likewise.collection.store import feedback
+from likewise.collection.store.models import (
     Model,
     drop_model,
     model,
@@ -26,16 +35,7 @@ from likewise.collection.catalog.models import (
     put_model,
     rename_model,
 )
-from likewise.collection.errors import CollectionError, UnknownName
-from likewise.collection.finding import model_rows
-from likewise.collection.finding.fitted import Fitted, save
-from likewise.collection.finding.live import Live
-from likewise.collection.growing import generations as gen
-from likewise.collection.memory.history import Item
-from likewise.collection.memory.learning import Learning
-from likewise.collection.modelling import comparing, map_learning, metric_learning, questions
-from likewise.collection.modelling.comparing import Ask, ComparisonReport, Told3
-from likewise.collection.modelling.told import comparisons, told
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.teaching import profiles
 from likewise.collection.teaching.judging import stamp
 from likewise.errors import InvalidInput
@@ -54,14 +54,14 @@ class Modelling:
     """Metrics and maps: learned from the log, stored by name, ranked by."""
 
     root: Path
-    _catalog: Catalog
-    _live: Live
+    _store: Store
+    _views: Views
     _learning: Learning
 
     @property
     def models(self) -> Mapping[str, Model]:
         """Every learned metric and map by name, with its figures."""
-        return models(self._catalog)
+        return models(self._store)
 
     def learn_metric(
         self,
@@ -112,14 +112,14 @@ class Modelling:
         """Forget a metric or map; the log it was learned from stays."""
         self._model(name)
         with jobs.lease(self.root, "delete model"):
-            with self._catalog.write(durable=True) as c:
+            with self._store.write(durable=True) as c:
                 drop_model(c, name)
-            gen.tidy(self.root, self._catalog)
+            gen.tidy(self._store)
 
     def rename_model(self, name: str, new: str) -> None:
         """Give a metric or map another name."""
         kind = self._model(name).kind
-        with self._catalog.write(durable=True) as c:
+        with self._store.write(durable=True) as c:
             self._check_name(new, kind)
             rename_model(c, name, new)
 
@@ -128,20 +128,20 @@ class Modelling:
         found = self._model(name)
         if found.kind != "map":
             raise CollectionError(f"{name!r} is a {found.kind}; only a map has places to draw")
-        ids, places = self._live.models.view(name).drawn()
+        ids, places = self._views.models.view(name).drawn()
         return MapPoints(ids, places, found)
 
     def said_since(self, name: str) -> int:
         """Lines of the log that a metric or map has not learned from yet."""
         found = self._model(name)
-        return len(feedback.entries(self._catalog, found.profile, found.position))
+        return len(feedback.entries(self._store, found.profile, found.position))
 
     def comparisons(self, *, profile: str = "default") -> list[Told3]:
         """Every comparison that stands, in the order of the log."""
         _, items, _ = self._items(profile)
-        said = comparisons(self._catalog, items)
+        said = comparisons(self._store, items)
         subjects = {s for one in said for s in (one.anchor, one.nearer, one.farther)}
-        here = feedback.subjects_in_collection(self._catalog, subjects)
+        here = feedback.subjects_in_collection(self._store, subjects)
         return [
             Told3(
                 one.number, here.get(one.anchor), here.get(one.nearer), here.get(one.farther),
@@ -153,7 +153,7 @@ class Modelling:
     def comparison_counts(self, *, profile: str = "default") -> dict[str | None, int]:
         """How many comparisons stand, by who made them."""
         _, items, _ = self._items(profile)
-        return dict(Counter(one.by for one in comparisons(self._catalog, items)))
+        return dict(Counter(one.by for one in comparisons(self._store, items)))
 
     def suggest_comparisons(
         self,
@@ -170,10 +170,10 @@ class Modelling:
         """
         k = whole(k, "k", 1)
         _, items, position = self._items(profile)
-        said = comparisons(self._catalog, items)
-        row = model_rows.dense_space(self._catalog, space)
+        said = comparisons(self._store, items)
+        row = model_rows.dense_space(self._store, space)
         return questions.suggest(
-            self.root, self._catalog, row, said, self._live.view(row.name).row_of, k,
+            self._store, row, said, self._views.view(row.name).row_of, k,
             position if seed is None else seed,
         )  # fmt: skip
 
@@ -182,10 +182,10 @@ class Modelling:
     ) -> ComparisonReport:
         """How many comparisons stand, who made them, and how far they agree with each other."""
         _, items, _ = self._items(profile)
-        row = model_rows.dense_space(self._catalog, space)
-        said = comparisons(self._catalog, items)
+        row = model_rows.dense_space(self._store, space)
+        said = comparisons(self._store, items)
         given, used = comparing.gather(
-            self.root, self._catalog, row, said, self._live.view(row.name).row_of,
+            self._store, row, said, self._views.view(row.name).row_of,
             anchors=comparing.REPORTED + len(said), labels=None, seed=seed,
         )  # fmt: skip
         return comparing.report(row, said, given, used, seed)
@@ -196,15 +196,15 @@ class Modelling:
         self, name: str, space: str | None, profile: str, report: jobs.Report, *, seed: int
     ) -> Model:
         row, said_by, items = self._begin(name, "metric", space, profile)
-        said = told(self._catalog, items, row, self._live.view(row.name).row_of)
-        here = feedback.subjects_in_collection(self._catalog, said.subjects)
+        said = told(self._store, items, row, self._views.view(row.name).row_of)
+        here = feedback.subjects_in_collection(self._store, said.subjects)
         _, rows = model_rows.sampled(
-            self.root, self._catalog, row, metric_learning.UNLABELLED, seed,
+            self._store, row, metric_learning.UNLABELLED, seed,
             avoid=set(here.values()),
         )  # fmt: skip
         made = metric_learning.learn_metric(said, rows, row, seed, report)
         options = {"seed": seed}
-        return self._store(name, said_by, row, made.metric, made.figures, options, report)
+        return self._keep(name, said_by, row, made.metric, made.figures, options, report)
 
     def _learn_map(
         self,
@@ -217,9 +217,9 @@ class Modelling:
         seed: int,
     ) -> Model:
         row, said_by, items = self._begin(name, "map", space, profile)
-        said = comparisons(self._catalog, items)
+        said = comparisons(self._store, items)
         given, _ = comparing.gather(
-            self.root, self._catalog, row, said, self._live.view(row.name).row_of,
+            self._store, row, said, self._views.view(row.name).row_of,
             anchors=map_learning.ANCHORS, labels=labels, seed=seed,
         )  # fmt: skip
         if len(given.X) < 3:
@@ -228,15 +228,15 @@ class Modelling:
             )
         made = map_learning.learn_map(given, row, seed, report)
         options = {"labels": labels, "seed": seed}
-        return self._store(name, said_by, row, made.map, made.figures, options, report)
+        return self._keep(name, said_by, row, made.map, made.figures, options, report)
 
     def _follow_generations(self, report: jobs.Report) -> None:
         """Learn again what belongs to vectors that are no more; the caller holds the lease.
 
         One that cannot be (its space is empty now, say) stays, and says so when it is used.
         """
-        spaces = self._catalog.spaces()
-        for name, found in models(self._catalog).items():
+        spaces = self._store.spaces()
+        for name, found in models(self._store).items():
             if spaces[found.space].generation != found.generation:
                 learn: Any = self._learn_metric if found.kind == "metric" else self._learn_map
                 with suppress(CollectionError):
@@ -244,22 +244,22 @@ class Modelling:
 
     def _items(self, profile: str) -> tuple[str, list[Item], int]:
         """(profile, what stands in it, the last line that was read)."""
-        used = profiles.named(self._catalog, profile)
+        used = profiles.named(self._store, profile)
         with self._learning.lock:
             history = self._learning.history(used)
             return used, list(history.items), history.position
 
     def _model(self, name: str) -> Model:
-        found = model(self._catalog, name)
+        found = model(self._store, name)
         if found is None:
-            known = ", ".join(models(self._catalog)) or "none yet"
+            known = ", ".join(models(self._store)) or "none yet"
             raise UnknownName(f"there is no learned metric or map {name!r}; there are: {known}")
         return found
 
     def _check_name(self, name: str, kind: str) -> None:
         """A name a new model may have: what a profile may be called."""
         try:
-            profiles.check_name(self._catalog, name)
+            profiles.check_name(self._store, name)
         except InvalidInput as error:
             said = str(error).replace("no name for a profile", f"no name for a {kind}")
             raise InvalidInput(said) from error
@@ -268,18 +268,18 @@ class Modelling:
         self, name: str, kind: str, space: str | None, profile: str
     ) -> tuple[SpaceRow, tuple[str, int], list[Item]]:
         """(space, profile and line of its log, what stands), if a model may have the name."""
-        found = model(self._catalog, name) if isinstance(name, str) else None
+        found = model(self._store, name) if isinstance(name, str) else None
         if found is None:
             self._check_name(name, kind)
         elif found.kind != kind:
             raise InvalidInput(f"{name!r} is a {found.kind} already; choose another name")
-        row = model_rows.dense_space(self._catalog, space)
-        if not len(self._live.view(row.name)):
+        row = model_rows.dense_space(self._store, space)
+        if not len(self._views.view(row.name)):
             raise CollectionError(f"space {row.name!r} has no pictures yet; add some first")
         used, items, position = self._items(profile)
         return row, (used, position), items
 
-    def _store(
+    def _keep(
         self,
         name: str,
         said_by: tuple[str, int],
@@ -290,15 +290,15 @@ class Modelling:
         report: jobs.Report,
     ) -> Model:
         """Place all pictures, write the files, and name them in one transaction."""
-        ids, rows = model_rows.place_all(self.root, self._catalog, space, fitted, report)
+        ids, rows = model_rows.place_all(self._store, space, fitted, report)
         files = save(self.root, fitted, ids, rows)
         made = Model(
             name, fitted.kind, space.name, space.generation, *said_by, stamp(), files, options,
             {**figures, "placed": len(ids)},
         )  # fmt: skip
-        with self._catalog.write(durable=True) as c:
-            if self._catalog.spaces()[space.name].generation != space.generation:
+        with self._store.write(durable=True) as c:
+            if self._store.spaces()[space.name].generation != space.generation:
                 raise CollectionError(f"space {space.name!r} changed in between; learn again")
             put_model(c, made)
-        gen.tidy(self.root, self._catalog)
+        gen.tidy(self._store)
         return made

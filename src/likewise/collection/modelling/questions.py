@@ -7,17 +7,16 @@ said and from the space; the ordinal room knows which questions it is least sure
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError
 from likewise.collection.modelling import comparing
 from likewise.collection.modelling.comparing import Ask
 from likewise.collection.modelling.map_learning import lesson
 from likewise.collection.modelling.told import Comparison
+from likewise.collection.store.store import SpaceRow, Store
 
 STRANGERS = 200
 """Pictures nobody compared that may be asked about, drawn anew each time."""
@@ -28,8 +27,7 @@ _SPARE = 4
 
 
 def suggest(
-    root: Path,
-    catalog: Catalog,
+    store: Store,
     space: SpaceRow,
     said: Sequence[Comparison],
     row_of: Callable[[int], Any],
@@ -43,7 +41,7 @@ def suggest(
     newest = said[-MOST_COMPARED:]
     compared = len({s for one in newest for s in (one.anchor, one.nearer, one.farther)})
     given, _ = comparing.gather(
-        root, catalog, space, newest, row_of,
+        store, space, newest, row_of,
         anchors=compared + STRANGERS, labels=None, seed=seed,
     )  # fmt: skip
     if len(given.X) < 3:

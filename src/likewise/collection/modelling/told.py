@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
-from likewise.collection.catalog.models import bodies
 from likewise.collection.memory.history import COMPARE, JUDGE, Item
+from likewise.collection.store import feedback
+from likewise.collection.store.models import bodies
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.vectors.segments import unpack_dense
 
 Numbers = NDArray[np.int64]
@@ -65,7 +65,7 @@ class Told:
 
 
 def told(
-    catalog: Catalog,
+    store: Store,
     items: Iterable[Item],
     space: SpaceRow,
     row_of: Callable[[int], Any],
@@ -76,7 +76,7 @@ def told(
     """
     kept = [item for item in items if item.kind in (JUDGE, COMPARE)]
     subjects: set[int] = set().union(*(item.subjects() for item in kept))
-    rows = subject_rows(catalog, space, subjects, row_of)
+    rows = subject_rows(store, space, subjects, row_of)
     place = {subject: at for at, subject in enumerate(rows)}
     votes: dict[tuple[int, int], list[float]] = {}
     first: dict[tuple[int, int], int] = {}
@@ -118,12 +118,12 @@ def told(
 
 
 def subject_rows(
-    catalog: Catalog, space: SpaceRow, subjects: set[int], row_of: Callable[[int], Any]
+    store: Store, space: SpaceRow, subjects: set[int], row_of: Callable[[int], Any]
 ) -> dict[int, NDArray[np.float32]]:
     """Prepared rows of subjects: their codes, else their rows in the collection."""
-    codes = feedback.codes(catalog, space.name, space.generation, subjects)
+    codes = feedback.codes(store, space.name, space.generation, subjects)
     found = {s: unpack_dense([blob], space.width)[0] for s, blob in codes.items()}
-    here = feedback.subjects_in_collection(catalog, subjects - set(found))
+    here = feedback.subjects_in_collection(store, subjects - set(found))
     for subject, image in here.items():
         row = row_of(image)
         if row is not None:
@@ -152,10 +152,10 @@ class Comparison:
     source: str
 
 
-def comparisons(catalog: Catalog, items: Iterable[Item]) -> list[Comparison]:
+def comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
     """Every comparison that stands, in the order of the log; pictures are subjects."""
     kept = [item for item in items if item.kind == COMPARE and item.liked and item.disliked]
-    said = bodies(catalog, [item.number for item in kept])
+    said = bodies(store, [item.number for item in kept])
     return [
         Comparison(
             item.number, item.query, item.liked[0], item.disliked[0],

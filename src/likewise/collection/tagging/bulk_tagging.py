@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from likewise.collection.catalog import tags as catalog_tags
-from likewise.collection.catalog.catalog import Catalog, parts
-from likewise.collection.catalog.changes import drop_setting, put_setting
-from likewise.collection.catalog.tags import SUGGESTED
-from likewise.collection.finding.live import Live
+from likewise.collection.finding.live import Views
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.changes import drop_setting, put_setting
+from likewise.collection.store.store import Store, parts
+from likewise.collection.store.tags import SUGGESTED
 from likewise.collection.tagging.evidence import Evidence, choices
 from likewise.collection.tagging.suggesting import Suggester, best
 from likewise.errors import InvalidInput
@@ -43,8 +43,7 @@ class TagRun:
 
 
 def tag_all(
-    catalog: Catalog,
-    live: Live,
+    views: Views,
     suggester: Suggester,
     *,
     above: float,
@@ -59,7 +58,7 @@ def tag_all(
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
     result = TagRun()
-    options = choices(catalog.spaces())
+    options = choices(views.store.spaces())
     with suggester.lock:
         evidence = suggester.evidence(options[0]) if options else None
         if evidence is None or not len(evidence):
@@ -70,10 +69,10 @@ def tag_all(
             "above": above, "k": k, "also_tagged": also_tagged, "number": evidence.number,
             "spaces": [list(one) for one in calibration.spaces],
         }  # fmt: skip
-        before = catalog.setting(RUN)
+        before = views.store.setting(RUN)
         if before is not None and before.get("question") == question:
             result.resumed = int(before["upto"])
-        todo = sorted(i for i in catalog.ids() if i > result.resumed)
+        todo = sorted(i for i in views.store.ids() if i > result.resumed)
         if not also_tagged:
             todo = [image for image in todo if image not in evidence.tags]
     for part in parts(todo, BATCH):
@@ -82,12 +81,12 @@ def tag_all(
         # given meanwhile count from then on, and let the next run begin anew.
         with suggester.lock:
             open_ = [image for image in part if also_tagged or image not in evidence.tags]
-            found = _suggested(catalog, live, evidence, open_, above, k, calibration.confidence)
+            found = _suggested(views, evidence, open_, above, k, calibration.confidence)
         if dry_run:
             result.found |= {image: tags for image, tags in found.items() if tags}
         else:
-            with catalog.write() as c:
-                here = catalog.present(found)
+            with views.store.write() as c:
+                here = views.store.present(found)
                 said = {i: [tag for tag, _ in found[i]] for i in found if i in here}
                 catalog_tags.replace_source(c, SUGGESTED, said)
                 put_setting(c, RUN, {"question": question, "upto": part[-1]})
@@ -98,8 +97,7 @@ def tag_all(
 
 
 def _suggested(
-    catalog: Catalog,
-    live: Live,
+    views: Views,
     evidence: Evidence,
     part: Iterable[int],
     above: float,
@@ -108,8 +106,8 @@ def _suggested(
 ) -> dict[int, list[tuple[str, float]]]:
     """(tag, confidence) for a batch; pictures without a row get none."""
     images = list(part)
-    found, rows = evidence.rows_of(live, images)
-    refused = catalog_tags.refused_of_many(catalog, images)
+    found, rows = evidence.rows_of(views, images)
+    refused = catalog_tags.refused_of_many(views.store, images)
     made: dict[int, list[tuple[str, float]]] = {image: [] for image in images}
     tagged = [at for at, image in enumerate(found) if image in evidence.tags]
     plain = [at for at, image in enumerate(found) if image not in evidence.tags]
@@ -126,10 +124,10 @@ def _suggested(
     return made
 
 
-def clear(catalog: Catalog) -> int:
+def clear(store: Store) -> int:
     """Take back every suggestion nobody confirmed; gives how many there were."""
-    said = catalog_tags.said_by(catalog, SUGGESTED)
-    with catalog.write() as c:
+    said = catalog_tags.said_by(store, SUGGESTED)
+    with store.write() as c:
         gone = catalog_tags.replace_source(c, SUGGESTED, dict.fromkeys(said, ()))
         drop_setting(c, RUN)
     return gone

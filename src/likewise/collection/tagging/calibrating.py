@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from likewise.collection.jobs import Progress, Report
 
 if TYPE_CHECKING:
-    from likewise.collection.finding.live import Live
+    from likewise.collection.finding.live import Views
     from likewise.collection.tagging.evidence import Evidence, Rows
 
 ASKED = 500
@@ -126,7 +126,7 @@ class Measuring:
         """Pictures still to be asked about."""
         return len(self._left)
 
-    def go_on(self, evidence: Evidence, live: Live, most: int | None = None) -> None:
+    def go_on(self, evidence: Evidence, views: Views, most: int | None = None) -> None:
         """Ask about the next pictures: all that share a group, or as many as ``most``."""
         first = self._left[0][0]
         whole = sum(at == first for at, _ in self._left)
@@ -134,7 +134,7 @@ class Measuring:
         part, self._left = self._left[:count], self._left[count:]
         for at, some in groupby(part, key=lambda one: one[0]):
             out = [image for image in self._groups[at] if image in evidence.tags]
-            images, rows = evidence.rows_of(live, [i for _, i in some if i in evidence.tags])
+            images, rows = evidence.rows_of(views, [i for _, i in some if i in evidence.tags])
             self._found += _asked(evidence, rows, images, out)
             self.asked += len(images)
 
@@ -157,7 +157,7 @@ class Measuring:
 
 
 def measure(
-    evidence: Evidence, live: Live, spaces: tuple[tuple[str, int], ...], report: Report
+    evidence: Evidence, views: Views, spaces: tuple[tuple[str, int], ...], report: Report
 ) -> Calibration:
     """The curve for the evidence there is now; the same evidence gives the same curve."""
     coming = Measuring(evidence, spaces)
@@ -165,7 +165,7 @@ def measure(
     while not coming.done:
         doing = "measuring how far suggestions can be trusted"
         report(Progress(doing, whole - coming.left, whole))
-        coming.go_on(evidence, live)
+        coming.go_on(evidence, views)
     return coming.curve(evidence)
 
 

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.annotation.annotator import SparseAnnotator
-from likewise.collection.catalog import tags as catalog_tags
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
-from likewise.collection.finding.live import DenseView, Live
+from likewise.collection.finding.live import DenseView, Views
 from likewise.collection.finding.searching import Question, ranked_row
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.store import SpaceRow
 from likewise.collection.vectors.graphs import prepared
 from likewise.collection.vectors.recipes import made_here
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 ALPHA = 0.05
 """The lasso's weight, as a share of the largest correlation; see docs/tags.md for what it does."""
@@ -71,23 +71,23 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.tags)
 
-    def update(self, catalog: Catalog, live: Live) -> None:
+    def update(self, views: Views) -> None:
         """Take in the tags that came and went since the last time."""
-        revision = catalog.revision
+        revision = views.store.revision
         if revision == self._revision:
             return
-        views = self._views(live)
-        generations = tuple(view.space.generation for view in views)
+        dense = self._dense(views)
+        generations = tuple(view.space.generation for view in dense)
         if generations != self._generations:
             self.tags, self._model, self._waiting, self.number = {}, None, set(), 0
             self._generations = generations
-        with catalog.snapshot():
-            number = catalog_tags.evidence_number(catalog)
+        with views.store.snapshot():
+            number = catalog_tags.evidence_number(views.store)
             # Pictures tagged before they had a row here are looked at again.
-            changed = {*catalog_tags.changed_since(catalog, self.number), *self._waiting}
-            tagged = catalog_tags.evidence(catalog, sorted(changed))
+            changed = {*catalog_tags.changed_since(views.store, self.number), *self._waiting}
+            tagged = catalog_tags.evidence(views.store, sorted(changed))
         if changed:
-            self._take(changed, tagged, views)
+            self._take(changed, tagged, dense)
         self.number, self._revision = number, revision
 
     def _take(
@@ -111,23 +111,23 @@ class Evidence:
             self.tags |= dict(zip(new, names, strict=True))
         self._waiting = {image for image in tagged if image not in self.tags}
 
-    def _views(self, live: Live) -> list[DenseView]:
-        return [view for view in map(live.view, self.names) if isinstance(view, DenseView)]
+    def _dense(self, views: Views) -> list[DenseView]:
+        return [view for view in map(views.view, self.names) if isinstance(view, DenseView)]
 
-    def rows_of(self, live: Live, images: Iterable[int]) -> tuple[list[int], Rows]:
+    def rows_of(self, views: Views, images: Iterable[int]) -> tuple[list[int], Rows]:
         """Those of the pictures of the collection that have a row here, and the rows."""
-        return rows_of(self._views(live), list(images))
+        return rows_of(self._dense(views), list(images))
 
-    def row_of(self, root: Path, live: Live, question: Question) -> Rows | None:
+    def row_of(self, views: Views, question: Question) -> Rows | None:
         """The row of a question; None where it cannot be had in these spaces."""
         parts = []
-        for view in self._views(live):
+        for view in self._dense(views):
             if question.image is not None:
                 if view.row_of(question.image) is None:
                     return None
             elif not made_here(view.space.recipe):
                 return None
-            row = np.asarray(ranked_row(root, view, question), np.float32).reshape(1, -1)
+            row = np.asarray(ranked_row(view, question), np.float32).reshape(1, -1)
             parts.append(prepared(view.space, row))
         return joined(parts)
 

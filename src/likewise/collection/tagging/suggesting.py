@@ -10,14 +10,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from likewise.collection.catalog import tags as catalog_tags
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.changes import put_setting
-from likewise.collection.finding.live import Live
+from likewise.collection.finding.live import Views
 from likewise.collection.finding.searching import Question
 from likewise.collection.jobs import Report, silent
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.changes import put_setting
 from likewise.collection.tagging.calibrating import AT_ONCE, Calibration, Measuring, measure
 from likewise.collection.tagging.evidence import Coded, Evidence, choices
 from likewise.errors import InvalidInput
@@ -53,8 +51,8 @@ class Suggestion:
 class Suggester:
     """Suggestions of one collection; holds the tagged pictures between calls."""
 
-    def __init__(self, root: Path, catalog: Catalog, live: Live) -> None:
-        self._root, self._catalog, self._live = root, catalog, live
+    def __init__(self, views: Views) -> None:
+        self._store, self._views = views.store, views
         # An annotator remembers its last answer: one question at a time.
         self.lock = threading.RLock()
         self._evidence: dict[tuple[str, ...], Evidence] = {}
@@ -66,9 +64,9 @@ class Suggester:
         if question.vector is not None:
             raise InvalidInput("tags are suggested for pictures; a vector was given")
         with self.lock:
-            for names in choices(self._catalog.spaces()):
+            for names in choices(self._store.spaces()):
                 evidence = self.evidence(names)
-                row = evidence.row_of(self._root, self._live, question)
+                row = evidence.row_of(self._views, question)
                 if row is None:
                     continue
                 own = self._own(question)
@@ -79,7 +77,7 @@ class Suggester:
     def evidence(self, names: tuple[str, ...]) -> Evidence:
         """The tagged pictures in some spaces, as they are now; the caller holds the lock."""
         found = self._evidence.setdefault(names, Evidence(names))
-        found.update(self._catalog, self._live)
+        found.update(self._views)
         return found
 
     def calibration(
@@ -90,18 +88,18 @@ class Suggester:
         A curve that is only somewhat old goes on serving while the next is measured, a piece with
         each suggestion; nobody who accepts a tag waits for all of it.
         """
-        spaces = self._catalog.spaces()
+        spaces = self._store.spaces()
         where = tuple((name, spaces[name].generation) for name in evidence.names)
         now = evidence.number, len(evidence)
         found = self._calibrations.get(evidence.names)
         if found is None or found.stale(*now):
-            kept = self._catalog.setting(self._key(evidence))
+            kept = self._store.setting(self._key(evidence))
             found = None if kept is None else Calibration.from_plain(kept)
         if found is None or found.spaces != where or (exact and found.number != evidence.number):
-            found = self._kept(evidence, measure(evidence, self._live, where, report))
+            found = self._kept(evidence, measure(evidence, self._views, where, report))
         elif found.stale(*now):
             if len(evidence) <= AT_ONCE or found.outdated(*now):
-                found = self._kept(evidence, measure(evidence, self._live, where, report))
+                found = self._kept(evidence, measure(evidence, self._views, where, report))
             else:
                 found = self._next(evidence, found)
         self._calibrations[evidence.names] = found
@@ -113,13 +111,13 @@ class Suggester:
         if coming is None or coming.spaces != old.spaces or coming.number < old.number:
             coming = self._coming[evidence.names] = Measuring(evidence, old.spaces)
         if not coming.done:
-            coming.go_on(evidence, self._live, coming.piece(len(evidence)))
+            coming.go_on(evidence, self._views, coming.piece(len(evidence)))
         return self._kept(evidence, coming.curve(evidence)) if coming.done else old
 
     def _kept(self, evidence: Evidence, made: Calibration) -> Calibration:
         """Into the catalog, for the next process too."""
         self._coming.pop(evidence.names, None)
-        with self._catalog.write() as c:
+        with self._store.write() as c:
             put_setting(c, self._key(evidence), made.plain())
         return made
 
@@ -131,14 +129,14 @@ class Suggester:
         """The picture itself, also where a copy from outside is asked about."""
         image = question.image
         if image is None and question.key is not None:
-            image = self._catalog.image_of_hash(question.key)
+            image = self._store.image_of_hash(question.key)
         return () if image is None else (image,)
 
     def _known(self, question: Question) -> set[str]:
         """Tags that are not to be suggested: said already, or refused."""
-        known = set() if question.key is None else catalog_tags.refused(self._catalog, question.key)
+        known = set() if question.key is None else catalog_tags.refused(self._store, question.key)
         if question.image is not None:
-            said = catalog_tags.evidence(self._catalog, [question.image])
+            said = catalog_tags.evidence(self._store, [question.image])
             known |= set(said.get(question.image, ()))
         return known
 
@@ -148,7 +146,7 @@ class Suggester:
         """Suggestions of a picture, with the pictures behind them."""
         left = best(coded, k, known)
         behind = {tag: self._behind(coded, tag) for tag, _ in left}
-        rows = self._catalog.images({image for some in behind.values() for image, _ in some})
+        rows = self._store.images({image for some in behind.values() for image, _ in some})
         return [
             Suggestion(
                 tag,

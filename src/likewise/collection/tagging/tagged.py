@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from likewise.collection import jobs
-from likewise.collection.catalog import tags as catalog_tags
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.tags import ACCEPT, ACCEPTED, REJECT, USER, TagRow
 from likewise.collection.errors import UnknownName
-from likewise.collection.finding.live import Live
+from likewise.collection.finding.live import Views
 from likewise.collection.finding.searching import Query, understand
 from likewise.collection.keywords import following as keywords
 from likewise.collection.keywords import tag_files, xmp_export
 from likewise.collection.plain import absolute
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.store import Store
+from likewise.collection.store.tags import ACCEPT, ACCEPTED, REJECT, USER, TagRow
 from likewise.collection.tag_names import clean_all, near
 from likewise.collection.tagging import bulk_tagging, tagging
 from likewise.collection.tagging.suggesting import Suggester, Suggestion
@@ -34,8 +34,8 @@ class Tagging:
     """Tags in, suggestions and sidecars out."""
 
     root: Path
-    _catalog: Catalog
-    _live: Live
+    _store: Store
+    _views: Views
     _suggester: Suggester
 
     if TYPE_CHECKING:
@@ -73,14 +73,14 @@ class Tagging:
         if both:
             raise InvalidInput(f"{min(both)!r} is to be given and taken; choose one")
         self._check_source(source)
-        with self._catalog.write(durable=True) as c:
+        with self._store.write(durable=True) as c:
             if source not in catalog_tags.PEOPLE:
                 pairs = [(image, tag) for image in images for tag in give]
                 catalog_tags.put_sources(c, source, pairs)
                 give = []
             said = [
-                tagging.say_within(c, self._catalog, images, give, ACCEPT, source),
-                tagging.say_within(c, self._catalog, images, take, REJECT, USER),
+                tagging.say_within(c, self._store, images, give, ACCEPT, source),
+                tagging.say_within(c, self._store, images, take, REJECT, USER),
             ]
         return [number for number in said if number is not None]
 
@@ -93,56 +93,56 @@ class Tagging:
     def accept_tag(self, picture: PictureName, tag: str) -> int | None:
         """Say that a suggested tag is right; gives the line's number (None: said before)."""
         images, tags = [self.id_of(picture)], clean_all([tag])
-        return tagging.say(self._catalog, images, tags, ACCEPT, ACCEPTED)
+        return tagging.say(self._store, images, tags, ACCEPT, ACCEPTED)
 
     def reject_tag(self, picture: PictureName, tag: str) -> int | None:
         """Say that a tag is wrong: it goes, and is not suggested for this picture again."""
         images, tags = [self.id_of(picture)], clean_all([tag])
-        return tagging.say(self._catalog, images, tags, REJECT, USER)
+        return tagging.say(self._store, images, tags, REJECT, USER)
 
     def undo_tags(self, number: int | None = None) -> int:
         """Take back the last word about tags, or the one named; gives its number."""
-        return tagging.withdraw(self._catalog, number).number
+        return tagging.withdraw(self._store, number).number
 
     def tag_log(self, newest: int | None = None) -> list[tagging.TagWord]:
         """What people said about tags, oldest first; withdrawn lines are marked, never gone."""
-        return tagging.log(self._catalog, newest)
+        return tagging.log(self._store, newest)
 
     # -- looking ----------------------------------------------------------------------------
 
     def tags(self, picture: PictureName) -> list[str]:
         """The tags of a picture."""
-        return [tag for tag, _ in self._catalog.tags_of(self.id_of(picture))]
+        return [tag for tag, _ in self._store.tags_of(self.id_of(picture))]
 
     def tags_of(self, pictures: Iterable[PictureName]) -> dict[int, list[str]]:
         """The tags of many pictures, by id; a picture without tags has an empty list."""
         images = self._ids(pictures, "pictures")
-        found = catalog_tags.tags_of_many(self._catalog, images)
+        found = catalog_tags.tags_of_many(self._store, images)
         return {image: [tag for tag, _ in found.get(image, ())] for image in images}
 
     def tag_sources(self, picture: PictureName) -> dict[str, list[str]]:
         """The tags of a picture, each with all who say so, the weightiest first."""
-        return catalog_tags.sources_of(self._catalog, self.id_of(picture))
+        return catalog_tags.sources_of(self._store, self.id_of(picture))
 
     def refused_tags(self, picture: PictureName) -> list[str]:
         """Tags a person refused for a picture."""
         image = self.id_of(picture)
-        return sorted(catalog_tags.refused_of_many(self._catalog, [image]).get(image, ()))
+        return sorted(catalog_tags.refused_of_many(self._store, [image]).get(image, ()))
 
     def all_tags(self, prefix: str = "", limit: int | None = None) -> list[TagRow]:
         """Every tag with its pictures counted, by source too; the most frequent first."""
-        return catalog_tags.counts(self._catalog, prefix, limit)
+        return catalog_tags.counts(self._store, prefix, limit)
 
     def complete_tag(self, prefix: str, limit: int = 10) -> list[str]:
         """Tags that begin like this (in any case of letters), the most frequent first."""
-        return [row.tag for row in catalog_tags.counts(self._catalog, prefix, limit)]
+        return [row.tag for row in catalog_tags.counts(self._store, prefix, limit)]
 
     def check_tags(self, tags: Sequence[str]) -> None:
         """Refuse tags that no picture has, with those that may have been meant."""
-        there = catalog_tags.known(self._catalog, list(tags))
+        there = catalog_tags.known(self._store, list(tags))
         lost = next((tag for tag in tags if tag not in there), None)
         if lost is not None:
-            every = catalog_tags.counts(self._catalog)
+            every = catalog_tags.counts(self._store)
             close = near(lost, [row.tag for row in every])
             meant = f"; is it {' or '.join(map(repr, close))}?" if close else ""
             raise UnknownName(
@@ -159,7 +159,7 @@ class Tagging:
         """
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
-        return self._suggester.suggest(understand(self._catalog, picture, None), k)
+        return self._suggester.suggest(understand(self._store, picture, None), k)
 
     def tag_all(
         self,
@@ -184,14 +184,14 @@ class Tagging:
         self, above: float, k: int, also_tagged: bool, dry_run: bool, report: jobs.Report
     ) -> bulk_tagging.TagRun:
         return bulk_tagging.tag_all(
-            self._catalog, self._live, self._suggester, above=above, k=k,
+            self._views, self._suggester, above=above, k=k,
             also_tagged=also_tagged, dry_run=dry_run, report=report,
         )  # fmt: skip
 
     def clear_suggestions(self) -> int:
         """Take back every suggestion nobody confirmed; gives how many there were."""
         with jobs.lease(self.root, "tags clear"):
-            return bulk_tagging.clear(self._catalog)
+            return bulk_tagging.clear(self._store)
 
     # -- in and out -------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class Tagging:
         self, path: str | os.PathLike[str], *, replace: bool = False
     ) -> tag_files.TagImport:
         """Tags from a CSV or JSON file; pictures it names that are not here are listed."""
-        return tag_files.import_tags(self._catalog, absolute(path), replace=replace)
+        return tag_files.import_tags(self._store, absolute(path), replace=replace)
 
     def tags_from_folders(self, levels: int | None = 1) -> int:
         """Names of folders as tags, now and with every ``add`` and ``sync``; None: no more.
@@ -209,13 +209,13 @@ class Tagging:
         """
         if levels is not None and (isinstance(levels, bool) or levels < 1):
             raise InvalidInput(f"levels is {levels!r}; a whole number of at least 1 expected")
-        return keywords.set_folders(self._catalog, None if levels is None else int(levels))
+        return keywords.set_folders(self._store, None if levels is None else int(levels))
 
     def read_tags(self, *, report: jobs.Report = jobs.silent) -> keywords.Read:
         """Read keywords inside and beside all pictures again; ``add`` reads those of new ones."""
         with jobs.lease(self.root, "tags read"):
-            found = keywords.read_again(self._catalog, report)
-            beside = keywords.follow_sidecars(self._catalog, every=True)
+            found = keywords.read_again(self._store, report)
+            beside = keywords.follow_sidecars(self._store, every=True)
         return found + beside
 
     def export_xmp(
@@ -232,4 +232,4 @@ class Tagging:
         """
         folder = xmp_export.check_place(place)
         with jobs.lease(self.root, "export"):
-            return xmp_export.export_xmp(self._catalog, folder, suggested=suggested, report=report)
+            return xmp_export.export_xmp(self._store, folder, suggested=suggested, report=report)

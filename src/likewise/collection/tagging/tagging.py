@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from likewise.collection.catalog import tag_lines as tag_log
-from likewise.collection.catalog import tags as rows
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.feedback import append
-from likewise.collection.catalog.tag_lines import TagLine
-from likewise.collection.catalog.tags import ACCEPT, REJECT, WITHDRAW, Word
 from likewise.collection.errors import CollectionError
+from likewise.collection.store import tag_lines as tag_log
+from likewise.collection.store import tags as rows
+from likewise.collection.store.feedback import append
+from likewise.collection.store.store import Store
+from likewise.collection.store.tag_lines import TagLine
+from likewise.collection.store.tags import ACCEPT, REJECT, WITHDRAW, Word
 from likewise.collection.teaching.judging import stamp
 
 _HOME = "default"
@@ -40,7 +40,7 @@ class TagWord(NamedTuple):
 
 
 def say(
-    catalog: Catalog,
+    store: Store,
     images: Sequence[int],
     tags: Sequence[str],
     kind: str,
@@ -50,20 +50,20 @@ def say(
 
     None when every picture has that very word already.
     """
-    with catalog.write(durable=True) as c:
-        return say_within(c, catalog, images, tags, kind, source)
+    with store.write(durable=True) as c:
+        return say_within(c, store, images, tags, kind, source)
 
 
 def say_within(
     c: Any,
-    catalog: Catalog,
+    store: Store,
     images: Sequence[int],
     tags: Sequence[str],
     kind: str,
     source: str,
 ) -> int | None:
     """:func:`say` inside a transaction."""
-    hashes = rows.hashes_of(catalog, images)
+    hashes = rows.hashes_of(store, images)
     lost = next((image for image in images if image not in hashes), None)
     if lost is not None:
         raise CollectionError(f"picture {lost} left the collection; look again")
@@ -83,13 +83,13 @@ def say_within(
     return number
 
 
-def withdraw(catalog: Catalog, number: int | None) -> TagLine:
+def withdraw(store: Store, number: int | None) -> TagLine:
     """Take back the newest line about tags that stands, or the one named; gives it.
 
     Tags are then what they would be had it never been said.
     """
-    with catalog.write(durable=True) as c:
-        line = tag_log.standing_line(catalog, number)
+    with store.write(durable=True) as c:
+        line = tag_log.standing_line(store, number)
         if line is None and number is None:
             raise CollectionError("nothing was said about tags that could be taken back")
         if line is None:
@@ -97,19 +97,19 @@ def withdraw(catalog: Catalog, number: int | None) -> TagLine:
                 f"line {number} is no word about tags that stands; 'likewise tags log' lists them"
             )
         append(c, _HOME, WITHDRAW, stamp(), 0, {"line": line.number})
-        for (digest, tag), word in _before(c, catalog, line).items():
+        for (digest, tag), word in _before(c, store, line).items():
             rows.put_word(c, digest, tag, word)
     return line
 
 
-def _before(c: Any, catalog: Catalog, line: TagLine) -> dict[tuple[bytes, str], Word | None]:
+def _before(c: Any, store: Store, line: TagLine) -> dict[tuple[bytes, str], Word | None]:
     """Of what a line said last, what stood before it; what was said anew since is left out."""
     pairs = [(digest, tag) for digest in line.pictures for tag in line.tags]
     found: dict[tuple[bytes, str], Word | None] = dict.fromkeys(
         pair for pair in pairs if rows.line_of_word(c, *pair) == line.number
     )
     open_ = set(found)
-    older = tag_log.standing_before(catalog, line)
+    older = tag_log.standing_before(store, line)
     while open_ and (one := next(older, None)) is not None:
         for pair, word in fold([one]).items():
             if pair in open_:
@@ -146,11 +146,11 @@ def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
     return fold(line for line in lines if line.number in alive)
 
 
-def log(catalog: Catalog, newest: int | None = None) -> list[TagWord]:
+def log(store: Store, newest: int | None = None) -> list[TagWord]:
     """The lines about tags, oldest first."""
-    shown = tag_log.lines(catalog, newest)
-    gone = tag_log.withdrawn(catalog)
-    here = rows.images_of(catalog, {digest for line in shown for digest in line.pictures})
+    shown = tag_log.lines(store, newest)
+    gone = tag_log.withdrawn(store)
+    here = rows.images_of(store, {digest for line in shown for digest in line.pictures})
     return [
         TagWord(
             line.number, line.kind, line.made,
@@ -161,9 +161,9 @@ def log(catalog: Catalog, newest: int | None = None) -> list[TagWord]:
     ]  # fmt: skip
 
 
-def verify(catalog: Catalog) -> list[str]:
+def verify(store: Store) -> list[str]:
     """What is wrong with the tags, in sentences; empty when all is well."""
-    wrong = rows.loose_tags(catalog)
-    if rows.words(catalog) != words_of_log(tag_log.lines(catalog)):
+    wrong = rows.loose_tags(store)
+    if rows.words(store) != words_of_log(tag_log.lines(store)):
         wrong.append("what people said about tags is not what the log says")
     return wrong

@@ -11,16 +11,15 @@ import os
 import shutil
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
-from likewise.collection.finding.live import Live, SparseView
+from likewise.collection.finding.live import SparseView, Views
 from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.store import feedback
+from likewise.collection.store.store import SpaceRow
 from likewise.collection.teaching.taught import weighted
 from likewise.collection.vectors import segments as seg
 
@@ -40,32 +39,32 @@ class Compacted:
 
 
 def compact(
-    root: Path, catalog: Catalog, live: Live, profile: str, space: SpaceRow, weights: Any,
+    views: Views, profile: str, space: SpaceRow, weights: Any,
     report: Report,
 ) -> Compacted:  # fmt: skip
     """Write the smaller copies of every segment, then name them in one transaction."""
-    while gen.seal(root, catalog, space.name, at_least=1):
+    while gen.seal(views.store, space.name, at_least=1):
         pass
-    full = live.view(space.name)
+    full = views.view(space.name)
     assert isinstance(full, SparseView)
     made = []
-    rows = catalog.segments(space.name, space.generation)
+    rows = views.store.segments(space.name, space.generation)
     mark = hashlib.blake2b(profile.encode(), digest_size=4).hexdigest()
     for done, row in enumerate(rows, 1):
-        index = seg.open_index(root, row.name)
+        index = seg.open_index(views.store.root, row.name)
         index.compact(weights)
         name = f"{row.name}~{mark}-{time.time_ns():x}"
-        part = root / f"{name}.part"
+        part = views.store.root / f"{name}.part"
         shutil.rmtree(part, ignore_errors=True)
         index.save(part)
-        os.replace(part, root / name)
-        made.append((row.name, name, seg.size_of(root / name)))
+        os.replace(part, views.store.root / name)
+        made.append((row.name, name, seg.size_of(views.store.root / name)))
         report(Progress("compacting segments", done, len(rows)))
-    with catalog.write(durable=True) as c:
+    with views.store.write(durable=True) as c:
         feedback.drop_compacted(c, profile)
         for segment, name, n_bytes in made:
             feedback.put_compacted(c, segment, profile, name, n_bytes)
-    small = live.view(space.name, profile)
+    small = views.view(space.name, profile)
     assert isinstance(small, SparseView)
     before, after = full.index.stats(), small.index.stats()
     return Compacted(

@@ -10,19 +10,18 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.changes import put_setting
 from likewise.collection.errors import CollectionBusy, CollectionError
-from likewise.collection.finding.live import Live
+from likewise.collection.finding.live import Views
 from likewise.collection.finding.searching import Question, ranked_row
 from likewise.collection.memory.history import COMPARE, JUDGE, SESSION_GAP
 from likewise.collection.memory.learning import filled
+from likewise.collection.store import feedback
+from likewise.collection.store.changes import put_setting
+from likewise.collection.store.store import Store
 from likewise.collection.vectors.graphs import prepared
 from likewise.collection.vectors.recipes import made_here
 from likewise.collection.vectors.segments import packed
@@ -47,7 +46,7 @@ class Said(NamedTuple):
 
 
 def resolve(
-    catalog: Catalog,
+    store: Store,
     question: Question,
     liked: Sequence[int],
     disliked: Sequence[int],
@@ -66,7 +65,7 @@ def resolve(
     if both:
         raise InvalidInput(f"picture {min(both)} is both liked and disliked; choose one")
     # By content: the query may be a copy that lies outside the collection.
-    own = catalog.image_of_hash(question.key)
+    own = store.image_of_hash(question.key)
     if own in {*liked, *disliked}:
         raise InvalidInput(f"picture {own} is the query itself; judge the others")
     if disliked:
@@ -81,7 +80,7 @@ def resolve(
             passed_over = [passed_over[i] for i in chosen]
         return Said(tuple(liked), (), tuple(passed_over), 1.0)
     seed = [*question.key, *liked]
-    drawn = _random_pictures(catalog, seed, {*liked, *near})
+    drawn = _random_pictures(store, seed, {*liked, *near})
     return Said(tuple(liked), (), drawn, RANDOM_WEIGHT)
 
 
@@ -93,19 +92,17 @@ def _passed_over(liked: Sequence[int], shown: Sequence[int]) -> list[int]:
     return [image for image in dict.fromkeys(above) if image not in chosen]
 
 
-def _random_pictures(catalog: Catalog, seed: Iterable[int], avoid: set[int]) -> tuple[int, ...]:
+def _random_pictures(store: Store, seed: Iterable[int], avoid: set[int]) -> tuple[int, ...]:
     """A few pictures by chance: by id, without a list of all."""
-    highest = catalog.highest_id()
+    highest = store.highest_id()
     rng = np.random.default_rng(list(seed))
     drawn = dict.fromkeys((rng.integers(1, highest + 1, 20 * N_RANDOM)).tolist())
-    there = catalog.images([i for i in drawn if i not in avoid])
+    there = store.images([i for i in drawn if i not in avoid])
     return tuple(i for i in drawn if i in there)[:N_RANDOM]
 
 
 def codes_of(
-    root: Path,
-    catalog: Catalog,
-    live: Live,
+    views: Views,
     asked: Mapping[int | None, Question],
     taught_only: Set[int | None] = frozenset(),
 ) -> tuple[dict[str, int], dict[int | None, dict[str, bytes]]]:
@@ -115,10 +112,10 @@ def codes_of(
     """
     generations: dict[str, int] = {}
     found: dict[int | None, dict[str, bytes]] = {image: {} for image in asked}
-    for name, space in catalog.spaces().items():
+    for name, space in views.store.spaces().items():
         if not space.generation:
             continue
-        view = live.view(name)
+        view = views.view(name)
         generations[name] = view.space.generation
         for image, question in asked.items():
             if space.kind == "dense" and image in taught_only:
@@ -128,16 +125,14 @@ def codes_of(
                 continue
             if question.image is not None and view.row_of(question.image) is None:
                 continue
-            row = ranked_row(root, view, question)
+            row = ranked_row(view, question)
             if space.kind == "dense":
                 row = prepared(space, row[None])[0]
             found[image][name] = packed(space.kind, row)
     return generations, found
 
 
-def commit(
-    root: Path, catalog: Catalog, live: Live, question: Question, said: Said, profile: str
-) -> int:
+def commit(views: Views, question: Question, said: Said, profile: str) -> int:
     """Write a judgement to the log, durably; gives its number."""
     asked: dict[int | None, Question] = {None: question}
     asked |= {i: Question(image=i) for i in (*said.liked, *said.disliked, *said.negatives)}
@@ -150,16 +145,14 @@ def commit(
             "negatives": sorted(subjects[i] for i in said.negatives),
             "weight": said.weight,
         }
-        return append(c, catalog, profile, JUDGE, body)
+        return append(c, views.store, profile, JUDGE, body)
 
     taught_only = set(said.negatives) - {*said.liked, *said.disliked}
-    return _with_subjects(root, catalog, live, asked, write, taught_only)
+    return _with_subjects(views, asked, write, taught_only)
 
 
 def commit_comparisons(
-    root: Path,
-    catalog: Catalog,
-    live: Live,
+    views: Views,
     comparisons: Sequence[tuple[int, int, int]],
     profile: str,
     source: str,
@@ -184,23 +177,21 @@ def commit_comparisons(
                 "source": source,
                 **named,
             }
-            numbers.append(append(c, catalog, profile, COMPARE, body))
+            numbers.append(append(c, views.store, profile, COMPARE, body))
         return numbers
 
-    return _with_subjects(root, catalog, live, asked, write)
+    return _with_subjects(views, asked, write)
 
 
-def append(c: Any, catalog: Catalog, profile: str, kind: str, body: Mapping[str, Any]) -> int:
+def append(c: Any, store: Store, profile: str, kind: str, body: Mapping[str, Any]) -> int:
     """Inside a transaction: one more line, in the session that is going on or in a new one."""
     moment = now()
-    session = _session(catalog, profile, moment)
+    session = _session(store, profile, moment)
     return feedback.append(c, profile, kind, stamp(moment), session, body)
 
 
 def _with_subjects(
-    root: Path,
-    catalog: Catalog,
-    live: Live,
+    views: Views,
     asked: Mapping[int | None, Question],
     write: Callable[[Any, Mapping[int | None, int]], T],
     taught_only: Set[int | None] = frozenset(),
@@ -208,22 +199,24 @@ def _with_subjects(
     """One durable transaction: the pictures with their codes, then what ``write`` adds."""
     jpeg, keys = None, {}
     for image, question in asked.items():
-        keys[image] = question.key if image is None else catalog.hash_of(image)
+        keys[image] = question.key if image is None else views.store.hash_of(image)
         if keys[image] is None:
             raise CollectionError(f"picture {image} left the collection; search again")
         if question.pixels is not None:
             jpeg = small_jpeg(question.pixels, JPEG_SIDE)
     for _ in range(_TRIES):
-        generations, codes = codes_of(root, catalog, live, asked, taught_only)
-        with catalog.write(durable=True) as c:
-            now = {name: row.generation for name, row in catalog.spaces().items() if row.generation}
+        generations, codes = codes_of(views, asked, taught_only)
+        with views.store.write(durable=True) as c:
+            now = {
+                name: row.generation for name, row in views.store.spaces().items() if row.generation
+            }
             if now != generations:
                 continue  # new words came in between: read the codes of the new generation
             subjects: dict[int | None, int] = {}
             late: set[str] = set()
             for image, key in keys.items():
                 assert key is not None
-                known = feedback.subject_of(catalog, key) is not None
+                known = feedback.subject_of(views.store, key) is not None
                 outside = jpeg if image is None else None
                 subjects[image] = feedback.put_subject(c, key, outside)
                 for space, vector in codes[image].items():
@@ -231,14 +224,14 @@ def _with_subjects(
                     if first and known:
                         late.add(space)
             for space in late:
-                fold_again(c, catalog, space)
+                fold_again(c, views.store, space)
             return write(c, subjects)
     raise CollectionBusy("new words are being learned; try again in a moment")
 
 
-def _session(catalog: Catalog, profile: str, now: datetime.datetime) -> int | None:
+def _session(store: Store, profile: str, now: datetime.datetime) -> int | None:
     """The session a judgement belongs to; None begins one."""
-    last = feedback.last_session(catalog, profile)
+    last = feedback.last_session(store, profile)
     if last is None:
         return None
     since = now - datetime.datetime.fromisoformat(last[1])
@@ -255,34 +248,36 @@ def stamp(moment: datetime.datetime | None = None) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
-def fill(root: Path, catalog: Catalog, live: Live, name: str) -> None:
+def fill(views: Views, name: str) -> None:
     """Codes in a space that came after the judgements, for all pictures they speak of."""
-    lacking = feedback.subjects_without_code(catalog, name, 0, catalog.spaces()[name].generation)
+    lacking = feedback.subjects_without_code(
+        views.store, name, 0, views.store.spaces()[name].generation
+    )
     if not lacking:
         return
-    view = live.view(name)
+    view = views.view(name)
     space = view.space
-    here = feedback.subjects_in_collection(catalog, [subject for subject, _ in lacking])
+    here = feedback.subjects_in_collection(views.store, [subject for subject, _ in lacking])
     made: dict[int, bytes] = {}
     for subject, _ in lacking:
         row = view.row_of(here[subject]) if subject in here else None
         jpeg = None
         if row is None and made_here(space.recipe):
-            jpeg = feedback.jpeg_of(catalog, subject)
+            jpeg = feedback.jpeg_of(views.store, subject)
         if jpeg is not None:
             with suppress(LikewiseError):
-                row = ranked_row(root, view, Question(pixels=decode(jpeg).pixels))
+                row = ranked_row(view, Question(pixels=decode(jpeg).pixels))
         if row is not None:
             made[subject] = packed(space.kind, row)
     if not made:
         return
-    with catalog.write() as c:
+    with views.store.write() as c:
         for subject, code in made.items():
             feedback.put_code(c, subject, name, space.generation, code)
-        fold_again(c, catalog, name)
+        fold_again(c, views.store, name)
 
 
-def fold_again(c: Any, catalog: Catalog, space: str) -> None:
+def fold_again(c: Any, store: Store, space: str) -> None:
     """Inside a transaction: codes came after judgements that were folded without them."""
     feedback.drop_every_checkpoint(c, space)
-    put_setting(c, filled(space), catalog.setting(filled(space), 0) + 1)
+    put_setting(c, filled(space), store.setting(filled(space), 0) + 1)

@@ -10,20 +10,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
 from likewise.collection.errors import CollectionError
-from likewise.collection.finding.live import Live
+from likewise.collection.finding.live import Views
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.memory.folding import Folded, Given, plan
 from likewise.collection.memory.history import WEIGHTS, Item
 from likewise.collection.memory.learning import Learning
+from likewise.collection.store import feedback
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.teaching.judging import commit_comparisons
 from likewise.collection.vectors.segments import unpack_sparse
 from likewise.errors import InvalidInput
@@ -53,9 +52,7 @@ class SparseOutcome:
 
 
 def learn_triplets(
-    root: Path,
-    catalog: Catalog,
-    live: Live,
+    views: Views,
     triplets: Sequence[tuple[int, int, int]],
     profile: str,
     source: str,
@@ -68,21 +65,21 @@ def learn_triplets(
             raise InvalidInput(f"{row} names a picture twice; three different ones expected")
     for start in range(0, len(triplets), _CHUNK):
         chunk = triplets[start : start + _CHUNK]
-        commit_comparisons(root, catalog, live, chunk, profile, source, by)
+        commit_comparisons(views, chunk, profile, source, by)
         report(Progress("writing comparisons", start + len(chunk), len(triplets)))
     return len(triplets)
 
 
-def labelled(catalog: Catalog, labels: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def labelled(store: Store, labels: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """(ids, labels) of the pictures that have one: their folder's name, or their one tag."""
     found: dict[int, str] = {}
     if labels == "folders":
-        for row in catalog.every_image():
+        for row in store.every_image():
             if row.path:
                 found[row.id] = os.path.basename(os.path.dirname(row.path))
     elif labels == "tags":
-        for row in catalog.every_image():
-            tags = catalog.tags_of(row.id)
+        for row in store.every_image():
+            tags = store.tags_of(row.id)
             if len(tags) == 1:
                 found[row.id] = tags[0][0]
     else:
@@ -105,7 +102,7 @@ def triplets_of_labels(
 
 
 def learn_sparse(
-    catalog: Catalog, learning: Learning, profile: str, space: SpaceRow, cost: Any, report: Report
+    store: Store, learning: Learning, profile: str, space: SpaceRow, cost: Any, report: Report
 ) -> tuple[SparseOutcome, Given | None]:
     """Weights from zero, with a penalty where postings are, if they agree no less.
 
@@ -117,7 +114,7 @@ def learn_sparse(
     with learning.lock:
         every = list(learning.history(profile).items)
     items = [item for item in every if item.kind != WEIGHTS]
-    whole = _lessons(catalog, space, items)
+    whole = _lessons(store, space, items)
     n = len(whole.triplets)
     if n < ENOUGH:
         reason = f"{n} triplets so far; {ENOUGH} are needed before a sparse profile is worth it"
@@ -127,9 +124,9 @@ def learn_sparse(
     if not known.any() or not asked.any():
         return SparseOutcome(False, "one judgement alone cannot be held out", n), None
     before = Folded(space.width)
-    codes = feedback.codes(catalog, space.name, space.generation, whole.subjects)
+    codes = feedback.codes(store, space.name, space.generation, whole.subjects)
     for item in every[: every.index(items[cut])]:
-        before.fold(item, codes, lambda n: feedback.given(catalog, n, space.name, space.generation))
+        before.fold(item, codes, lambda n: feedback.given(store, n, space.name, space.generation))
     margins = _margins(whole, before.weights, asked)
     agreement_before = float(np.mean(margins > 0))
     for done, times in enumerate(_PENALTIES):
@@ -161,9 +158,9 @@ class _Lessons:
     item: NDArray[np.int64]
 
 
-def _lessons(catalog: Catalog, space: SpaceRow, items: Sequence[Item]) -> _Lessons:
+def _lessons(store: Store, space: SpaceRow, items: Sequence[Item]) -> _Lessons:
     subjects: set[int] = set().union(*(item.subjects() for item in items))
-    codes = feedback.codes(catalog, space.name, space.generation, subjects)
+    codes = feedback.codes(store, space.name, space.generation, subjects)
     place = {subject: row for row, subject in enumerate(codes)}
     X = unpack_sparse(list(codes.values()), space.width)
     parts, weights, numbers = [np.zeros((0, 3), np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]

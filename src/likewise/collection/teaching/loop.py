@@ -14,12 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from likewise.collection import jobs
-from likewise.collection.catalog import changes as catalog_changes
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog
-from likewise.collection.catalog.models import models
 from likewise.collection.errors import CollectionError, UnknownName, UnknownPicture
-from likewise.collection.finding.live import Live, SparseView
+from likewise.collection.finding.live import SparseView, Views
 from likewise.collection.finding.searching import (
     Figures,
     Query,
@@ -34,6 +30,10 @@ from likewise.collection.growing import adding
 from likewise.collection.growing import generations as gen
 from likewise.collection.memory.learning import Learning
 from likewise.collection.plain import absolute
+from likewise.collection.store import changes as catalog_changes
+from likewise.collection.store import feedback
+from likewise.collection.store.models import models
+from likewise.collection.store.store import Store
 from likewise.collection.teaching import compacting, judging, lessons, profiles
 from likewise.collection.teaching.profiles import LogLine, Version
 from likewise.errors import InvalidInput
@@ -55,20 +55,20 @@ class Loop:
     """Judgements in, a ranking that learned from them out."""
 
     root: Path
-    _catalog: Catalog
-    _live: Live
+    _store: Store
+    _views: Views
     _learning: Learning
 
     def id_of(self, picture: PictureName) -> int:
         """The id of a picture given by id or path."""
         if isinstance(picture, int | np.integer) and not isinstance(picture, bool):
-            if self._catalog.image(int(picture)) is None:
+            if self._store.image(int(picture)) is None:
                 raise UnknownPicture(f"there is no picture with id {picture}")
             return int(picture)
         if not isinstance(picture, str | os.PathLike):
             raise InvalidInput(f"{picture!r} is no picture; an id or a path expected")
         place = str(absolute(picture))
-        row = self._catalog.file(place) if adding.is_text(place) else None
+        row = self._store.file(place) if adding.is_text(place) else None
         if row is None or row.image is None:
             raise UnknownPicture(f"{place} is not in the collection")
         return row.image
@@ -81,21 +81,21 @@ class Loop:
         if named and all(type(picture) is int for picture in named):
             # Pictures that were shown can be thousands: one look at the catalog for all.
             ids = list(dict.fromkeys(picture for picture in named if isinstance(picture, int)))
-            here = self._catalog.present(ids)
+            here = self._store.present(ids)
             if len(here) == len(ids):
                 return ids
         return list(dict.fromkeys(map(self.id_of, named)))
 
     def _built_in(self) -> dict[str, Similarity]:
-        preferred = self._catalog.setting("default_similarity")
-        return similarities(self._catalog.spaces(), preferred)
+        preferred = self._store.setting("default_similarity")
+        return similarities(self._store.spaces(), preferred)
 
     def _known(self) -> dict[str, Similarity]:
         learned = {
             name: Similarity(name, {made.space: 1.0}, model=made)
-            for name, made in models(self._catalog).items()
+            for name, made in models(self._store).items()
         }
-        return profiles.similarities(self._catalog, self._built_in()) | learned
+        return profiles.similarities(self._store, self._built_in()) | learned
 
     def similarity(self, name: str) -> Similarity:
         """A way to rank by its name, without its figures."""
@@ -109,7 +109,7 @@ class Loop:
     @property
     def similarities(self) -> Mapping[str, Similarity]:
         """Every way to rank, by name: built-in ones, and profiles with what they amount to."""
-        spaces = self._catalog.spaces()
+        spaces = self._store.spaces()
         return {
             name: made
             if made.profile is None
@@ -120,8 +120,8 @@ class Loop:
     @property
     def profiles(self) -> Mapping[str, Similarity]:
         """Every profile under its own name, whichever is in use, with what it amounts to."""
-        spaces = self._catalog.spaces()
-        found = profiles.all_profiles(self._catalog, self._built_in())
+        spaces = self._store.spaces()
+        found = profiles.all_profiles(self._store, self._built_in())
         return {
             name: replace(made, figures=profiles.figures(self._learning, made, spaces))
             for name, made in found.items()
@@ -130,7 +130,7 @@ class Loop:
     @property
     def in_use(self) -> str:
         """The profile that ``default`` means now."""
-        return profiles.named(self._catalog, profiles.DEFAULT)
+        return profiles.named(self._store, profiles.DEFAULT)
 
     def built_in(self) -> list[Similarity]:
         """The ways to rank that nobody taught: one for each space, and ``both``."""
@@ -153,7 +153,7 @@ class Loop:
         if similarity == profiles.DEFAULT:
             # By this name the profile in use is meant everywhere; here it is the way back.
             profile = profiles.DEFAULT
-        with self._catalog.write() as c:
+        with self._store.write() as c:
             if profile is not None:
                 catalog_changes.put_setting(c, profiles.IN_USE, profile)
             else:
@@ -162,7 +162,7 @@ class Loop:
 
     def question(self, query: Query, region: Region | None = None) -> Question:
         """A query read once, for several searches and judgements: a file is decoded here."""
-        return understand(self._catalog, query, region)
+        return understand(self._store, query, region)
 
     def judge(
         self,
@@ -181,12 +181,12 @@ class Loop:
         pictures that were on offer, best first: those above a liked one that were passed over
         count as not alike, where nothing is disliked.  When this returns, the judgement is on disk.
         """
-        question = understand(self._catalog, query, region)
+        question = understand(self._store, query, region)
         good, bad = self._ids(liked, "liked"), self._ids(disliked, "disliked")
         offered = None if shown is None else self._ids(shown, "shown")
-        name = profiles.named(self._catalog, profile)
-        said = judging.resolve(self._catalog, question, good, bad, offered)
-        number = judging.commit(self.root, self._catalog, self._live, question, said, name)
+        name = profiles.named(self._store, profile)
+        said = judging.resolve(self._store, question, good, bad, offered)
+        number = judging.commit(self._views, question, said, name)
         self._fold(name)
         return number
 
@@ -204,40 +204,38 @@ class Loop:
         It teaches the profile one triplet.  Unlike a judgement it is no verdict on either picture.
         ``by`` names who says so, where several people compare.
         """
-        name = profiles.named(self._catalog, profile)
+        name = profiles.named(self._store, profile)
         row = (self.id_of(anchor), self.id_of(nearer), self.id_of(farther))
         if len(set(row)) != 3:
             raise InvalidInput(f"{row} names a picture twice; three different ones expected")
-        (number,) = judging.commit_comparisons(
-            self.root, self._catalog, self._live, [row], name, "compare", annotator(by)
-        )
+        (number,) = judging.commit_comparisons(self._views, [row], name, "compare", annotator(by))
         self._fold(name)
         return number
 
     def contradicts(self, judgement: int, *, profile: str = "default") -> list[int]:
         """Earlier judgements of which a judgement says the opposite, in part at least."""
-        name = profiles.named(self._catalog, profile)
+        name = profiles.named(self._store, profile)
         with self._learning.lock:
             found = list(self._learning.history(name).contradictions)
         return list(dict.fromkeys(c.earlier for c in found if c.judgement == judgement))
 
     def figures(self, profile: str = "default") -> Figures:
         """What a profile amounts to."""
-        name = profiles.named(self._catalog, profile)
-        return profiles.figures(self._learning, self._known()[name], self._catalog.spaces())
+        name = profiles.named(self._store, profile)
+        return profiles.figures(self._learning, self._known()[name], self._store.spaces())
 
     def verdicts(
         self, query: Query, *, region: Region | None = None, profile: str = "default"
     ) -> tuple[list[int], list[int]]:
         """Pictures liked and disliked for a query, as it stands now."""
-        key = key_of(self._catalog, query, region)
-        subject = None if key is None else feedback.subject_of(self._catalog, key)
+        key = key_of(self._store, query, region)
+        subject = None if key is None else feedback.subject_of(self._store, key)
         if subject is None:
             return [], []
-        name = profiles.named(self._catalog, profile)
+        name = profiles.named(self._store, profile)
         said = self._learning.verdicts(name, subject)
         liked, disliked = (
-            sorted(feedback.subjects_in_collection(self._catalog, some).values())
+            sorted(feedback.subjects_in_collection(self._store, some).values())
             for some in (said.liked, said.disliked)
         )
         return liked, disliked
@@ -247,22 +245,22 @@ class Loop:
 
         What was learned is then exactly what it would be had it never been said.
         """
-        name = profiles.named(self._catalog, profile)
-        number = profiles.undo(self._catalog, self._learning, name, judgement_id)
+        name = profiles.named(self._store, profile)
+        number = profiles.undo(self._store, self._learning, name, judgement_id)
         self._fold(name)
         return number
 
     def roll_back(self, position: int, *, profile: str = "default") -> None:
         """Return a profile to an earlier position of its log; 0 is where it began."""
-        name = profiles.named(self._catalog, profile)
-        profiles.roll_back(self._catalog, self._learning, name, position)
+        name = profiles.named(self._store, profile)
+        profiles.roll_back(self._store, self._learning, name, position)
         self._fold(name)
 
     def version(self, profile: str = "default") -> Version:
         """What a profile is now: its name, the position in the log, and the generations."""
-        name = profiles.named(self._catalog, profile)
+        name = profiles.named(self._store, profile)
         position = self._learning.history(name).position
-        live = {space.name: space.generation for space in self._catalog.spaces().values()}
+        live = {space.name: space.generation for space in self._store.spaces().values()}
         return profiles.Version(name, position, live)
 
     def log(self, profile: str = "default", *, newest: int | None = None) -> list[LogLine]:
@@ -270,25 +268,25 @@ class Loop:
 
         ``newest`` is how many lines are wanted, counted from the end; None: all.
         """
-        name = profiles.named(self._catalog, profile)
-        return profiles.log(self._catalog, self._learning.history(name), newest)
+        name = profiles.named(self._store, profile)
+        return profiles.log(self._store, self._learning.history(name), newest)
 
     def create_profile(self, name: str, base: str | None = None) -> None:
         """A profile that has learned nothing yet, over a built-in similarity."""
-        profiles.create(self._catalog, name, base, self._known())
+        profiles.create(self._store, name, base, self._known())
 
     def copy_profile(self, source: str, name: str) -> None:
         """A profile that begins with all another has learned."""
-        profiles.copy(self._catalog, profiles.named(self._catalog, source), name)
+        profiles.copy(self._store, profiles.named(self._store, source), name)
 
     def export_profile(self, path: str | os.PathLike[str], *, profile: str = "default") -> Path:
         """The learned weights in one file, for another collection with the same words."""
-        name = profiles.named(self._catalog, profile)
-        return profiles.export(self.root, self._catalog, self._learning, name, absolute(path))
+        name = profiles.named(self._store, profile)
+        return profiles.export(self._store, self._learning, name, absolute(path))
 
     def import_profile(self, path: str | os.PathLike[str], name: str | None = None) -> str:
         """A profile from a file that ``export_profile`` wrote; gives its name."""
-        return profiles.import_(self.root, self._catalog, absolute(path), name)
+        return profiles.import_(self._store, absolute(path), name)
 
     def learn_triplets(
         self,
@@ -300,11 +298,9 @@ class Loop:
         report: jobs.Report = jobs.silent,
     ) -> int:
         """Comparisons (anchor, nearer, farther) in bulk; gives how many went into the log."""
-        name = profiles.named(self._catalog, profile)
+        name = profiles.named(self._store, profile)
         rows = [(self.id_of(a), self.id_of(b), self.id_of(c)) for a, b, c in triplets]
-        n = lessons.learn_triplets(
-            self.root, self._catalog, self._live, rows, name, source, report, annotator(by)
-        )
+        n = lessons.learn_triplets(self._views, rows, name, source, report, annotator(by))
         self._fold(name)
         return n
 
@@ -318,7 +314,7 @@ class Loop:
         report: jobs.Report = jobs.silent,
     ) -> int:
         """Comparisons drawn from folder names or single tags: same label nearer than another."""
-        ids, names = lessons.labelled(self._catalog, labels)
+        ids, names = lessons.labelled(self._store, labels)
         rows = lessons.triplets_of_labels(ids, names, n_triplets, seed)
         return self.learn_triplets(rows, profile=profile, source=labels, report=report)
 
@@ -327,8 +323,8 @@ class Loop:
 
         It must come to what is in use; if it does not, the catalog is damaged.
         """
-        name = profiles.named(self._catalog, profile)
-        for space in self._catalog.spaces().values():
+        name = profiles.named(self._store, profile)
+        for space in self._store.spaces().values():
             if space.kind == "sparse" and space.generation:
                 self._learning.relearn(name, space)
         return self.profiles[name]
@@ -341,21 +337,21 @@ class Loop:
         Made only where there are enough triplets and where it is right no less often about
         lessons held out.  What was said about single queries comes along.
         """
-        source = profiles.named(self._catalog, profile)
-        profiles.check_name(self._catalog, name)
-        space = profiles.sparse_space(self._known()[source], self._catalog.spaces())
+        source = profiles.named(self._store, profile)
+        profiles.check_name(self._store, name)
+        space = profiles.sparse_space(self._known()[source], self._store.spaces())
         if space is None:
             raise CollectionError(f"profile {source!r} ranks by no words; there is nothing to thin")
-        view = self._live.view(space.name)
+        view = self._views.view(space.name)
         assert isinstance(view, SparseView)
         cost = lessons.posting_costs(view.frequency()[0])
         outcome, given = lessons.learn_sparse(
-            self._catalog, self._learning, source, space, cost, report
+            self._store, self._learning, source, space, cost, report
         )
         if given is not None:
             about = {"from": source, "sparse": True, "agreement": outcome.agreement}
             profiles.put_weights(
-                self._catalog, name, profiles.base_of(self._catalog, source),
+                self._store, name, profiles.base_of(self._store, source),
                 {space.name: (space.generation, given)}, about, parent=source,
             )  # fmt: skip
         return outcome
@@ -364,23 +360,21 @@ class Loop:
         self, profile: str = "default", *, report: jobs.Report = jobs.silent
     ) -> compacting.Compacted:
         """Give a sparse profile an index with its own words only; says what it saved."""
-        name = profiles.named(self._catalog, profile)
+        name = profiles.named(self._store, profile)
         with jobs.lease(self.root, "compact"):
-            gen.tidy(self.root, self._catalog)
-            space = profiles.sparse_space(self._known()[name], self._catalog.spaces())
+            gen.tidy(self._store)
+            space = profiles.sparse_space(self._known()[name], self._store.spaces())
             weights = None if space is None else self._learning.weights(name, space)
             if space is None or weights is None or not np.any(weights == 0):
                 raise CollectionError(
                     f"profile {name!r} gives no word the weight 0; make a sparse one first"
                 )
-            done = compacting.compact(
-                self.root, self._catalog, self._live, name, space, weights, report
-            )
-            gen.tidy(self.root, self._catalog)
+            done = compacting.compact(self._views, name, space, weights, report)
+            gen.tidy(self._store)
             return done
 
     def _fold(self, profile: str) -> None:
         """Learn what the log has more, so that the next search finds it done."""
-        for space in self._catalog.spaces().values():
+        for space in self._store.spaces().values():
             if space.kind == "sparse" and space.generation:
                 self._learning.state(profile, space)

@@ -15,9 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
-from likewise.collection.catalog.models import model
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.finding.searching import Figures, Similarity
 from likewise.collection.memory.folding import Given
@@ -31,6 +28,9 @@ from likewise.collection.memory.history import (
     History,
 )
 from likewise.collection.memory.learning import Learning
+from likewise.collection.store import feedback
+from likewise.collection.store.models import model
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.teaching.judging import append, stamp
 from likewise.collection.vectors.wording import open_vocabulary
 from likewise.errors import InvalidInput
@@ -70,78 +70,78 @@ class LogLine(NamedTuple):
 # -- names ----------------------------------------------------------------------------------
 
 
-def named(catalog: Catalog, profile: str) -> str:
+def named(store: Store, profile: str) -> str:
     """The profile a name means: ``default`` is the one in use."""
-    name = str(catalog.setting(IN_USE, DEFAULT)) if profile == DEFAULT else profile
-    known = feedback.profiles(catalog)
+    name = str(store.setting(IN_USE, DEFAULT)) if profile == DEFAULT else profile
+    known = feedback.profiles(store)
     if name not in known:
         raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
     return name
 
 
-def similarities(catalog: Catalog, built_in: Mapping[str, Similarity]) -> dict[str, Similarity]:
+def similarities(store: Store, built_in: Mapping[str, Similarity]) -> dict[str, Similarity]:
     """The built-in similarities and one for each profile; ``default`` is the profile in use."""
     found = {name: made for name, made in built_in.items() if name != DEFAULT}
-    learned = all_profiles(catalog, built_in)
-    used = str(catalog.setting(IN_USE, DEFAULT))
+    learned = all_profiles(store, built_in)
+    used = str(store.setting(IN_USE, DEFAULT))
     found |= learned
     if used in learned:
         found[DEFAULT] = replace(learned[used], name=DEFAULT)
     return found
 
 
-def all_profiles(catalog: Catalog, built_in: Mapping[str, Similarity]) -> dict[str, Similarity]:
+def all_profiles(store: Store, built_in: Mapping[str, Similarity]) -> dict[str, Similarity]:
     """Every profile under its own name, the one called ``default`` too."""
     found = {}
-    for name, row in feedback.profiles(catalog).items():
+    for name, row in feedback.profiles(store).items():
         base = built_in.get(row.base) or built_in[DEFAULT]
         found[name] = Similarity(name, base.spaces, profile=name)
     return found
 
 
-def base_of(catalog: Catalog, profile: str) -> str:
+def base_of(store: Store, profile: str) -> str:
     """The built-in similarity a profile changes; empty where it follows the collection's."""
-    return feedback.profiles(catalog)[profile].base
+    return feedback.profiles(store)[profile].base
 
 
-def check_name(catalog: Catalog, name: str) -> None:
+def check_name(store: Store, name: str) -> None:
     """A name a new profile may have."""
     plain = isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum()
     if not plain or len(name) > _NAME_LENGTH:
         raise InvalidInput(f"{name!r} is no name for a profile; letters, digits, - and _ expected")
-    taken = name in feedback.profiles(catalog) or name in catalog.spaces() or name == "both"
-    if taken or model(catalog, name) is not None:
+    taken = name in feedback.profiles(store) or name in store.spaces() or name == "both"
+    if taken or model(store, name) is not None:
         raise CollectionError(f"there is a profile, space or similarity {name!r} already")
 
 
-def create(catalog: Catalog, name: str, base: str | None, known: Mapping[str, Similarity]) -> None:
+def create(store: Store, name: str, base: str | None, known: Mapping[str, Similarity]) -> None:
     """A profile that has learned nothing yet; ``base`` is the built-in similarity it changes."""
     built_in = [n for n, s in known.items() if s.profile is None and s.model is None]
     if base is not None and base not in built_in:
         plain = ", ".join(built_in)
         raise CollectionError(f"{base!r} is no built-in similarity; there are {plain}")
-    with catalog.write(durable=True) as c:
-        check_name(catalog, name)
+    with store.write(durable=True) as c:
+        check_name(store, name)
         feedback.put_profile(c, name, base or "", stamp(), None, 0)
 
 
-def copy(catalog: Catalog, source: str, name: str) -> None:
+def copy(store: Store, source: str, name: str) -> None:
     """A profile that begins with all another has learned, and goes its own way from there."""
-    row = feedback.profiles(catalog)[source]
-    with catalog.write(durable=True) as c:
-        check_name(catalog, name)
+    row = feedback.profiles(store)[source]
+    with store.write(durable=True) as c:
+        check_name(store, name)
         # Whatever the source learns later is behind this position.
-        position = feedback.last_entry(catalog, source)
+        position = feedback.last_entry(store, source)
         feedback.put_profile(c, name, row.base, stamp(), source, position)
 
 
 # -- history --------------------------------------------------------------------------------
 
 
-def undo(catalog: Catalog, learning: Learning, profile: str, judgement: int | None) -> int:
+def undo(store: Store, learning: Learning, profile: str, judgement: int | None) -> int:
     """Take back a judgement (the last that stands, by default); gives its number."""
     # First the fold's lock, then the catalog's: everywhere in this order.
-    with learning.lock, catalog.write(durable=True) as c:
+    with learning.lock, store.write(durable=True) as c:
         history = learning.history(profile)
         number = history.last_judgement() if judgement is None else whole(judgement, "judgement", 0)
         if number is None:
@@ -153,23 +153,23 @@ def undo(catalog: Catalog, learning: Learning, profile: str, judgement: int | No
             raise CollectionError(
                 f"judgement {number} does not stand in profile {profile!r}; see the log"
             )
-        append(c, catalog, profile, UNDO, {"judgement": number})
+        append(c, store, profile, UNDO, {"judgement": number})
     return number
 
 
-def roll_back(catalog: Catalog, learning: Learning, profile: str, position: int) -> None:
+def roll_back(store: Store, learning: Learning, profile: str, position: int) -> None:
     """The state of an earlier position again; 0 is the state a profile began with."""
-    with learning.lock, catalog.write(durable=True) as c:
+    with learning.lock, store.write(durable=True) as c:
         history = learning.history(profile)
         position = whole(position, "position", 0)
         if position not in history.positions():
             raise CollectionError(
                 f"profile {profile!r} has no version {position}; its log goes to {history.position}"
             )
-        append(c, catalog, profile, ROLLBACK, {"position": position})
+        append(c, store, profile, ROLLBACK, {"position": position})
 
 
-def log(catalog: Catalog, history: History, newest: int | None = None) -> list[LogLine]:
+def log(store: Store, history: History, newest: int | None = None) -> list[LogLine]:
     """Every line of a profile's own log, oldest first, with pictures by id where they are here."""
     standing = {item.number for item in history.items}
     contradicts: dict[int, list[int]] = {}
@@ -180,7 +180,7 @@ def log(catalog: Catalog, history: History, newest: int | None = None) -> list[L
     for entry in lines:
         if entry.kind in (JUDGE, COMPARE):
             subjects |= {entry.body["query"], *entry.body["liked"], *entry.body["disliked"]}
-    here = feedback.subjects_in_collection(catalog, subjects)
+    here = feedback.subjects_in_collection(store, subjects)
     made = []
     for entry in lines:
         body = entry.body
@@ -246,14 +246,14 @@ def fingerprint(root: Path, space: SpaceRow) -> str:
     return digest.hexdigest()
 
 
-def export(root: Path, catalog: Catalog, learning: Learning, profile: str, path: Path) -> Path:
+def export(store: Store, learning: Learning, profile: str, path: Path) -> Path:
     """The weights of a profile in one checksummed file: no pictures, no log."""
     arrays: dict[str, Any] = {}
-    meta: dict[str, Any] = {"profile": profile, "base": feedback.profiles(catalog)[profile].base}
+    meta: dict[str, Any] = {"profile": profile, "base": feedback.profiles(store)[profile].base}
     meta["spaces"] = {}
     if not learning.history(profile).items:
         raise CollectionError(f"profile {profile!r} has learned nothing yet; judge something first")
-    for name, space in catalog.spaces().items():
+    for name, space in store.spaces().items():
         if space.kind != "sparse" or not space.generation:
             continue
         state = learning.state(profile, space)
@@ -263,27 +263,27 @@ def export(root: Path, catalog: Catalog, learning: Learning, profile: str, path:
         meta["spaces"][name] = {
             "start": state.start,
             "width": space.width,
-            "vocabulary": fingerprint(root, space),
+            "vocabulary": fingerprint(store.root, space),
         }
     save_arrays(path, _KIND, meta, arrays)
     return path
 
 
-def import_(root: Path, catalog: Catalog, path: Path, name: str | None) -> str:
+def import_(store: Store, path: Path, name: str | None) -> str:
     """A profile from a file; its weights are checked, and other words than ours are refused."""
     try:
         meta, arrays = open_arrays(path, _KIND)
     except OSError as error:
         raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
     name = name or str(meta.get("profile", ""))
-    check_name(catalog, name)
+    check_name(store, name)
     given: dict[str, tuple[int, Given]] = {}
     try:
         for space_name, said in meta["spaces"].items():
-            space = catalog.spaces().get(space_name)
+            space = store.spaces().get(space_name)
             if space is None or space.kind != "sparse" or not space.generation:
                 continue
-            if said["vocabulary"] != fingerprint(root, space) or said["width"] != space.width:
+            if said["vocabulary"] != fingerprint(store.root, space) or said["width"] != space.width:
                 raise CollectionError(
                     f"{path} was learned with other words than space {space_name!r} has now; "
                     "weights of one vocabulary mean nothing in another"
@@ -296,7 +296,7 @@ def import_(root: Path, catalog: Catalog, path: Path, name: str | None) -> str:
         raise DamagedFile(f"{path}: not a usable profile ({error!r})") from error
     if not given:
         raise CollectionError(f"{path} has weights for no space of this collection")
-    put_weights(catalog, name, str(meta.get("base", "")), given, {"from": path.name})
+    put_weights(store, name, str(meta.get("base", "")), given, {"from": path.name})
     return name
 
 
@@ -315,7 +315,7 @@ def _usable(start: Any, words: Any, weights: Any, width: int) -> bool:
 
 
 def put_weights(
-    catalog: Catalog,
+    store: Store,
     name: str,
     base: str,
     given: Mapping[str, tuple[int, Given]],
@@ -326,12 +326,12 @@ def put_weights(
 
     With a ``parent`` it also has what was said there: verdicts on queries, and the figures.
     """
-    with catalog.write(durable=True) as c:
-        now = {space: row.generation for space, row in catalog.spaces().items()}
+    with store.write(durable=True) as c:
+        now = {space: row.generation for space, row in store.spaces().items()}
         if any(now.get(space) != generation for space, (generation, _) in given.items()):
             raise CollectionError("new words came in between; try again")
-        check_name(catalog, name)
-        position = 0 if parent is None else feedback.last_entry(catalog, parent)
+        check_name(store, name)
+        position = 0 if parent is None else feedback.last_entry(store, parent)
         feedback.put_profile(c, name, base, stamp(), parent, position)
         number = feedback.append(c, name, WEIGHTS, stamp(), None, dict(about))
         for space, (generation, weights) in given.items():

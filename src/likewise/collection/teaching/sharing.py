@@ -7,9 +7,9 @@ import json
 import secrets
 from dataclasses import dataclass
 
-from likewise.collection.catalog import changes as catalog_changes
-from likewise.collection.catalog.catalog import Catalog
 from likewise.collection.errors import CollectionError, UnknownName
+from likewise.collection.store import changes as catalog_changes
+from likewise.collection.store.store import Store
 from likewise.collection.teaching.judging import stamp
 from likewise.errors import InvalidInput
 
@@ -31,11 +31,11 @@ class Share:
 class Sharing:
     """The part of a collection that lets others in to answer."""
 
-    _catalog: Catalog
+    _store: Store
 
     def shares(self) -> list[Share]:
         """Links that work now, oldest first."""
-        found = json.loads(self._catalog.setting(_SHARES) or "[]")
+        found = json.loads(self._store.setting(_SHARES) or "[]")
         return [Share(**one) for one in found]
 
     def share(self, name: str, profile: str = "default") -> str:
@@ -44,7 +44,7 @@ class Sharing:
         if not name or len(name) > _LONGEST or not name.isprintable():
             raise InvalidInput(f"{name!r} is no name; 1 to {_LONGEST} letters expected")
         token = secrets.token_urlsafe(24)
-        with self._catalog.write() as c:
+        with self._store.write() as c:
             kept = self.shares()
             if any(one.name == name for one in kept):
                 raise CollectionError(f"{name} has a link already; close it first, or another name")
@@ -56,7 +56,7 @@ class Sharing:
 
     def unshare(self, name: str) -> None:
         """Close a link; what was said through it stays."""
-        with self._catalog.write() as c:
+        with self._store.write() as c:
             kept = self.shares()
             left = [one for one in kept if one.name != name]
             if len(left) == len(kept):

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.catalog import feedback
-from likewise.collection.catalog.catalog import Catalog
 from likewise.collection.finding.live import SparseView, View
 from likewise.collection.memory.history import Verdicts
 from likewise.collection.memory.learning import Learning
+from likewise.collection.store import feedback
+from likewise.collection.store.store import Store
 from likewise.collection.vectors.graphs import prepared
 from likewise.similarity.expansion import expand
 
@@ -27,20 +27,20 @@ class Taught:
 
     def __init__(
         self,
-        catalog: Catalog,
+        store: Store,
         learning: Learning,
         profile: str,
         key: bytes | None,
         parts: Set[str] = frozenset(PARTS),
     ) -> None:
         self._learning, self._profile, self._parts = learning, profile, parts
-        subject = None if key is None else feedback.subject_of(catalog, key)
+        subject = None if key is None else feedback.subject_of(store, key)
         self._verdicts = Verdicts()
         if subject is not None and "query" in parts:
             self._verdicts = learning.verdicts(profile, subject)
         # "Not this" is meant: however alike, it comes after everything else for this query.
         self.last: Set[int] = set(
-            feedback.subjects_in_collection(catalog, self._verdicts.disliked).values()
+            feedback.subjects_in_collection(store, self._verdicts.disliked).values()
         )
 
     def row(self, view: View, row: Any) -> Any:

@@ -26,8 +26,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog.catalog import TRANSIENT
 from likewise.collection.keywords.embedded import embedded
+from likewise.collection.store.store import TRANSIENT
 from likewise.collection.vectors.recipes import DECODE_SIDE, Step, local_features, vector_of
 from likewise.collection.vectors.walking import Candidate
 from likewise.collection.vectors.wording import open_projection

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.catalog import changes as change
-from likewise.collection.catalog.catalog import Catalog, SpaceRow
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.store import changes as change
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.vectors import segments as seg
 from likewise.neighbours.container import open_arrays, save_arrays
 from likewise.neighbours.hnsw import HNSW
@@ -46,21 +46,19 @@ def prepared(space: SpaceRow, rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)
 
 
-def dense_rows(
-    root: Path, catalog: Catalog, space: SpaceRow
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def dense_rows(store: Store, space: SpaceRow) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Ids and prepared rows of all living pictures of a dense space."""
     ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, space.width), np.float32)]
-    for segment in catalog.segments(space.name, space.generation):
-        part = seg.read_dense(root, segment.name)
+    for segment in store.segments(space.name, space.generation):
+        part = seg.read_dense(store.root, segment.name)
         ids.append(part.ids)
         rows.append(prepared(space, part.rows))
-    for chunk in catalog.vectors_in_chunks(space.name, space.generation, seg.FULL):
+    for chunk in store.vectors_in_chunks(space.name, space.generation, seg.FULL):
         ids.append(np.array([image for _, image, _ in chunk], np.int64))
         fresh = seg.unpack_dense([vector for _, _, vector in chunk], space.width)
         rows.append(prepared(space, fresh))
     names, matrix = np.concatenate(ids), np.concatenate(rows)
-    alive = ~np.isin(names, np.array([image for _, image in catalog.tombstones()], np.int64))
+    alive = ~np.isin(names, np.array([image for _, image in store.tombstones()], np.int64))
     return names[alive], matrix[alive]
 
 
@@ -73,25 +71,25 @@ def open_graph(root: Path, space: SpaceRow) -> Graph | None:
     return Graph(HNSW.open(root / file), arrays["ids"])
 
 
-def grow_graphs(root: Path, catalog: Catalog, report: Report, *, above: int | None = None) -> None:
+def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> None:
     """Grow the graphs that are missing or have fallen behind; the caller holds the lease."""
     limit = FLAT_BELOW if above is None else above
-    for space in catalog.spaces().values():
+    for space in store.spaces().values():
         if space.kind != "dense" or not space.generation:
             continue
-        sealed = sum(row.n_pictures for row in catalog.segments(space.name, space.generation))
-        total = sealed + catalog.n_vectors(space.name, space.generation)
+        sealed = sum(row.n_pictures for row in store.segments(space.name, space.generation))
+        total = sealed + store.n_vectors(space.name, space.generation)
         if total < limit or total <= int(space.files.get("graph_rows", 0)) * (1 + _LACKING):
             continue
         report(Progress(f"growing a graph over {total:,} {space.name} vectors", 0, 0))
-        ids, rows = dense_rows(root, catalog, space)
+        ids, rows = dense_rows(store, space)
         index = HNSW("l2" if metric_of(space) == "l2" else "ip").build(rows)
-        (root / "words").mkdir(exist_ok=True)
-        stem = f"words/{space.name}-{space.generation}-{catalog.revision}"
+        (store.root / "words").mkdir(exist_ok=True)
+        stem = f"words/{space.name}-{space.generation}-{store.revision}"
         files = {"graph": f"{stem}.graph", "graph_ids": f"{stem}.ids"}
-        index.save(root / files["graph"])
-        save_arrays(root / files["graph_ids"], _KIND, {}, {"ids": ids})
-        with catalog.write(durable=True) as c:
+        index.save(store.root / files["graph"])
+        save_arrays(store.root / files["graph_ids"], _KIND, {}, {"ids": ids})
+        with store.write(durable=True) as c:
             change.put_files(
                 c,
                 space.name,

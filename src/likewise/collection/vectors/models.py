@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from likewise.collection.catalog.catalog import SpaceRow
 from likewise.collection.errors import DamagedCollection
+from likewise.collection.store.store import SpaceRow
 from likewise.collection.vectors.recipes import onnx_model
 from likewise.features.deep_card import Card, builtin_card, model_card, wrong_with
 from likewise.features.deep_onnx import hash_of, open_content, read_model

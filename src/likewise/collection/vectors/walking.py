@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from likewise.collection.catalog.catalog import FILE as CATALOG
+from likewise.collection.store.store import FILE as CATALOG
 from likewise.errors import ImageError
 from likewise.images import recognise
 

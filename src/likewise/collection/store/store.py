@@ -1,4 +1,4 @@
-"""The catalog: SQLite in WAL mode, the source of truth, and the only room with SQL.
+"""The store: a directory and its catalog, SQLite in WAL mode, the source of truth.
 
 Everything else on disk (segments, vocabularies) is an immutable file that exists for the
 collection only once a row here names it.  A change is one transaction, so a crash leaves the old
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from likewise.collection.catalog.schema import MIGRATIONS
 from likewise.collection.errors import CollectionBusy, CollectionError, DamagedCollection
+from likewise.collection.store.schema import MIGRATIONS
 
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0
@@ -74,43 +74,44 @@ class SegmentRow:
     n_bytes: int
 
 
-class Catalog:
-    """The tables of one collection.  Connections are made per thread."""
+class Store:
+    """The directory of a collection and its database.  Connections are made per thread."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.root = path.parent
         self._local = threading.local()
         self._open: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._lock = threading.Lock()
 
     @classmethod
-    def create(cls, path: Path, settings: Mapping[str, Any]) -> Catalog:
+    def create(cls, path: Path, settings: Mapping[str, Any]) -> Store:
         """A new, empty catalog."""
-        catalog = cls(path)
-        connection = catalog._connect()
+        store = cls(path)
+        connection = store._connect()
         connection.execute("PRAGMA journal_mode = WAL")
-        catalog._migrate(connection)
-        with catalog.write() as c:
+        store._migrate(connection)
+        with store.write() as c:
             c.executemany(
                 "INSERT INTO settings VALUES (?, ?)",
                 [(key, json.dumps(value)) for key, value in settings.items()],
             )
-        return catalog
+        return store
 
     @classmethod
-    def open(cls, path: Path) -> Catalog:
+    def open(cls, path: Path) -> Store:
         """An existing catalog, brought up to this version's schema."""
         if not path.is_file():
             raise CollectionError(f"{path.parent} is not a collection (it has no {FILE})")
-        catalog = cls(path)
+        store = cls(path)
         try:
-            connection = catalog._connect()
+            connection = store._connect()
             if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
                 raise DamagedCollection(f"{path} is empty; restore it from a backup")
-            catalog._migrate(connection)
+            store._migrate(connection)
         except sqlite3.DatabaseError as error:
             raise DamagedCollection(f"{path} cannot be read as a catalog: {error}") from error
-        return catalog
+        return store
 
     def fold_journal(self) -> None:
         """Bring everything from the write-ahead log into the file itself."""

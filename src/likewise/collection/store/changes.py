@@ -1,4 +1,4 @@
-"""The writes of the catalog: small functions over an open transaction (``Catalog.write``).
+"""The writes of the catalog: small functions over an open transaction (``Store.write``).
 
 Each leaves the tables consistent on its own; a caller puts those that belong together into one
 transaction.
@@ -12,9 +12,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from likewise.collection.catalog.catalog import REMOVED, SPACES_DROPPED
-from likewise.collection.catalog.feedback import forget_older, forget_space, forget_unfinished
 from likewise.collection.plain import plain_metadata
+from likewise.collection.store.feedback import forget_older, forget_space, forget_unfinished
+from likewise.collection.store.store import REMOVED, SPACES_DROPPED
 from likewise.images import ImageInfo
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from likewise.collection.catalog.catalog import Catalog, marks, parts
+from likewise.collection.store.store import Store, marks, parts
 from likewise.errors import InvalidInput
 
 # Pictures without a date come after all others, whichever way the dates run.
@@ -17,7 +17,7 @@ _ORDERS = {
 
 
 def listed(
-    catalog: Catalog,
+    store: Store,
     where: Mapping[str, Any],
     sort: str,
     descending: bool,
@@ -27,22 +27,22 @@ def listed(
     """(how many, the ids of one page)."""
     if sort not in _ORDERS:
         raise InvalidInput(f"sort is {sort!r}; one of {', '.join(_ORDERS)} expected")
-    clauses, parameters = catalog.conditions(where)
+    clauses, parameters = store.conditions(where)
     kept = f"WHERE {' AND '.join(clauses)}" if clauses else ""
-    total = int(catalog.one(f"SELECT count(*) FROM images i {kept}", parameters))
+    total = int(store.one(f"SELECT count(*) FROM images i {kept}", parameters))
     order = _ORDERS[sort].format(way="DESC" if descending else "ASC")
-    rows = catalog.all(
+    rows = store.all(
         f"SELECT i.id FROM images i {kept} ORDER BY {order} LIMIT ? OFFSET ?",
         (*parameters, limit, offset),
     )
     return total, [row[0] for row in rows]
 
 
-def dates_of(catalog: Catalog, ids: Iterable[int]) -> dict[int, str]:
+def dates_of(store: Store, ids: Iterable[int]) -> dict[int, str]:
     """Dates of pictures that have one."""
     found: dict[int, str] = {}
     for part in parts(list(ids)):
-        rows = catalog.all(
+        rows = store.all(
             f"SELECT id, date FROM images WHERE date IS NOT NULL AND id IN ({marks(part)})", part
         )
         found |= {row[0]: row[1] for row in rows}

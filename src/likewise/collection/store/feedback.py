@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from likewise.collection.catalog.catalog import Catalog, marks, parts
+from likewise.collection.store.store import Store, marks, parts
 
 # Tags belong to the collection: no profile learns from these lines, or rolls them back.
 _NO_TAGS = "kind NOT IN ('accept', 'reject', 'withdraw')"
@@ -42,8 +42,8 @@ class Entry(NamedTuple):
 # -- reads ----------------------------------------------------------------------------------
 
 
-def profiles(catalog: Catalog) -> dict[str, ProfileRow]:
-    rows = catalog.all("SELECT * FROM profiles ORDER BY name")
+def profiles(store: Store) -> dict[str, ProfileRow]:
+    rows = store.all("SELECT * FROM profiles ORDER BY name")
     return {
         row["name"]: ProfileRow(
             row["name"], row["base"], row["made"], row["parent"], row["parent_position"]
@@ -52,14 +52,14 @@ def profiles(catalog: Catalog) -> dict[str, ProfileRow]:
     }
 
 
-def last_entry(catalog: Catalog, profile: str) -> int:
+def last_entry(store: Store, profile: str) -> int:
     """The newest line of a profile's own log; 0 when it has none."""
-    return int(catalog.one("SELECT max(number) FROM log WHERE profile = ?", (profile,)) or 0)
+    return int(store.one("SELECT max(number) FROM log WHERE profile = ?", (profile,)) or 0)
 
 
-def entries(catalog: Catalog, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
+def entries(store: Store, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
     """Lines of a profile's own log behind number ``after``, in order; none about tags."""
-    rows = catalog.all(
+    rows = store.all(
         f"""SELECT * FROM log WHERE profile = ? AND number > ? AND number <= coalesce(?, number)
             AND {_NO_TAGS} ORDER BY number""",
         (profile, after, upto),
@@ -70,14 +70,14 @@ def entries(catalog: Catalog, profile: str, after: int = 0, upto: int | None = N
     ]
 
 
-def last_line(catalog: Catalog) -> int:
+def last_line(store: Store) -> int:
     """The newest line of the whole log; 0 when it is empty."""
-    return int(catalog.one("SELECT max(number) FROM log") or 0)
+    return int(store.one("SELECT max(number) FROM log") or 0)
 
 
-def last_session(catalog: Catalog, profile: str) -> tuple[int, str] | None:
+def last_session(store: Store, profile: str) -> tuple[int, str] | None:
     """(session, time) of the newest line of a profile."""
-    rows = catalog.all(
+    rows = store.all(
         f"""SELECT session, made FROM log WHERE profile = ? AND {_NO_TAGS}
             ORDER BY number DESC LIMIT 1""",
         (profile,),
@@ -85,16 +85,16 @@ def last_session(catalog: Catalog, profile: str) -> tuple[int, str] | None:
     return (rows[0][0], rows[0][1]) if rows else None
 
 
-def subject_of(catalog: Catalog, key: bytes) -> int | None:
-    found = catalog.one("SELECT id FROM subjects WHERE key = ?", (key,))
+def subject_of(store: Store, key: bytes) -> int | None:
+    found = store.one("SELECT id FROM subjects WHERE key = ?", (key,))
     return None if found is None else int(found)
 
 
-def subjects_in_collection(catalog: Catalog, subjects: Iterable[int]) -> dict[int, int]:
+def subjects_in_collection(store: Store, subjects: Iterable[int]) -> dict[int, int]:
     """Subject to picture, for those that are in the collection now."""
     found: dict[int, int] = {}
     for part in parts(sorted(subjects)):
-        rows = catalog.all(
+        rows = store.all(
             f"""SELECT s.id, i.id FROM subjects s JOIN images i ON i.hash = s.key
                 WHERE s.id IN ({marks(part)})""",
             part,
@@ -103,18 +103,16 @@ def subjects_in_collection(catalog: Catalog, subjects: Iterable[int]) -> dict[in
     return found
 
 
-def jpeg_of(catalog: Catalog, subject: int) -> bytes | None:
-    found = catalog.one("SELECT jpeg FROM subjects WHERE id = ?", (subject,))
+def jpeg_of(store: Store, subject: int) -> bytes | None:
+    found = store.one("SELECT jpeg FROM subjects WHERE id = ?", (subject,))
     return None if found is None else bytes(found)
 
 
-def codes(
-    catalog: Catalog, space: str, generation: int, subjects: Iterable[int]
-) -> dict[int, bytes]:
+def codes(store: Store, space: str, generation: int, subjects: Iterable[int]) -> dict[int, bytes]:
     """Vectors of subjects in a generation; those without one are left out."""
     found: dict[int, bytes] = {}
     for part in parts(sorted(set(subjects))):
-        rows = catalog.all(
+        rows = store.all(
             f"""SELECT subject, vector FROM codes
                 WHERE space = ? AND generation = ? AND subject IN ({marks(part)})""",
             (space, generation, *part),
@@ -124,10 +122,10 @@ def codes(
 
 
 def subjects_without_code(
-    catalog: Catalog, space: str, old: int, new: int
+    store: Store, space: str, old: int, new: int
 ) -> list[tuple[int, bytes | None]]:
     """Subjects without a code in the new generation, each with its old one if it has one."""
-    rows = catalog.all(
+    rows = store.all(
         """SELECT s.id, a.vector FROM subjects s LEFT JOIN codes a
            ON a.subject = s.id AND a.space = ? AND a.generation = ?
            WHERE NOT EXISTS (SELECT 1 FROM codes b WHERE b.space = ? AND b.generation = ?
@@ -137,47 +135,47 @@ def subjects_without_code(
     return [(row[0], row[1]) for row in rows]
 
 
-def given(catalog: Catalog, entry: int, space: str, generation: int) -> bytes | None:
+def given(store: Store, entry: int, space: str, generation: int) -> bytes | None:
     """Weights that came in whole (imported, or learned in one go), as a blob."""
-    found = catalog.one(
+    found = store.one(
         "SELECT weights FROM given WHERE entry = ? AND space = ? AND generation = ?",
         (entry, space, generation),
     )
     return None if found is None else bytes(found)
 
 
-def given_entries(catalog: Catalog, space: str, generation: int) -> list[tuple[int, bytes]]:
-    rows = catalog.all(
+def given_entries(store: Store, space: str, generation: int) -> list[tuple[int, bytes]]:
+    rows = store.all(
         "SELECT entry, weights FROM given WHERE space = ? AND generation = ? ORDER BY entry",
         (space, generation),
     )
     return [(row[0], row[1]) for row in rows]
 
 
-def checkpoints(catalog: Catalog, space: str, generation: int) -> dict[bytes, int]:
+def checkpoints(store: Store, space: str, generation: int) -> dict[bytes, int]:
     """Histories with a checkpoint, and how many items each has folded."""
-    rows = catalog.all(
+    rows = store.all(
         "SELECT history, n_items FROM checkpoints WHERE space = ? AND generation = ?",
         (space, generation),
     )
     return {bytes(row[0]): row[1] for row in rows}
 
 
-def checkpoint(catalog: Catalog, space: str, generation: int, history: bytes) -> bytes | None:
-    found = catalog.one(
+def checkpoint(store: Store, space: str, generation: int, history: bytes) -> bytes | None:
+    found = store.one(
         "SELECT state FROM checkpoints WHERE space = ? AND generation = ? AND history = ?",
         (space, generation, history),
     )
     return None if found is None else bytes(found)
 
 
-def compacted(catalog: Catalog, profile: str) -> dict[str, tuple[str, int]]:
+def compacted(store: Store, profile: str) -> dict[str, tuple[str, int]]:
     """Segment to (its smaller copy for a profile, bytes)."""
-    rows = catalog.all("SELECT segment, name, n_bytes FROM compacted WHERE profile = ?", (profile,))
+    rows = store.all("SELECT segment, name, n_bytes FROM compacted WHERE profile = ?", (profile,))
     return {row[0]: (row[1], row[2]) for row in rows}
 
 
-# -- writes, inside ``Catalog.write`` ----------------------------------------------------------
+# -- writes, inside ``Store.write`` ----------------------------------------------------------
 
 
 def put_profile(

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from likewise.collection.catalog.catalog import Catalog
+from likewise.collection.store.store import Store
 
 _PAGE = 1000
 
@@ -35,29 +35,27 @@ _TAKEN_BACK = """SELECT json_extract(body, '$.line') FROM log
 _STANDING = f"{_LINES} AND kind <> 'withdraw' AND number NOT IN ({_TAKEN_BACK})"
 
 
-def lines(catalog: Catalog, newest: int | None = None) -> list[TagLine]:
+def lines(store: Store, newest: int | None = None) -> list[TagLine]:
     """The lines of the log that speak of tags, oldest first."""
-    rows = catalog.all(
-        f"{_LINES} ORDER BY number DESC LIMIT ?", (-1 if newest is None else newest,)
-    )
+    rows = store.all(f"{_LINES} ORDER BY number DESC LIMIT ?", (-1 if newest is None else newest,))
     return [_line(row) for row in reversed(rows)]
 
 
-def withdrawn(catalog: Catalog) -> set[int]:
+def withdrawn(store: Store) -> set[int]:
     """Numbers of the lines that were taken back."""
-    return {row[0] for row in catalog.all(_TAKEN_BACK)}
+    return {row[0] for row in store.all(_TAKEN_BACK)}
 
 
-def standing_line(catalog: Catalog, number: int | None) -> TagLine | None:
+def standing_line(store: Store, number: int | None) -> TagLine | None:
     """The newest line that stands, or the one named, if it does."""
     named = "" if number is None else " AND number = ?"
-    rows = catalog.all(
+    rows = store.all(
         f"{_STANDING}{named} ORDER BY number DESC LIMIT 1", () if number is None else (number,)
     )
     return _line(rows[0]) if rows else None
 
 
-def standing_before(catalog: Catalog, line: TagLine) -> Iterator[TagLine]:
+def standing_before(store: Store, line: TagLine) -> Iterator[TagLine]:
     """Lines that stand and are older than one, newest first; read as far as they are wanted."""
     # A line about one picture is by far the most frequent: others that do not name it are passed
     # over unread.
@@ -66,7 +64,7 @@ def standing_before(catalog: Catalog, line: TagLine) -> Iterator[TagLine]:
         named, wanted = " AND instr(body, ?) > 0", [line.pictures[0].hex()]
     sql = f"{_STANDING}{named} AND number < ? ORDER BY number DESC LIMIT {_PAGE}"
     below = line.number
-    while page := catalog.all(sql, (*wanted, below)):
+    while page := store.all(sql, (*wanted, below)):
         for row in page:
             yield _line(row)
         below = page[-1]["number"]

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from likewise.collection.catalog.catalog import Catalog
+from likewise.collection.store.store import Store
 
 
 class SidecarRow(NamedTuple):
@@ -21,13 +21,13 @@ class SidecarRow(NamedTuple):
     problem: str | None
 
 
-def sidecars(catalog: Catalog) -> dict[str, SidecarRow]:
-    rows = catalog.all("SELECT * FROM sidecars")
+def sidecars(store: Store) -> dict[str, SidecarRow]:
+    rows = store.all("SELECT * FROM sidecars")
     return {row["path"]: _sidecar(row) for row in rows}
 
 
-def sidecar(catalog: Catalog, path: str) -> SidecarRow | None:
-    rows = catalog.all("SELECT * FROM sidecars WHERE path = ?", (path,))
+def sidecar(store: Store, path: str) -> SidecarRow | None:
+    rows = store.all("SELECT * FROM sidecars WHERE path = ?", (path,))
     return _sidecar(rows[0]) if rows else None
 
 
@@ -38,7 +38,7 @@ def _sidecar(row: sqlite3.Row) -> SidecarRow:
     )  # fmt: skip
 
 
-# -- writes, inside ``Catalog.write`` ----------------------------------------------------------
+# -- writes, inside ``Store.write`` ----------------------------------------------------------
 
 
 def put_sidecar(c: sqlite3.Connection, row: SidecarRow) -> None:

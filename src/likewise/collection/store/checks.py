@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from likewise.collection.catalog.catalog import Catalog
+from likewise.collection.store.store import Store
 
 
-def loose_ends(catalog: Catalog) -> list[str]:
+def loose_ends(store: Store) -> list[str]:
     """Rows that contradict each other; empty when all is well."""
     questions = {
         "picture {} has no file": """SELECT id FROM images WHERE id NOT IN
@@ -40,9 +40,9 @@ def loose_ends(catalog: Catalog) -> list[str]:
         "a code of picture {} that is no vector": """SELECT subject FROM codes
             WHERE length(vector) % 4 <> 0""",
     }
-    found = [text.format(row[0]) for text, sql in questions.items() for row in catalog.all(sql)]
+    found = [text.format(row[0]) for text, sql in questions.items() for row in store.all(sql)]
     return (
         found
-        if catalog.one("SELECT number FROM revision") is not None
+        if store.one("SELECT number FROM revision") is not None
         else [*found, "the revision is gone"]
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.collection.catalog.catalog import Catalog, marks, parts
+from likewise.collection.store.store import Store, marks, parts
 
 
 @dataclass(frozen=True)
@@ -32,30 +32,30 @@ class Model:
     figures: Mapping[str, Any]
 
 
-def models(catalog: Catalog) -> dict[str, Model]:
+def models(store: Store) -> dict[str, Model]:
     """Every learned model by name."""
-    rows = catalog.all("SELECT * FROM models ORDER BY name")
+    rows = store.all("SELECT * FROM models ORDER BY name")
     return {row["name"]: _model(row) for row in rows}
 
 
-def model(catalog: Catalog, name: str) -> Model | None:
-    rows = catalog.all("SELECT * FROM models WHERE name = ?", (name,))
+def model(store: Store, name: str) -> Model | None:
+    rows = store.all("SELECT * FROM models WHERE name = ?", (name,))
     return _model(rows[0]) if rows else None
 
 
-def bodies(catalog: Catalog, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
+def bodies(store: Store, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
     """What lines of the log say, by their numbers."""
     found: dict[int, dict[str, Any]] = {}
     for part in parts(list(numbers)):
-        rows = catalog.all(f"SELECT number, body FROM log WHERE number IN ({marks(part)})", part)
+        rows = store.all(f"SELECT number, body FROM log WHERE number IN ({marks(part)})", part)
         found |= {row[0]: json.loads(row[1]) for row in rows}
     return found
 
 
-def last_vector(catalog: Catalog, space: str, generation: int) -> int:
+def last_vector(store: Store, space: str, generation: int) -> int:
     """The newest number of a fresh row; 0 when there is none."""
     return int(
-        catalog.one(
+        store.one(
             "SELECT max(number) FROM vectors WHERE space = ? AND generation = ?",
             (space, generation),
         )
@@ -63,8 +63,8 @@ def last_vector(catalog: Catalog, space: str, generation: int) -> int:
     )
 
 
-def last_tombstone(catalog: Catalog) -> int:
-    return int(catalog.one("SELECT max(number) FROM tombstones") or 0)
+def last_tombstone(store: Store) -> int:
+    return int(store.one("SELECT max(number) FROM tombstones") or 0)
 
 
 def _model(row: sqlite3.Row) -> Model:
@@ -75,7 +75,7 @@ def _model(row: sqlite3.Row) -> Model:
     )  # fmt: skip
 
 
-# -- writes, inside ``Catalog.write`` ----------------------------------------------------------
+# -- writes, inside ``Store.write`` ----------------------------------------------------------
 
 
 def put_model(c: sqlite3.Connection, made: Model) -> None:

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from likewise.collection.catalog.catalog import Catalog, marks, parts
+from likewise.collection.store.store import Store, marks, parts
 from likewise.collection.tag_names import folded
 
 USER, ACCEPTED, FILE, SIDECAR = "user", "accepted", "file", "sidecar"
@@ -47,11 +47,11 @@ Pair = tuple[int, str]
 # -- reads ----------------------------------------------------------------------------------
 
 
-def tags_of_many(catalog: Catalog, ids: Iterable[int]) -> dict[int, list[tuple[str, str]]]:
+def tags_of_many(store: Store, ids: Iterable[int]) -> dict[int, list[tuple[str, str]]]:
     """(tag, source) of pictures, by id; those without tags are left out."""
     found: dict[int, list[tuple[str, str]]] = {}
     for part in parts(list(ids)):
-        rows = catalog.all(
+        rows = store.all(
             f"SELECT image, tag, source FROM tags WHERE image IN ({marks(part)}) ORDER BY 1, 2",
             part,
         )
@@ -60,9 +60,9 @@ def tags_of_many(catalog: Catalog, ids: Iterable[int]) -> dict[int, list[tuple[s
     return found
 
 
-def sources_of(catalog: Catalog, image: int) -> dict[str, list[str]]:
+def sources_of(store: Store, image: int) -> dict[str, list[str]]:
     """The tags that stand for a picture, each with all who say it."""
-    rows = catalog.all(
+    rows = store.all(
         """SELECT t.tag, s.source FROM tags t JOIN tag_sources s ON s.image = t.image
            AND s.tag = t.tag WHERE t.image = ? ORDER BY t.tag""",
         (image,),
@@ -73,9 +73,9 @@ def sources_of(catalog: Catalog, image: int) -> dict[str, list[str]]:
     return {tag: sorted(sources, key=rank) for tag, sources in found.items()}
 
 
-def counts(catalog: Catalog, prefix: str = "", limit: int | None = None) -> list[TagRow]:
+def counts(store: Store, prefix: str = "", limit: int | None = None) -> list[TagRow]:
     """Tags with their counts, the most frequent first; ``prefix`` in any case of letters."""
-    rows = catalog.all("SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY count(*) DESC, tag")
+    rows = store.all("SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY count(*) DESC, tag")
     if prefix:
         # Here, since SQLite knows the case of ASCII letters only.
         plain = folded(prefix)
@@ -83,7 +83,7 @@ def counts(catalog: Catalog, prefix: str = "", limit: int | None = None) -> list
     rows = rows if limit is None else rows[:limit]
     by_source: dict[str, dict[str, int]] = {row[0]: {} for row in rows}
     for part in parts(list(by_source)):
-        for tag, source, n in catalog.all(
+        for tag, source, n in store.all(
             f"""SELECT tag, source, count(*) FROM tags WHERE tag IN ({marks(part)})
                 GROUP BY tag, source""",
             part,
@@ -96,20 +96,18 @@ def _in_order(sources: Mapping[str, int]) -> dict[str, int]:
     return {source: sources[source] for source in sorted(sources, key=rank)}
 
 
-def known(catalog: Catalog, tags: Sequence[str]) -> set[str]:
+def known(store: Store, tags: Sequence[str]) -> set[str]:
     """Those of the tags that some picture has."""
     found: set[str] = set()
     for part in parts(tags):
         found |= {
             r[0]
-            for r in catalog.all(
-                f"SELECT DISTINCT tag FROM tags WHERE tag IN ({marks(part)})", part
-            )
+            for r in store.all(f"SELECT DISTINCT tag FROM tags WHERE tag IN ({marks(part)})", part)
         }
     return found
 
 
-def evidence(catalog: Catalog, ids: Iterable[int] | None = None) -> dict[int, list[str]]:
+def evidence(store: Store, ids: Iterable[int] | None = None) -> dict[int, list[str]]:
     """Tags that count when others are suggested: all but suggestions nobody confirmed."""
     found: dict[int, list[str]] = {}
     sql = "SELECT image, tag FROM tags WHERE source <> 'suggested'"
@@ -120,50 +118,50 @@ def evidence(catalog: Catalog, ids: Iterable[int] | None = None) -> dict[int, li
             (f"{sql} AND image IN ({marks(part)}) ORDER BY 1, 2", part) for part in parts(list(ids))
         )
     for text, values in chunks:
-        for image, tag in catalog.all(text, values):
+        for image, tag in store.all(text, values):
             found.setdefault(image, []).append(tag)
     return found
 
 
-def evidence_number(catalog: Catalog) -> int:
+def evidence_number(store: Store) -> int:
     """Grows with every change of the evidence; 0 when there never was any."""
-    return int(catalog.one("SELECT max(number) FROM tag_changes") or 0)
+    return int(store.one("SELECT max(number) FROM tag_changes") or 0)
 
 
-def changed_since(catalog: Catalog, number: int) -> list[int]:
+def changed_since(store: Store, number: int) -> list[int]:
     """Pictures whose evidence changed behind a number; some may have left."""
-    rows = catalog.all("SELECT image FROM tag_changes WHERE number > ? ORDER BY number", (number,))
+    rows = store.all("SELECT image FROM tag_changes WHERE number > ? ORDER BY number", (number,))
     return [row[0] for row in rows]
 
 
-def hashes_of(catalog: Catalog, ids: Iterable[int]) -> dict[int, bytes]:
+def hashes_of(store: Store, ids: Iterable[int]) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
     for part in parts(list(ids)):
-        rows = catalog.all(f"SELECT id, hash FROM images WHERE id IN ({marks(part)})", part)
+        rows = store.all(f"SELECT id, hash FROM images WHERE id IN ({marks(part)})", part)
         found |= {row[0]: bytes(row[1]) for row in rows}
     return found
 
 
-def images_of(catalog: Catalog, hashes: Iterable[bytes]) -> dict[bytes, int]:
+def images_of(store: Store, hashes: Iterable[bytes]) -> dict[bytes, int]:
     """Pictures that are here, by what names their content."""
     found: dict[bytes, int] = {}
     for part in parts(list(hashes)):
-        rows = catalog.all(f"SELECT hash, id FROM images WHERE hash IN ({marks(part)})", part)
+        rows = store.all(f"SELECT hash, id FROM images WHERE hash IN ({marks(part)})", part)
         found |= {bytes(row[0]): row[1] for row in rows}
     return found
 
 
-def refused(catalog: Catalog, digest: bytes) -> set[str]:
+def refused(store: Store, digest: bytes) -> set[str]:
     """Tags a person refused for a picture."""
-    rows = catalog.all("SELECT tag FROM tag_words WHERE hash = ? AND NOT accepted", (digest,))
+    rows = store.all("SELECT tag FROM tag_words WHERE hash = ? AND NOT accepted", (digest,))
     return {row[0] for row in rows}
 
 
-def refused_of_many(catalog: Catalog, ids: Iterable[int]) -> dict[int, set[str]]:
+def refused_of_many(store: Store, ids: Iterable[int]) -> dict[int, set[str]]:
     """Refused tags of pictures, by id; those without are left out."""
     found: dict[int, set[str]] = {}
     for part in parts(list(ids)):
-        rows = catalog.all(
+        rows = store.all(
             f"""SELECT i.id, w.tag FROM images i JOIN tag_words w ON w.hash = i.hash
                 WHERE NOT w.accepted AND i.id IN ({marks(part)})""",
             part,
@@ -173,28 +171,28 @@ def refused_of_many(catalog: Catalog, ids: Iterable[int]) -> dict[int, set[str]]
     return found
 
 
-def words(catalog: Catalog) -> dict[tuple[bytes, str], Word]:
+def words(store: Store) -> dict[tuple[bytes, str], Word]:
     """Every newest word of a person, as the tables have it."""
-    rows = catalog.all("SELECT hash, tag, accepted, source, line FROM tag_words")
+    rows = store.all("SELECT hash, tag, accepted, source, line FROM tag_words")
     return {(bytes(r[0]), r[1]): Word(bool(r[2]), r[3], r[4]) for r in rows}
 
 
-def picture_files(catalog: Catalog) -> list[tuple[str, int]]:
+def picture_files(store: Store) -> list[tuple[str, int]]:
     """(path, picture) of every file that holds one."""
-    rows = catalog.all("SELECT path, image FROM files WHERE image IS NOT NULL ORDER BY path")
+    rows = store.all("SELECT path, image FROM files WHERE image IS NOT NULL ORDER BY path")
     return [(row[0], row[1]) for row in rows]
 
 
-def said_by(catalog: Catalog, source: str) -> dict[int, set[str]]:
+def said_by(store: Store, source: str) -> dict[int, set[str]]:
     """All that one source says, by picture."""
     found: dict[int, set[str]] = {}
-    rows = catalog.all("SELECT image, tag FROM tag_sources WHERE source = ?", (source,))
+    rows = store.all("SELECT image, tag FROM tag_sources WHERE source = ?", (source,))
     for image, tag in rows:
         found.setdefault(image, set()).add(tag)
     return found
 
 
-def loose_tags(catalog: Catalog) -> list[str]:
+def loose_tags(store: Store) -> list[str]:
     """Rows about tags that contradict each other; empty when all is well."""
     questions = {
         "picture {} has the tag {!r} that nobody says": """SELECT image, tag FROM tags t
@@ -213,7 +211,7 @@ def loose_tags(catalog: Catalog) -> list[str]:
             WHERE w.accepted AND NOT EXISTS (SELECT 1 FROM tags t
                 WHERE t.image = i.id AND t.tag = w.tag)""",
     }
-    return [text.format(*row) for text, sql in questions.items() for row in catalog.all(sql)]
+    return [text.format(*row) for text, sql in questions.items() for row in store.all(sql)]
 
 
 def rank(source: str) -> tuple[int, str]:
@@ -222,7 +220,7 @@ def rank(source: str) -> tuple[int, str]:
     return (SOURCES.index(source) if known_ else len(SOURCES) - 2, "" if known_ else source)
 
 
-# -- writes, inside ``Catalog.write`` ----------------------------------------------------------
+# -- writes, inside ``Store.write`` ----------------------------------------------------------
 
 
 def put_sources(c: sqlite3.Connection, source: str, said: Iterable[Pair]) -> None:
