@@ -38,11 +38,8 @@ FLOORS = [
 HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # The same inside the largest room; a file that is no room of its own stands on the roof.
-COLLECTION = [
-    "tagging", "modelling", "teaching", "finding", "growing", "memory", "vectors", "keywords",
-    "catalog",
-]  # fmt: skip
-CELLAR = {"errors", "jobs", "plain", "tag_names", "turns"}
+COLLECTION = ["tags", "models", "ingest", "feedback", "search", "spaces", "keywords", "store"]
+CELLAR = {"content", "errors", "jobs", "plain", "tag_names", "turns"}
 
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")
 
@@ -132,7 +129,7 @@ def users_of(module: str) -> set[str]:
 
 def test_each_dangerous_tool_has_one_room() -> None:
     assert all(name.startswith(("neighbours/", "bench/")) for name in users_of("faiss"))
-    assert all(name.startswith("collection/catalog/") for name in users_of("sqlite3"))
+    assert all(name.startswith("collection/store/") for name in users_of("sqlite3"))
     for module in ("pickle", "cloudpickle", "joblib", "dill", "shelve", "marshal"):
         assert users_of(module) == set(), module
 

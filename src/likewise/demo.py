@@ -18,12 +18,12 @@ from likewise.bench.lesson import Lesson, teach
 from likewise.bench.retrieval import Ranker, planted
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.finding.searching import Hit
-from likewise.collection.growing.adding import AddResult
+from likewise.collection.ingest.add import AddResult
+from likewise.collection.ingest.walk import candidates
 from likewise.collection.jobs import Report, silent
+from likewise.collection.search.searching import Hit
+from likewise.collection.spaces.recipes import DECODE_SIDE
 from likewise.collection.store.store import ImageRow
-from likewise.collection.vectors.recipes import DECODE_SIDE
-from likewise.collection.vectors.walking import candidates
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.images import decode
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from likewise.cli import serving
 from likewise.cli.app import app
 from likewise.collection.collection import Collection
-from likewise.collection.vectors import recipes
+from likewise.collection.spaces import recipes
 from likewise.errors import InvalidInput
 from tests.collection.pictures import small_scenes, write
 from tests.features.deep_cases import needs_deep

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection.collection import Collection
-from likewise.collection.growing import adding
+from likewise.collection.feedback import learning
+from likewise.collection.ingest import add as adding
 from likewise.collection.jobs import Progress
-from likewise.collection.memory import learning
-from likewise.collection.tagging import bulk_tagging
-from likewise.collection.vectors import segments as seg
+from likewise.collection.store import segments as seg
+from likewise.collection.tags import bulk as bulk_tagging
 
 TOUCHED = {
     "open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.scandir",

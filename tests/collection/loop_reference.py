@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.collection.memory import history
+from likewise.collection.feedback import history
 from likewise.similarity.judging import (
     DELTA,
     ETA,

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.collection.modelling import map_learning, metric_learning
+from likewise.collection.models import map as map_learning
+from likewise.collection.models import metric as metric_learning
 from tests.collection.pictures import write
 
 N, WIDTH = 60, 8

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.collection.modelling.map_learning import (
+from likewise.collection.models.map import (
     from_labels,
     from_neighbours,
     held_out_folds,

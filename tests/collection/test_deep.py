@@ -13,10 +13,13 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection, UnknownPicture
-from likewise.collection.growing import adding
-from likewise.collection.growing import generations as gen
-from likewise.collection.vectors import models, recipes, sampling
-from likewise.collection.vectors.wording import nearest_words
+from likewise.collection.ingest import add as adding
+from likewise.collection.ingest import generations as gen
+from likewise.collection.ingest import sampling
+from likewise.collection.spaces import onnx_files as models
+from likewise.collection.spaces import recipes
+from likewise.collection.spaces import rows as space_rows
+from likewise.collection.spaces.wording import nearest_words
 from likewise.errors import InvalidInput
 from likewise.features import deep, deep_network, deep_onnx
 from likewise.features.deep_errors import DamagedWeights, DeepMissing, UnusableModel
@@ -195,7 +198,7 @@ def test_deep_words_are_learned_from_the_collection(worded: Path, built: Path) -
         assert set(names(col.search(query, k=2, by="deep-words"))) == {"china-0", "china-2"}
         assert col.verify() == []
         # Counts hold soft words: 100 cells, five words each, shares of 1.
-        (row,) = (raw for ids, raw in gen.raw_rows(col._store, space) if len(ids))
+        (row,) = (raw for ids, raw in space_rows.raw_rows(col._store, space) if len(ids))
         assert np.allclose(row.sum(axis=1), 100, atol=1e-2)
 
 

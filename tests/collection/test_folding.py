@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.errors import DamagedCollection
-from likewise.collection.memory import folding
-from likewise.collection.memory.folding import Folded, Given
-from likewise.collection.memory.history import JUDGE, WEIGHTS, Item
-from likewise.collection.vectors.segments import pack_sparse
+from likewise.collection.feedback import fold as folding
+from likewise.collection.feedback.fold import Folded, Given
+from likewise.collection.feedback.history import JUDGE, WEIGHTS, Item
+from likewise.collection.store.segments import pack_sparse
 from likewise.similarity.judging import JUDGEMENT_REACH, MARGIN, SESSION_REACH
 from tests.collection.loop_reference import Said, dense_row, fold, triplets
 

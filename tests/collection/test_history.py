@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.memory.history import Contradiction, History, item_of, standing
-from likewise.collection.memory.learning import stops, thinned
-from likewise.collection.store.feedback import Entry
+from likewise.collection.feedback.history import Contradiction, History, item_of, standing
+from likewise.collection.feedback.learning import stops, thinned
+from likewise.collection.store.log import Entry
 from likewise.collection.store.store import Store
 from tests.collection.loop_reference import Log
 

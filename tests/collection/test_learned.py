@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.collection.growing import generations as gen
 from likewise.collection.learned import learned
-from likewise.collection.vectors.recipes import DECODE_SIDE, local_features, words_of
+from likewise.collection.spaces.recipes import DECODE_SIDE, local_features, step_of, words_of
 from likewise.errors import InvalidInput
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures
@@ -65,7 +64,7 @@ def test_words_moved_most_with_places_that_hold_them(col: Collection, built: Pat
     assert found.n_gained >= 3
     assert found.figures.changed == pytest.approx((found.n_gained + found.n_lost) / found.width)
     space = col.spaces["words"]
-    quantise = words_of(gen.step_of(col.root, space)).vocabulary.quantise
+    quantise = words_of(step_of(col.root, space)).vocabulary.quantise
     index = col._views.view("words").index
     n_examples = 0
     for word in (*found.gained, *found.lost):

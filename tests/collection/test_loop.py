@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
+from likewise.collection.content import digest_of
 from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.finding.searching import rank, ranked_row, understand
-from likewise.collection.growing import adding, carrying
-from likewise.collection.growing import generations as gen
-from likewise.collection.memory import learning
-from likewise.collection.memory.folding import Given
-from likewise.collection.store import feedback
-from likewise.collection.teaching import judging, profiles
-from likewise.collection.teaching.taught import Taught
-from likewise.collection.vectors.extraction import digest_of
-from likewise.collection.vectors.segments import packed
+from likewise.collection.feedback import judge as judging
+from likewise.collection.feedback import learning, profiles
+from likewise.collection.feedback.fold import Given
+from likewise.collection.feedback.reranker import Taught
+from likewise.collection.ingest import add as adding
+from likewise.collection.ingest import carry as carrying
+from likewise.collection.ingest import generations as gen
+from likewise.collection.search.searching import rank, ranked_row, understand
+from likewise.collection.spaces import rows as space_rows
+from likewise.collection.store import log as feedback
+from likewise.collection.store.segments import packed
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.similarity.judging import (
@@ -640,7 +642,7 @@ def test_pictures_that_left_keep_their_codes(col: Collection, job: str) -> None:
     assert np.linalg.norm(now) == pytest.approx(1, abs=1e-5)
     if job == "refresh":
         # The same words, less those that are in every picture now.
-        kept = (was > 0) & (gen.bag_of(col.root, space).idf_ > 0)
+        kept = (was > 0) & (space_rows.bag_of(col.root, space).idf_ > 0)
         assert np.array_equal(np.flatnonzero(now), np.flatnonzero(kept))
     else:
         # A picture of its own words: it resembles itself, described afresh, more than most others.
@@ -658,13 +660,13 @@ def test_refresh_translates_exactly(col: Collection) -> None:
     """Codes of a picture that left and of its twin that stayed are the same after a refresh."""
     col.judge(1, [2], [3])
     space = col.spaces["words"]
-    old_bag = gen.bag_of(col.root, space)
+    old_bag = space_rows.bag_of(col.root, space)
     code = Log(col.root).codes["words", 1][Log(col.root).subjects[col._store.hash_of(2)]]
     col.remove(13, 14)
     col.refresh()
     now = col.spaces["words"]
     coming = carrying.Next(
-        col.root, space, 2, now.width, now.files, (old_bag, gen.bag_of(col.root, now))
+        col.root, space, 2, now.width, now.files, (old_bag, space_rows.bag_of(col.root, now))
     )
     translated = dense_row(coming.translated(code), now.width)
     exact = col._views.view("words").row_of(2).toarray()[0]

@@ -24,8 +24,8 @@ from hypothesis.stateful import (
 )
 
 from likewise.collection.collection import Collection
-from likewise.collection.memory import learning
-from likewise.collection.teaching import judging
+from likewise.collection.feedback import judge as judging
+from likewise.collection.feedback import learning
 from tests.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
 from tests.collection.loop_reference import Log
 

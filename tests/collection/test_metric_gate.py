@@ -7,8 +7,8 @@ import pytest
 
 from likewise.cli.models import told as sentences
 from likewise.collection.collection import Collection
-from likewise.collection.modelling import metric_learning
-from likewise.collection.modelling.told import Told
+from likewise.collection.models import metric as metric_learning
+from likewise.collection.models.told import Told
 from tests.collection.model_cases import WIDTH, N, col, precision, taught
 
 __all__ = ["col"]

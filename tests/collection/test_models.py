@@ -9,12 +9,13 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection, UnknownName
-from likewise.collection.finding.fitted import Metric, open_fitted
 from likewise.collection.jobs import silent
-from likewise.collection.modelling import map_learning, metric_learning
-from likewise.collection.modelling.told import Told
+from likewise.collection.models import map as map_learning
+from likewise.collection.models import metric as metric_learning
+from likewise.collection.models.told import Told
+from likewise.collection.search.fitted import Metric, open_fitted
 from likewise.collection.store.changes import put_vector, switch_generation
-from likewise.collection.store.feedback import put_code
+from likewise.collection.store.log import put_code
 from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
 from tests.collection.model_cases import (
@@ -139,7 +140,7 @@ def test_pictures_that_come_and_go_are_followed(col: Collection) -> None:
 def test_rows_that_were_sealed_meanwhile_are_found(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from likewise.collection.vectors import segments
+    from likewise.collection.store import segments
 
     col.learn_map("map", space="holistic")
     assert col.reach("map") == N

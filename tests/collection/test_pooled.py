@@ -14,10 +14,11 @@ from likewise.coding.aggregate import VLAD
 from likewise.coding.pooling import MaxPooling
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.finding.searching import best_dense
-from likewise.collection.growing import adding, pooling
-from likewise.collection.growing import generations as gen
-from likewise.collection.vectors.pooled import Pooled, dense_sift
+from likewise.collection.ingest import add as adding
+from likewise.collection.ingest import generations as gen
+from likewise.collection.ingest import pooled as pooling
+from likewise.collection.search.searching import best_dense
+from likewise.collection.spaces.pooled import Pooled, dense_sift
 from likewise.errors import InvalidInput
 from likewise.images import decode
 from likewise.neighbours.container import DamagedFile

@@ -16,13 +16,14 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.finding import live
-from likewise.collection.growing import adding
-from likewise.collection.growing import generations as gen
+from likewise.collection.ingest import add as adding
+from likewise.collection.ingest import generations as gen
+from likewise.collection.ingest.workers import _own_children, run
 from likewise.collection.jobs import silent
+from likewise.collection.search import views as live
+from likewise.collection.spaces import graphs
+from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store.store import TRANSIENT
-from likewise.collection.vectors import graphs
-from likewise.collection.vectors.extraction import _own_children, run
 from likewise.errors import InvalidInput
 from likewise.neighbours.exact import Exact
 from likewise.neighbours.hnsw import HNSW
@@ -121,7 +122,7 @@ def test_workers_are_deaf_to_ctrl_c_from_their_first_moment(in_thread: bool) -> 
 def test_ctrl_c_while_workers_start_is_not_lost() -> None:
     script = (
         "import os, signal\n"
-        "from likewise.collection.vectors.extraction import _own_children\n"
+        "from likewise.collection.ingest.workers import _own_children\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try:\n"
         "    with _own_children():\n"
@@ -306,13 +307,13 @@ def test_an_add_with_nothing_to_do_reads_no_segment(
     col: Collection, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a million pictures dense segments are gigabytes; looking for gaps must not read them."""
-    gen.seal(col._store, "holistic", at_least=1)
+    space_rows.seal(col._store, "holistic", at_least=1)
 
     def read(*_: object) -> None:
         raise AssertionError("a segment was read")
 
     for name in ("read_dense", "read_sparse"):
-        monkeypatch.setattr(f"likewise.collection.vectors.segments.{name}", read)
+        monkeypatch.setattr(f"likewise.collection.store.segments.{name}", read)
     assert col.add(built / "pictures", workers=0).known == 16
 
 
@@ -329,9 +330,9 @@ def test_own_vectors_change_in_one_transaction(
     X = np.random.default_rng(0).normal(size=(len(ids), 6)).astype(np.float32)
     col.add_space("mine", {"feature": "own"})
     col.add_vectors("mine", ids, X)
-    gen.seal(col._store, "mine", at_least=1)
+    space_rows.seal(col._store, "mine", at_least=1)
     before = col.search(X[0], k=50, by="mine")
-    from likewise.collection.growing import owning
+    from likewise.collection.ingest import own_vectors as owning
 
     def fail(*_: object) -> bytes:
         raise RuntimeError("in the middle")
@@ -404,7 +405,7 @@ def test_filters_find_everything_behind_a_graph(
     ],
 )
 def test_verify_finds_contradictions(col: Collection, sql: str, said: str) -> None:
-    gen.seal(col._store, "holistic", at_least=1)
+    space_rows.seal(col._store, "holistic", at_least=1)
     assert col.verify() == []
     with col._store.write() as c:
         c.execute("PRAGMA defer_foreign_keys = ON")

@@ -16,12 +16,13 @@ from likewise.coding.bow import BagOfWords
 from likewise.collection import backups
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection
-from likewise.collection.growing import generations as gen
+from likewise.collection.ingest import generations as gen
 from likewise.collection.jobs import silent
+from likewise.collection.spaces import graphs
+from likewise.collection.spaces import rows as space_rows
+from likewise.collection.store import segments as seg
 from likewise.collection.store import store as catalog_module
 from likewise.collection.store.store import Store
-from likewise.collection.vectors import graphs
-from likewise.collection.vectors import segments as seg
 from likewise.errors import LikewiseError
 from tests.collection.pictures import small_scenes, write, write_pictures
 
@@ -53,7 +54,7 @@ def answers(col: Collection) -> dict[tuple[str, int], list[tuple[int, float]]]:
 
 def seal_all(col: Collection, at_least: int = 1) -> None:
     for name in col.spaces:
-        gen.seal(col._store, name, at_least=at_least)
+        space_rows.seal(col._store, name, at_least=at_least)
 
 
 def test_sealing_changes_no_answer(col: Collection) -> None:
@@ -81,10 +82,10 @@ def test_segments_fresh_rows_and_removals_together(
     seal_all(col)
     assert answers(col) == before
     for name in col.spaces:
-        assert gen.merge(col._store, name, at_least=2)
+        assert space_rows.merge(col._store, name, at_least=2)
     assert answers(col) == before
     assert col.verify() == []
-    gen.tidy(col._store)
+    space_rows.tidy(col._store)
     names = {path.name for path in (col.root / seg.FOLDER).iterdir()}
     assert names == {Path(row.name).name for row in col._store.every_segment()}
     assert answers(col) == before
@@ -108,15 +109,15 @@ def test_a_job_goes_on_after_one_that_died_before_it_named_its_segment(
         patch.setattr(gen.change, "put_segment", die)
         for name in col.spaces:
             with pytest.raises(Killed):
-                gen.seal(col._store, name, at_least=1)
+                space_rows.seal(col._store, name, at_least=1)
     seal_all(col)
     # The same of a segment that takes the place of another.
-    gone = {name: gen.rewritten(col._store, name, np.array([2])) for name in col.spaces}
+    gone = {name: space_rows.rewritten(col._store, name, np.array([2])) for name in col.spaces}
     for name in col.spaces:
-        again = gen.rewritten(col._store, name, np.array([2]))
+        again = space_rows.rewritten(col._store, name, np.array([2]))
         assert {one.name for one in again}.isdisjoint(one.name for one in gone[name])
     assert answers(col) == before
-    gen.tidy(col._store)
+    space_rows.tidy(col._store)
     names = {path.name for path in (col.root / seg.FOLDER).iterdir()}
     assert names == {Path(row.name).name for row in col._store.every_segment()}
     assert answers(col) == before
@@ -124,20 +125,20 @@ def test_a_job_goes_on_after_one_that_died_before_it_named_its_segment(
 
 
 def test_segments_of_earlier_versions_have_names_without_a_token() -> None:
-    made = gen.segment_name("deep-words", 3, 17, 2)
-    assert gen.number_and_serial(made) == (17, 2)
-    assert gen.number_and_serial("segments/deep-words-3-0000000017-2") == (17, 2)
-    assert gen.number_and_serial("segments/a-3-12345678901-10") == (12345678901, 10)
+    made = space_rows.segment_name("deep-words", 3, 17, 2)
+    assert space_rows.number_and_serial(made) == (17, 2)
+    assert space_rows.number_and_serial("segments/deep-words-3-0000000017-2") == (17, 2)
+    assert space_rows.number_and_serial("segments/a-3-12345678901-10") == (12345678901, 10)
     with pytest.raises(DamagedCollection, match="no name of a segment"):
-        gen.number_and_serial("segments/words")
+        space_rows.number_and_serial("segments/words")
 
 
 def test_merge_leaves_removed_pictures_out(col: Collection) -> None:
     seal_all(col)
     col.remove(3)
-    (joined,) = gen.rewritten(col._store, "words", np.array([4]))
+    (joined,) = space_rows.rewritten(col._store, "words", np.array([4]))
     with col._store.write() as c:
-        gen.name_joined(c, col.spaces["words"], joined)
+        space_rows.name_joined(c, col.spaces["words"], joined)
     ids = seg.read_sparse(col.root, col._store.segments("words", 1)[0].name).ids
     assert 3 not in ids
     assert 4 not in ids
@@ -149,14 +150,14 @@ def test_refresh_is_tf_idf_of_the_pictures_there_are(col: Collection, tmp_path: 
         write(tmp_path / "more" / f"{i}.jpg", small_scenes()["coins"][2 * i + 1 :])
     col.add(tmp_path / "more", workers=0)
     col.remove(5)
-    frozen = gen.bag_of(col.root, col.spaces["words"])
+    frozen = space_rows.bag_of(col.root, col.spaces["words"])
     assert frozen is not None
     assert frozen.n_pictures_ == 24
     generation = col.spaces["words"].generation
     col.refresh()
     space = col.spaces["words"]
     assert space.generation == generation + 1
-    parts = list(gen.raw_rows(col._store, space))
+    parts = list(space_rows.raw_rows(col._store, space))
     ids = np.concatenate([ids for ids, _ in parts])
     from scipy import sparse
 
@@ -197,7 +198,7 @@ def test_words_grow_with_the_collection(tmp_path: Path) -> None:
 
 def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first stretch there are words, and a reader finds pictures with them."""
-    from likewise.collection.growing import adding
+    from likewise.collection.ingest import add as adding
 
     monkeypatch.setattr(adding, "FIRST_WORDS_AT", 10)
     monkeypatch.setattr(adding, "_BATCH", 4)
@@ -251,7 +252,7 @@ def test_a_graph_over_many_dense_vectors(col: Collection, tmp_path: Path) -> Non
     assert "graph" not in col.spaces["mine"].files
     assert col.search(X[3] + 100, k=1, by="mine")[0].id == ids[3]
     assert col.search(X[3], k=30, by="mine")[-1].id == ids[3]
-    gen.tidy(col._store)
+    space_rows.tidy(col._store)
     assert col.verify() == []
     graph = col.root / col.spaces["holistic"].files["graph"]
     graph.write_bytes(graph.read_bytes()[:-1])
@@ -456,7 +457,7 @@ def test_every_damaged_file_is_noticed(col: Collection, part: str) -> None:
 
 
 def gen_cache_clear() -> None:
-    from likewise.collection.vectors.recipes import open_vocabulary
+    from likewise.collection.spaces.recipes import open_vocabulary
 
     open_vocabulary.cache_clear()
 
@@ -587,7 +588,7 @@ def test_full_disk_while_sealing_loses_nothing(
                 seal_all(col)
         assert answers(col) == before
         assert col.verify() == []
-    gen.tidy(col._store)
+    space_rows.tidy(col._store)
     assert not list(col.root.rglob("*.part"))
 
 

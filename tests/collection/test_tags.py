@@ -18,8 +18,8 @@ from likewise.collection.errors import CollectionError, UnknownName, UnknownPict
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.schema import MIGRATIONS
 from likewise.collection.store.store import Store
-from likewise.collection.tagging import tagging
-from likewise.collection.tagging.evidence import Evidence
+from likewise.collection.tags import log as tagging
+from likewise.collection.tags.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection import loop_cases
 from tests.collection.tag_cases import copied, inside

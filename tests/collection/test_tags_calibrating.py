@@ -11,9 +11,10 @@ import pytest
 from likewise.annotation.annotator import SparseAnnotator
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import silent
-from likewise.collection.tagging import calibrating, suggesting
-from likewise.collection.tagging.calibrating import Calibration, Measuring, measure
-from likewise.collection.tagging.evidence import ALPHA, Evidence
+from likewise.collection.tags import calibration as calibrating
+from likewise.collection.tags import suggest as suggesting
+from likewise.collection.tags.calibration import Calibration, Measuring, measure
+from likewise.collection.tags.evidence import ALPHA, Evidence
 from tests.collection.tag_cases import copied, inside, outside, tag_some
 
 WHERE = (("holistic", 1),)

@@ -14,11 +14,12 @@ from likewise.collection.collection import Collection
 from likewise.collection.jobs import Progress
 from likewise.collection.keywords import following as keywords
 from likewise.collection.keywords import xmp
-from likewise.collection.store import tag_lines as catalog_tag_lines
+from likewise.collection.store import tag_log as catalog_tag_lines
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.tag_names import clean, usable
-from likewise.collection.tagging import bulk_tagging, tagging
-from likewise.collection.tagging.evidence import Evidence
+from likewise.collection.tags import bulk as bulk_tagging
+from likewise.collection.tags import log as tagging
+from likewise.collection.tags.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import EACH, KINDS, copied, inside, tag_some, template
 

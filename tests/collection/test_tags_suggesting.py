@@ -14,8 +14,9 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import lease, running
 from likewise.collection.store import tags as catalog_tags
-from likewise.collection.tagging import bulk_tagging, calibrating
-from likewise.collection.tagging.calibrating import Calibration, isotonic
+from likewise.collection.tags import bulk as bulk_tagging
+from likewise.collection.tags import calibration as calibrating
+from likewise.collection.tags.calibration import Calibration, isotonic
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import EACH, KINDS, copied, inside, kind_of, outside, tag_some
 from tests.collection.test_crashes import Launcher
@@ -119,7 +120,7 @@ def test_calibration_is_isotonic_and_kept(col: Collection, monkeypatch: pytest.M
     col.suggest_tags(outside("red"))
     measured = []
     monkeypatch.setattr(
-        "likewise.collection.tagging.suggesting.measure", lambda *a: measured.append(a) or 1 / 0
+        "likewise.collection.tags.suggest.measure", lambda *a: measured.append(a) or 1 / 0
     )
     col.tag(inside("red", 9), "one more")  # too little to measure again
     first = col.suggest_tags(outside("red"))

@@ -709,7 +709,7 @@ def test_add_and_sync_go_on_beside_searching(
     assert client.search(picture)["total"] == N + 1
     assert len(client.ids()) == N + 2
     next(folder.iterdir()).unlink()
-    monkeypatch.setattr("likewise.collection.growing.adding.n_workers", lambda *_: 0)
+    monkeypatch.setattr("likewise.collection.ingest.add.n_workers", lambda *_: 0)
     assert client.post_json("/api/collection/sync", {}, 202) == {"job": 2}
     waited(client)
     assert client.search(picture)["total"] == N

@@ -19,7 +19,7 @@ import httpx
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.growing.adding import AddResult
+from likewise.collection.ingest.add import AddResult
 from likewise.collection.jobs import Progress
 from likewise.server import working
 from likewise.server.serving import _listener

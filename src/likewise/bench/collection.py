@@ -9,6 +9,7 @@ Run by ``make bench-collection``.
 from __future__ import annotations
 
 from likewise.bench import harness  # first: it pins the threads
+from likewise.collection.spaces import rows as space_rows
 
 # isort: split
 import json
@@ -27,10 +28,9 @@ from likewise.bench.index import Setting, term_counts, word_chances
 from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection.collection import Collection
-from likewise.collection.growing import generations as gen
 from likewise.collection.jobs import Progress
 from likewise.collection.store import changes as change
-from likewise.collection.vectors import segments as seg
+from likewise.collection.store import segments as seg
 from likewise.evaluation.datasets import data_root
 from likewise.images import ImageInfo
 
@@ -202,7 +202,7 @@ def generate(target: Path, n: int, seed: int) -> None:
                 counts = sparse.csr_array(
                     (saved["d"], saved["i"], saved["p"]), shape=(len(names), words)
                 )
-            name = gen.segment_name("words", 1, 0, serial)
+            name = space_rows.segment_name("words", 1, 0, serial)
             raw = seg.SparseRows(names, counts)
             n_bytes = seg.write_sparse(root, name, raw, bag.transform(counts))
             change.put_segment(c, name, "words", 1, len(names), n_bytes)

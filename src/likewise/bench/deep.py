@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from likewise.bench import deep_costs, deep_loop
 from likewise.bench.deep_rows import DATASETS, SPACES, SpaceRows, space_rows, task_of
 from likewise.bench.deep_torch import MEASURED
-from likewise.collection.finding.searching import FUSION_RANK
+from likewise.collection.search.searching import FUSION_RANK
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.protocols import evaluate
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from likewise.bench.deep_rows import SPACES, SpaceRows, pictures, words_files
-from likewise.collection.vectors import segments as seg
-from likewise.collection.vectors.extraction import DescribeTask, describe
-from likewise.collection.vectors.recipes import Step, local_features, vector_of, words_of
-from likewise.collection.vectors.walking import Candidate
+from likewise.collection.ingest.walk import Candidate
+from likewise.collection.ingest.workers import DescribeTask, describe
+from likewise.collection.spaces.recipes import Step, local_features, vector_of, words_of
+from likewise.collection.store import segments as seg
 from likewise.features.deep_graph import POOLED, build
 from likewise.features.deep_network import MODEL, PREPARATION, weights_path
 from likewise.features.deep_runtime import Network

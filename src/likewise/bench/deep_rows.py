@@ -24,7 +24,8 @@ from scipy import sparse
 from likewise.bench.retrieval import Task, read_task
 from likewise.coding.bow import BagOfWords, Weighting
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.vectors.recipes import (
+from likewise.collection.ingest.sampling import PROJECTION_PICTURES
+from likewise.collection.spaces.recipes import (
     DECODE_SIDE,
     DEEP,
     DEEP_DENSE,
@@ -36,9 +37,8 @@ from likewise.collection.vectors.recipes import (
     n_words,
     vector_of,
 )
-from likewise.collection.vectors.sampling import PROJECTION_PICTURES
-from likewise.collection.vectors.segments import unpack_dense, unpack_sparse
-from likewise.collection.vectors.wording import Words
+from likewise.collection.spaces.wording import Words
+from likewise.collection.store.segments import unpack_dense, unpack_sparse
 from likewise.errors import InvalidInput
 from likewise.evaluation.datasets import data_root
 from likewise.evaluation.protocols import leave_one_out

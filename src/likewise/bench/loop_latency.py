@@ -21,8 +21,8 @@ import numpy as np
 
 from likewise.bench.collection import generate
 from likewise.collection.collection import Collection
-from likewise.collection.store import feedback
-from likewise.collection.teaching.judging import stamp
+from likewise.collection.feedback.judge import stamp
+from likewise.collection.store import log as feedback
 
 SIZES = (50_000, 1_000_000)
 JUDGEMENTS = 40
@@ -109,7 +109,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
         one, two = (int(i) for i in chosen[:2])
         col.judge(one, [two])
         view = col._views.view("words")
-        from likewise.collection.vectors.segments import packed
+        from likewise.collection.store.segments import packed
 
         with store.write() as c:
             subjects = []

@@ -12,9 +12,9 @@ from likewise.bench.deep_rows import SpaceRows, space_rows
 from likewise.bench.psc_data import Dense, dense, there
 from likewise.bench.psc_rows import Coder, Work, made, psc, sc, vlad
 from likewise.coding.whitening import Whitening
-from likewise.collection.finding.searching import DENSE_BY_WORTH
-from likewise.collection.growing.pooling import RIDGE
-from likewise.collection.vectors.recipes import VLAD
+from likewise.collection.ingest.pooled import RIDGE
+from likewise.collection.search.searching import DENSE_BY_WORTH
+from likewise.collection.spaces.recipes import VLAD
 from likewise.features.local import DenseSIFT
 
 Row = dict[str, object]

@@ -35,8 +35,8 @@ from likewise.bench.tags_quality import (
     trust_row,
 )
 from likewise.bench.tags_weights import weight_rows
-from likewise.collection.tagging.calibrating import ASKED, SHARE
-from likewise.collection.tagging.evidence import ALPHA
+from likewise.collection.tags.calibration import ASKED, SHARE
+from likewise.collection.tags.evidence import ALPHA
 
 DATA = ("corel1k", "caltech101")
 SPACES = ("deep-dense", "holistic")

@@ -7,6 +7,7 @@ that suggests tags (catalog, views, evidence, calibration) is the product's own.
 from __future__ import annotations
 
 from likewise.bench import harness  # noqa: F401 - first: it pins the threads
+from likewise.collection.spaces import rows as space_rows
 
 # isort: split
 from collections import Counter
@@ -17,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.collection import Collection
-from likewise.collection.growing import generations as gen
+from likewise.collection.ingest import generations as gen
+from likewise.collection.spaces.recipes import DEEP_DENSE
 from likewise.collection.store import changes as change
+from likewise.collection.store import segments as seg
 from likewise.collection.store import tags as catalog_tags
-from likewise.collection.vectors import segments as seg
-from likewise.collection.vectors.recipes import DEEP_DENSE
 from likewise.images import ImageInfo
 
 _INFO = ImageInfo("", "JPEG", 640, 480, "RGB", 1, None, 1000)
@@ -44,7 +45,7 @@ def collection_of(root: Path, space: str, rows: Any) -> None:
         with store.write() as c:
             for serial, start in enumerate(range(0, len(rows), seg.FULL)):
                 part = slice(start, start + seg.FULL)
-                name = gen.segment_name(space, 1, 0, serial)
+                name = space_rows.segment_name(space, 1, 0, serial)
                 n_bytes = seg.write_dense(root, name, seg.DenseRows(ids[part], rows[part]))
                 change.put_segment(c, name, space, 1, len(ids[part]), n_bytes)
         store.fold_journal()

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from likewise.bench.tags_collection import balanced, collection_of, tag_as_listed
 from likewise.collection.collection import Collection
-from likewise.collection.tagging.calibrating import Calibration, Measuring, isotonic
-from likewise.collection.tagging.suggesting import Suggestion
+from likewise.collection.tags.calibration import Calibration, Measuring, isotonic
+from likewise.collection.tags.suggest import Suggestion
 
 ABOVE = 0.6
 """The confidence from which a bulk run gives a tag, if not told otherwise."""

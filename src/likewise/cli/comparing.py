@@ -18,7 +18,7 @@ from likewise.errors import InvalidInput, LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.collection.modelling.comparing import Ask
+    from likewise.collection.models.comparing import Ask
 
 comparisons = typer.Typer(no_args_is_help=True, help="What was compared: a nearer to b than to c.")
 

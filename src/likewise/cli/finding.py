@@ -139,7 +139,7 @@ def _tag(text: str) -> str:
 
 def _words_space(col: Collection, by: str) -> str:
     """The words space by which a similarity can be explained."""
-    from likewise.collection.vectors.recipes import learns
+    from likewise.collection.spaces.recipes import learns
 
     for name in col.similarity(by).spaces:
         if learns(col.spaces[name].recipe):
@@ -189,7 +189,7 @@ def _answers(col: Collection, asked: Asked, hits: list[Any], words: str | None) 
 
     if words is None or not hits:
         return [Answer(hit, col.image(hit.id)) for hit in hits]
-    from likewise.collection.finding.searching import cropped
+    from likewise.collection.search.searching import cropped
     from likewise.images import decode
 
     # Pixels of the whole file, so that places are measured in the file's own pixels.

@@ -211,7 +211,7 @@ def default_of(col: Collection) -> str:
 
 
 def _tell_words(col: Collection, json_: bool) -> None:
-    from likewise.collection.vectors.recipes import learns
+    from likewise.collection.spaces.recipes import learns
 
     spaces = {
         name: {"generation": space.generation, "words": space.width}

@@ -15,8 +15,8 @@ from likewise.cli.saying import happened, summary, when
 from likewise.errors import ImageError
 
 if TYPE_CHECKING:
+    from likewise.collection.feedback.profiles import LogLine
     from likewise.collection.learned import Example, Learned, LearnedWord
-    from likewise.collection.teaching.profiles import LogLine
 
 _PATCH = 160
 _SMALL = 96
@@ -195,7 +195,7 @@ def _uri(jpeg: bytes) -> str:
 
 @lru_cache(maxsize=16)
 def _pixels(path: str) -> Any:
-    from likewise.collection.vectors.recipes import DECODE_SIDE
+    from likewise.collection.spaces.recipes import DECODE_SIDE
     from likewise.images import decode
 
     try:

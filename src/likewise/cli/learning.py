@@ -25,8 +25,8 @@ from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.collection.finding.searching import Hit
     from likewise.collection.learned import Learned
+    from likewise.collection.search.searching import Hit
 
 Profile = Annotated[
     str, typer.Option(metavar="NAME", help="The profile meant; default is the one in use.")

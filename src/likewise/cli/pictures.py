@@ -14,7 +14,7 @@ from likewise.cli.rendering import counted, echo_json, printable, span
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.collection.growing.adding import AddResult
+    from likewise.collection.ingest.add import AddResult
 
 _LISTED = 20
 _GOES_ON = "what was done is kept, and the same command goes on from there"
@@ -135,7 +135,7 @@ def check(
 def _made(path: Path, wanted: list[Path]) -> Collection:
     """The collection, created if there is none."""
     from likewise.collection.collection import Collection
-    from likewise.collection.growing.adding import check_reachable
+    from likewise.collection.ingest.add import check_reachable
 
     # A mistyped folder must not leave an empty collection behind.
     for one in wanted:

@@ -9,8 +9,8 @@ import typer
 from likewise.cli.rendering import counted
 
 if TYPE_CHECKING:
+    from likewise.collection.feedback.profiles import LogLine
     from likewise.collection.learned import Learned, LearnedWord
-    from likewise.collection.teaching.profiles import LogLine
 
 
 def happened(line: LogLine) -> str:
@@ -107,7 +107,7 @@ def learned_record(found: Learned) -> dict[str, Any]:
 
 def offer_sparse(triplets: int, sparsity: float) -> None:
     """Once there is enough to learn from, say that a profile can be thinned."""
-    from likewise.collection.teaching.lessons import ENOUGH
+    from likewise.collection.feedback.lessons import ENOUGH
 
     if triplets >= ENOUGH and sparsity == 0:
         typer.echo(

@@ -19,7 +19,7 @@ from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.collection.growing.adding import AddResult
+    from likewise.collection.ingest.add import AddResult
     from likewise.collection.jobs import Progress, Report
 
 Host = Annotated[

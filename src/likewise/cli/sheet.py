@@ -11,8 +11,8 @@ from likewise.cli.page import Thumbnail, document, escaped, link, thumbnail, vie
 from likewise.cli.rendering import counted, day, size
 
 if TYPE_CHECKING:
-    from likewise.collection.finding.explaining import Explanation
-    from likewise.collection.finding.searching import Hit
+    from likewise.collection.search.explain import Explanation
+    from likewise.collection.search.searching import Hit
     from likewise.collection.store.store import ImageRow
 
 _SIDE = 420

@@ -159,7 +159,7 @@ def add_space(
 @space.command("card")
 def card(name: Name, collection: Where = DEFAULT) -> None:
     """Show what made the vectors of a deep space: model, hash, preprocessing, licence (JSON)."""
-    from likewise.collection.vectors.models import card_of
+    from likewise.collection.spaces.onnx_files import card_of
 
     with opened(collection) as col:
         if name not in col.spaces:

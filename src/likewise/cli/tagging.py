@@ -15,8 +15,8 @@ from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.collection.tagging.bulk_tagging import TagRun
-    from likewise.collection.tagging.suggesting import Suggestion
+    from likewise.collection.tags.bulk import TagRun
+    from likewise.collection.tags.suggest import Suggestion
 
 _BEHIND = 3
 _LISTED = 20

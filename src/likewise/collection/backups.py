@@ -14,8 +14,8 @@ from pathlib import Path
 
 from likewise.collection.checking import verify
 from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.store.segments import sweep
 from likewise.collection.store.store import FILE, Store
-from likewise.collection.vectors.segments import sweep
 
 _TRIES = 100
 """How often the catalog is copied again when files go before they are copied."""

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.finding.fitted import check as check_model_files
-from likewise.collection.growing import generations as gen
-from likewise.collection.growing.adding import WAITING, filling
+from likewise.collection.ingest.add import WAITING, filling
 from likewise.collection.jobs import running
+from likewise.collection.search.fitted import check as check_model_files
+from likewise.collection.spaces import rows as space_rows
+from likewise.collection.spaces.graphs import open_graph
+from likewise.collection.spaces.onnx_files import check_model
+from likewise.collection.spaces.pooled import Pooled
+from likewise.collection.spaces.recipes import learns, pools
+from likewise.collection.store import segments as seg
 from likewise.collection.store.checks import loose_ends
 from likewise.collection.store.models import models
 from likewise.collection.store.store import SpaceRow, Store
-from likewise.collection.tagging import tagging
-from likewise.collection.vectors import segments as seg
-from likewise.collection.vectors.graphs import open_graph
-from likewise.collection.vectors.models import check_model
-from likewise.collection.vectors.pooled import Pooled
-from likewise.collection.vectors.recipes import learns, pools
+from likewise.collection.tags import log as tagging
 from likewise.errors import LikewiseError
 from likewise.features.deep_projection import Projection
 
@@ -88,7 +88,7 @@ def _space(store: Store, space: SpaceRow) -> list[str]:
             words = Vocabulary.open(store.root / space.files["vocabulary"]).n_words
             if words != space.width:
                 wrong.append(f"{words} words in the vocabulary, {space.width} in the catalog")
-        gen.bag_of(store.root, space)
+        space_rows.bag_of(store.root, space)
         open_graph(store.root, space)
     except (LikewiseError, OSError) as error:
         wrong.append(str(error))

@@ -22,14 +22,15 @@ from scipy import sparse
 from likewise.coding.linear import brought_back, factor, products
 from likewise.coding.product import ProductSparseCoder
 from likewise.collection.classifier import GRID, Classifier, Described
+from likewise.collection.content import read_content
 from likewise.collection.errors import CollectionError
-from likewise.collection.growing.adding import n_workers
-from likewise.collection.growing.pooling import descriptors_of
+from likewise.collection.ingest.add import n_workers
+from likewise.collection.ingest.pooled import descriptors_of
+from likewise.collection.ingest.walk import candidates
+from likewise.collection.ingest.workers import run
 from likewise.collection.jobs import Progress, Report, silent
+from likewise.collection.spaces.recipes import DECODE_SIDE
 from likewise.collection.store.store import FILE
-from likewise.collection.vectors.extraction import read_content, run
-from likewise.collection.vectors.recipes import DECODE_SIDE
-from likewise.collection.vectors.walking import candidates
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
 from likewise.neighbours.protocol import positive

@@ -18,9 +18,19 @@ import numpy as np
 
 from likewise.collection import backups, checking, jobs
 from likewise.collection.errors import CollectionError
-from likewise.collection.finding import explaining
-from likewise.collection.finding.live import Views
-from likewise.collection.finding.searching import (
+from likewise.collection.feedback import judge as judging
+from likewise.collection.feedback.learning import Learning
+from likewise.collection.feedback.loop import Loop
+from likewise.collection.feedback.profiles import named
+from likewise.collection.feedback.reranker import Taught
+from likewise.collection.feedback.sharing import Sharing
+from likewise.collection.ingest import add as adding
+from likewise.collection.ingest import generations as gen
+from likewise.collection.ingest.own_vectors import put_vectors
+from likewise.collection.models.modelling import Modelling
+from likewise.collection.plain import absolute, plain_metadata, plain_where
+from likewise.collection.search import explain as explaining
+from likewise.collection.search.searching import (
     Hit,
     Query,
     Region,
@@ -28,24 +38,10 @@ from likewise.collection.finding.searching import (
     understand,
     views_of,
 )
-from likewise.collection.growing import adding
-from likewise.collection.growing import generations as gen
-from likewise.collection.growing.owning import put_vectors
-from likewise.collection.memory.learning import Learning
-from likewise.collection.modelling.modelling import Modelling
-from likewise.collection.plain import absolute, plain_metadata, plain_where
-from likewise.collection.store import changes as catalog_changes
-from likewise.collection.store import listing as catalog_listing
-from likewise.collection.store.store import FILE, FileRow, ImageRow, SpaceRow, Store
-from likewise.collection.tagging.suggesting import Suggester
-from likewise.collection.tagging.tagged import Tagging
-from likewise.collection.teaching import judging
-from likewise.collection.teaching.loop import Loop
-from likewise.collection.teaching.profiles import named
-from likewise.collection.teaching.sharing import Sharing
-from likewise.collection.teaching.taught import Taught
-from likewise.collection.vectors import models
-from likewise.collection.vectors.recipes import (
+from likewise.collection.search.views import Views
+from likewise.collection.spaces import onnx_files as models
+from likewise.collection.spaces import rows as space_rows
+from likewise.collection.spaces.recipes import (
     WORDS,
     checked,
     first_spaces,
@@ -55,6 +51,11 @@ from likewise.collection.vectors.recipes import (
     made_here,
     width_of,
 )
+from likewise.collection.store import changes as catalog_changes
+from likewise.collection.store import listing as catalog_listing
+from likewise.collection.store.store import FILE, FileRow, ImageRow, SpaceRow, Store
+from likewise.collection.tags.suggest import Suggester
+from likewise.collection.tags.tagged import Tagging
 from likewise.errors import InvalidInput
 
 _NAME_LENGTH = 40
@@ -216,12 +217,12 @@ class Collection(Loop, Tagging, Modelling, Sharing):
     def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
         with jobs.lease(self.root, "refresh"):
-            gen.tidy(self._store)
+            space_rows.tidy(self._store)
             for name, space in self._store.spaces().items():
                 if learns(space.recipe) and space.generation:
                     gen.reweigh(self._store, name, report)
             self._follow_generations(report)
-            gen.tidy(self._store)
+            space_rows.tidy(self._store)
 
     def retrain(
         self,
@@ -233,12 +234,12 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
         count = adding.n_workers(workers, len(self))
         with jobs.lease(self.root, "retrain"):
-            gen.tidy(self._store)
+            space_rows.tidy(self._store)
             for name, space in self._store.spaces().items():
                 if adding.trains(space.recipe) and made_here(space.recipe) and len(self):
                     adding.build(self._store, name, workers=count, report=report, seed=seed)
             self._follow_generations(report)
-            gen.tidy(self._store)
+            space_rows.tidy(self._store)
 
     # -- spaces -----------------------------------------------------------------------------
 
@@ -269,7 +270,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         with jobs.lease(self.root, "space add"):
             if name in self._store.spaces() or name in self._known():
                 raise CollectionError(f"there is a space or similarity {name!r} already")
-            gen.tidy(self._store)
+            space_rows.tidy(self._store)
             load_networks(whole)
             files: dict[str, str] = {}
             if whole["feature"] == "onnx":
@@ -290,7 +291,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
             adding.settle(self._store, name)
             if self._store.spaces()[name].generation:
                 judging.fill(self._views, name)
-            gen.tidy(self._store)
+            space_rows.tidy(self._store)
 
     def drop_space(self, name: str) -> None:
         """Forget a space and its vectors."""
@@ -305,7 +306,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
                 judging.fold_again(c, self._store, name)
                 if self._store.setting("default_similarity") == name:
                     catalog_changes.drop_setting(c, "default_similarity")
-            gen.tidy(self._store)
+            space_rows.tidy(self._store)
 
     def add_vectors(self, name: str, ids: Sequence[int], X: Any) -> int:
         """Your own vectors for pictures of the collection; gives how many were stored.
@@ -394,7 +395,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
 
         With a ``profile`` they count as it has learned to count them, for this query.
 
-        Recomputed from both pictures on demand: :mod:`~likewise.collection.finding.explaining`.
+        Recomputed from both pictures on demand: :mod:`~likewise.collection.search.explain`.
         """
         teaching = None
         if profile is not None:

@@ -18,28 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likewise.collection.finding.live import SparseView
-from likewise.collection.finding.searching import Figures
-from likewise.collection.growing import generations as gen
+from likewise.collection.feedback import profiles
+from likewise.collection.feedback.fold import Folded
+from likewise.collection.feedback.history import JUDGE, History
 from likewise.collection.jobs import Progress, Report, silent
-from likewise.collection.memory.folding import Folded
-from likewise.collection.memory.history import JUDGE, History
-from likewise.collection.store import feedback
-from likewise.collection.teaching import profiles
-from likewise.collection.vectors.recipes import (
+from likewise.collection.search.searching import Figures
+from likewise.collection.search.views import SparseView
+from likewise.collection.spaces.recipes import (
     DECODE_SIDE,
     learns,
     local_features,
     made_here,
+    step_of,
     words_of,
 )
+from likewise.collection.store import log as feedback
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
+    from likewise.collection.feedback.profiles import LogLine
     from likewise.collection.store.store import SpaceRow, Store
-    from likewise.collection.teaching.profiles import LogLine
 
 _CANDIDATES = 3
 """Pictures the index is asked for, for each example wanted: some files may be gone."""
@@ -271,7 +271,7 @@ def _places(col: Collection, space: SpaceRow, path: str, words: Sequence[int]) -
     with suppress(ImageError):
         pixels = decode(path, max_side=DECODE_SIDE).pixels
         local = local_features(space.recipe, pixels)
-        names, shares = words_of(gen.step_of(col.root, space)).assigned(local.descriptors)
+        names, shares = words_of(step_of(col.root, space)).assigned(local.descriptors)
         height, width = pixels.shape[:2]
         for word in words:
             at, column = np.nonzero(names == word)

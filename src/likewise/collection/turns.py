@@ -11,7 +11,7 @@ class Turns:
     """A lock for readers and writers.
 
     Writers do not starve where readers come through another lock that the writer holds, as in
-    :class:`~likewise.collection.finding.live.Views`.
+    :class:`~likewise.collection.search.views.Views`.
     """
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.modelling.comparing import ComparisonReport
-from likewise.collection.teaching.sharing import Share
+from likewise.collection.feedback.sharing import Share
+from likewise.collection.models.comparing import ComparisonReport
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
 from likewise.server.routes_pictures import Serving

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.finding.searching import Similarity
+from likewise.collection.feedback.profiles import LogLine
 from likewise.collection.learned import LearnedWord, learned
-from likewise.collection.teaching.profiles import LogLine
+from likewise.collection.search.searching import Similarity
 from likewise.server.routes_pictures import Serving
 from likewise.server.service import Service, figures_out
 from likewise.server.shapes import (

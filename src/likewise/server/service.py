@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import UnknownPicture
-from likewise.collection.finding.searching import Figures, Query, Question, Region
+from likewise.collection.search.searching import Figures, Query, Question, Region
 from likewise.collection.store.store import ImageRow
 from likewise.errors import LikewiseError
 from likewise.images import decode

@@ -1,0 +1,270 @@
+"""What counts now: the log of a profile, folded to the judgements that still stand.
+
+Undo and roll-back never erase; they are lines of the log.  :class:`History` reads them and gives
+the items that stand, each as it stands: where a later judgement says the opposite of an earlier
+one about the same query and picture, the earlier one loses that picture.  ``digests[n]`` names the
+first n items, so that a checkpoint fits exactly those histories that begin with what it folded.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from likewise.collection.errors import CollectionError
+from likewise.collection.store.log import Entry, ProfileRow, entries, profiles
+from likewise.collection.store.store import Store
+from likewise.similarity.judging import JUDGEMENT_REACH, LIMIT, SESSION_REACH, profile_learner
+
+JUDGE, COMPARE, WEIGHTS = "judge", "compare", "weights"
+UNDO, ROLLBACK = "undo", "rollback"
+SESSION_GAP = 30 * 60.0
+"""A pause of so many seconds between two judgements that stand ends a session."""
+# Every digest begins with the rule of learning: a checkpoint of another rule never fits.
+_RULE = hashlib.blake2b(
+    repr((profile_learner().get_params(), JUDGEMENT_REACH, SESSION_REACH, LIMIT)).encode(),
+    digest_size=16,
+).digest()
+LESSONS = (JUDGE, COMPARE, WEIGHTS)
+"""Lines that teach; the others only say which of these still stand."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A judgement, a comparison or weights that came in whole, as it stands.
+
+    Pictures are subjects.  A comparison likes the nearer picture and dislikes the farther one.
+    """
+
+    number: int
+    kind: str
+    session: int = 0
+    query: int = 0
+    liked: tuple[int, ...] = ()
+    disliked: tuple[int, ...] = ()
+    negatives: tuple[int, ...] = ()
+    weight: float = 1.0
+    at: float = 0.0
+
+    def subjects(self) -> set[int]:
+        """Every picture its learning reads."""
+        return {self.query, *self.liked, *self.disliked, *self.negatives} if self.query else set()
+
+    def mark(self) -> bytes:
+        """What the digest of a history is made of: equal exactly when learning would be equal."""
+        said = (
+            self.number, self.kind, self.session, self.query,
+            self.liked, self.disliked, self.negatives, self.weight,
+        )  # fmt: skip
+        return repr(said).encode()
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A judgement that says the opposite of an earlier one about a query and a picture."""
+
+    judgement: int
+    earlier: int
+    picture: int
+
+
+@dataclass
+class Verdicts:
+    """What was said about the pictures of one query, last word first."""
+
+    liked: set[int] = field(default_factory=set)
+    disliked: set[int] = field(default_factory=set)
+
+
+class History:
+    """The items of one profile that stand, kept up to date as its log grows.
+
+    ``upto`` is the last line of the log it ever reads; None: all there are and will be.
+    """
+
+    def __init__(self, store: Store, profile: str, upto: int | None = None) -> None:
+        self._store = store
+        self.profile = profile
+        self._upto = upto
+        self._own: list[Entry] = []
+        self._inherited = _inherited(store, profiles(store), profile)
+        self._restart(self._inherited)
+
+    @property
+    def position(self) -> int:
+        """The last line of the log that was read."""
+        return self._own[-1].number if self._own else 0
+
+    def update(self) -> None:
+        """Read on in the log; a plain judgement costs no look back."""
+        new = entries(self._store, self.profile, self.position, self._upto)
+        self._own += new
+        if all(entry.kind in LESSONS for entry in new):
+            for entry in new:
+                self._take(item_of(entry))
+        else:
+            self._restart(standing(self._inherited, self._own))
+
+    def _restart(self, items: Iterable[Item]) -> None:
+        self.items: list[Item] = []
+        self._digests = [_RULE]
+        self.contradictions: list[Contradiction] = []
+        self._verdicts: dict[int, Verdicts] = {}
+        self._said: dict[tuple[int, int], list[int]] = {}
+        self._passed: dict[tuple[int, int], list[int]] = {}
+        for item in items:
+            self._take(item)
+
+    def _take(self, item: Item) -> None:
+        """One more item; where it contradicts earlier ones, those change, and all digests on."""
+        first_changed = len(self.items)
+        item = self._in_session(item)
+        # "Closer than that one" is no verdict on either picture, so it contradicts none.
+        judged = (*item.liked, *item.disliked) if item.kind == JUDGE else ()
+        verdicts = self._verdicts.setdefault(item.query, Verdicts()) if judged else Verdicts()
+        for picture in judged:
+            now, other = verdicts.liked, verdicts.disliked
+            if picture in item.disliked:
+                now, other = other, now
+            if picture in other:
+                other.discard(picture)
+                if other is verdicts.liked:
+                    first_changed = min(first_changed, self._pass_over(item.query, picture))
+                for at in self._said.pop((item.query, picture)):
+                    earlier = self.items[at]
+                    self.contradictions.append(Contradiction(item.number, earlier.number, picture))
+                    self.items[at] = _without(earlier, picture)
+                    first_changed = min(first_changed, at)
+            if now is verdicts.liked and picture not in now:
+                first_changed = min(first_changed, self._take_in(item.query, picture))
+            now.add(picture)
+            # Which items said it: a contradiction need not look for them.
+            self._said.setdefault((item.query, picture), []).append(len(self.items))
+        for picture in item.negatives if judged else ():
+            self._passed.setdefault((item.query, picture), []).append(len(self.items))
+        # What is liked, before or later, was never passed over.
+        kept = tuple(p for p in item.negatives if p not in verdicts.liked)
+        self.items.append(replace(item, negatives=kept) if kept != item.negatives else item)
+        del self._digests[first_changed + 1 :]
+
+    def _in_session(self, item: Item) -> Item:
+        """Its session, by the items that stand: a pause ends one, whatever was undone in it."""
+        last = self.items[-1] if self.items else None
+        going_on = last is not None and item.at - last.at < SESSION_GAP
+        return replace(item, session=last.session if last and going_on else item.number)
+
+    def _take_in(self, query: int, picture: int) -> int:
+        """A picture is liked now: it leaves the negatives of all items of the query."""
+        places = self._passed.get((query, picture), [])
+        for at in places:
+            left = tuple(p for p in self.items[at].negatives if p != picture)
+            self.items[at] = replace(self.items[at], negatives=left)
+        return min(places, default=len(self.items))
+
+    def _pass_over(self, query: int, picture: int) -> int:
+        """It is liked no more: where it was passed over, that counts again."""
+        places = self._passed.get((query, picture), [])
+        for at in places:
+            again = tuple(sorted({*self.items[at].negatives, picture}))
+            self.items[at] = replace(self.items[at], negatives=again)
+        return min(places, default=len(self.items))
+
+    @property
+    def digests(self) -> list[bytes]:
+        """One more than there are items: the names of all beginnings, the empty one first."""
+        for at in range(len(self._digests) - 1, len(self.items)):
+            whole = self._digests[at] + self.items[at].mark()
+            self._digests.append(hashlib.blake2b(whole, digest_size=16).digest())
+        return self._digests
+
+    def verdicts(self, query: int) -> Verdicts:
+        """What stands about a query: a copy, since later judgements change the original."""
+        found = self._verdicts.get(query, Verdicts())
+        return Verdicts(set(found.liked), set(found.disliked))
+
+    def last_judgement(self) -> int | None:
+        """The newest judgement that stands."""
+        return next((i.number for i in reversed(self.items) if i.kind == JUDGE), None)
+
+    def stands(self, judgement: int) -> bool:
+        return any(i.number == judgement and i.kind in (JUDGE, COMPARE) for i in self.items)
+
+    def positions(self) -> list[int]:
+        """Every position of the log this profile can be rolled back to, 0 (nothing) first."""
+        return [0, *(entry.number for entry in self._own)]
+
+    def log(self) -> list[Entry]:
+        """Its own lines, oldest first."""
+        return list(self._own)
+
+
+def standing(
+    inherited: Sequence[Item], log: Iterable[Entry], upto: int | None = None
+) -> list[Item]:
+    """The items that stand after a log: judgements less those taken back (before verdicts).
+
+    Read backwards first, since a roll-back makes the lines between it and its position void: each
+    line is looked at once, however roll-backs are nested.
+    """
+    lines = [entry for entry in log if upto is None or entry.number <= upto]
+    numbers = [entry.number for entry in lines]
+    valid: list[Entry] = []
+    at = len(lines)
+    while at:
+        entry = lines[at - 1]
+        if entry.kind == ROLLBACK:
+            at = bisect_right(numbers, entry.body["position"])
+        else:
+            valid.append(entry)
+            at -= 1
+    found = {item.number: item for item in inherited}
+    for entry in reversed(valid):
+        if entry.kind in LESSONS:
+            found[entry.number] = item_of(entry)
+        elif entry.kind == UNDO:
+            found.pop(entry.body["judgement"], None)
+    return list(found.values())
+
+
+def item_of(entry: Entry) -> Item:
+    body: Mapping[str, Any] = entry.body
+    if entry.kind == WEIGHTS:
+        return Item(entry.number, WEIGHTS, at=_seconds(entry.made))
+    return Item(
+        entry.number,
+        entry.kind,
+        0,
+        body["query"],
+        tuple(sorted(body["liked"])),
+        tuple(sorted(body["disliked"])),
+        tuple(sorted(body.get("negatives", ()))),
+        float(body.get("weight", 1.0)),
+        _seconds(entry.made),
+    )
+
+
+def _seconds(made: str) -> float:
+    return datetime.datetime.fromisoformat(made).timestamp()
+
+
+def _without(item: Item, picture: int) -> Item:
+    return replace(
+        item,
+        liked=tuple(p for p in item.liked if p != picture),
+        disliked=tuple(p for p in item.disliked if p != picture),
+    )
+
+
+def _inherited(store: Store, known: Mapping[str, ProfileRow], profile: str) -> list[Item]:
+    """What a copied profile begins with: its parent's items at the moment of the copy."""
+    row = known.get(profile)
+    if row is None:
+        raise CollectionError(f"there is no profile {profile!r}; there are {', '.join(known)}")
+    if row.parent is None:
+        return []
+    before = _inherited(store, known, row.parent)
+    return standing(before, entries(store, row.parent), row.parent_position)

@@ -1,0 +1,209 @@
+"""What was learned, ready for a search: weights of a profile, verdicts about a query.
+
+State in memory is a cache of the fold over the log; any process can make it again.  It goes on
+from the longest beginning it has: what is in memory, else the nearest checkpoint that fits, else
+the first judgement.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.errors import DamagedCollection
+from likewise.collection.feedback.fold import Folded
+from likewise.collection.feedback.history import History, Verdicts
+from likewise.collection.store import log as feedback
+from likewise.collection.store.segments import unpack_dense, unpack_sparse
+from likewise.collection.store.store import SpaceRow, Store
+
+CHECKPOINT_EVERY = 200
+"""Judgements between two checkpoints."""
+MANY = 64
+"""Checkpoints of a space beyond which those that fit no profile any more are dropped."""
+_CHUNK = 500
+
+
+class Kept(NamedTuple):
+    """A state in memory; ``made_in`` is the generation and how often its codes were filled in."""
+
+    made_in: tuple[int, int]
+    digest: bytes
+    state: Folded
+
+
+class Learning:
+    """The learned state of a collection, brought up to date when it is asked for.
+
+    ``upto`` is the last line of the log that counts; None: all there are and will be.
+    """
+
+    def __init__(self, store: Store, upto: int | None = None) -> None:
+        self._store = store
+        self._upto = upto
+        self.lock = threading.RLock()
+        self._histories: dict[str, History] = {}
+        # Profile and space: what it was folded in, digest of what is folded, the state.
+        self._states: dict[tuple[str, str], Kept] = {}
+
+    def history(self, profile: str) -> History:
+        """The up-to-date history of a profile."""
+        with self.lock:
+            found = self._histories.get(profile)
+            if found is None:
+                found = History(self._store, profile, self._upto)
+            found.update()
+            self._histories[profile] = found
+            return found
+
+    def forget(self) -> None:
+        """Drop what is in memory; it is folded again when wanted."""
+        with self.lock:
+            self._histories.clear()
+            self._states.clear()
+
+    def weights(self, profile: str, space: SpaceRow) -> NDArray[np.float64] | None:
+        """One weight a word; None where nothing was learned, so that all count alike."""
+        if space.kind != "sparse":
+            return None
+        with self.lock:
+            if not self.history(profile).items:
+                return None
+            return self.state(profile, space).weights
+
+    def state(self, profile: str, space: SpaceRow) -> Folded:
+        """The fold of everything that stands, in one sparse space."""
+        with self.lock:
+            history = self.history(profile)
+            # Taken out while it changes: a fold that fails must not leave half of itself behind.
+            kept = self._states.pop((profile, space.name), None)
+            made_in = self.made_in(space)
+            state = self._begin(space, history, kept, made_in)
+            for stop in stops(state.n_items, len(history.items)):
+                done = state.n_items
+                self.fold(state, space, history, stop)
+                if stop // CHECKPOINT_EVERY > done // CHECKPOINT_EVERY:
+                    self.checkpoint(space, history, state, made_in)
+            self._states[profile, space.name] = Kept(made_in, history.digests[-1], state)
+            return state
+
+    def made_in(self, space: SpaceRow) -> tuple[int, int]:
+        """What a fold in a space is good for: its generation, and the codes it has now."""
+        return space.generation, self._store.setting(filled(space.name), 0)
+
+    def _begin(
+        self, space: SpaceRow, history: History, kept: Kept | None, made_in: tuple[int, int]
+    ) -> Folded:
+        """The longest beginning of a history that is folded already."""
+        if kept is not None and kept.made_in == made_in:
+            n = kept.state.n_items
+            if history.digests[n : n + 1] == [kept.digest]:
+                return kept.state
+        place = {digest: n for n, digest in enumerate(history.digests)}
+        saved = feedback.checkpoints(self._store, space.name, space.generation)
+        fitting = [key for key in saved if key in place]
+        for key in sorted(fitting, key=place.__getitem__, reverse=True):
+            blob = feedback.checkpoint(self._store, space.name, space.generation, key)
+            # What a checkpoint holds can be folded again: a damaged one is only slower.
+            with suppress(DamagedCollection):
+                if blob is not None:
+                    return Folded.unpack(blob)
+        return Folded(space.width)
+
+    def fold(self, state: Folded, space: SpaceRow, history: History, stop: int) -> None:
+        """Fold the items it lacks of the first ``stop``, codes read some hundred at a time."""
+        store, name, generation = self._store, space.name, space.generation
+        for start in range(state.n_items, stop, _CHUNK):
+            chunk = history.items[start : min(start + _CHUNK, stop)]
+            subjects: set[int] = set().union(*(item.subjects() for item in chunk))
+            codes = feedback.codes(store, name, generation, subjects)
+            for item in chunk:
+                state.fold(item, codes, lambda n: feedback.given(store, n, name, generation))
+
+    def relearn(self, profile: str, space: SpaceRow) -> None:
+        """Fold everything from the first line; what is in use must come out again."""
+        with self.lock:
+            history, used = self.history(profile), self.state(profile, space)
+            anew = Folded(space.width)
+            self.fold(anew, space, history, len(history.items))
+            if not np.array_equal(anew.weights, used.weights):
+                raise DamagedCollection(
+                    f"profile {profile!r}: the log says otherwise than its checkpoints; "
+                    "drop them by refreshing the collection"
+                )
+            self.checkpoint(space, history, anew)
+
+    # -- checkpoints ------------------------------------------------------------------------
+
+    def checkpoint(
+        self,
+        space: SpaceRow,
+        history: History,
+        state: Folded,
+        made_in: tuple[int, int] | None = None,
+    ) -> None:
+        """Keep the state in the catalog, and thin what is kept.
+
+        Not if codes came in since ``made_in``: others would then go on from a fold without them.
+        """
+        n = state.n_items
+        place = {digest: i for i, digest in enumerate(history.digests)}
+        kept = feedback.checkpoints(self._store, space.name, space.generation)
+        ours = {key: place[key] for key in kept if key in place}
+        with self._store.write() as c:
+            if made_in is not None and made_in != self.made_in(space):
+                return
+            feedback.put_checkpoint(
+                c, space.name, space.generation, history.digests[n], n, state.pack()
+            )
+            ages = {n - at: key for key, at in ours.items() if at < n}
+            dropped = [key for age, key in ages.items() if age not in thinned(ages)]
+            if len(kept) > MANY:
+                dropped += [key for key in kept if key not in place and not self._fits(key)]
+            feedback.drop_checkpoints(c, space.name, space.generation, dropped)
+
+    def _fits(self, key: bytes) -> bool:
+        """Whether a checkpoint belongs to some profile as it stands; undone pasts leave others."""
+        return any(key in self.history(name).digests for name in feedback.profiles(self._store))
+
+    def verdicts(self, profile: str, subject: int) -> Verdicts:
+        """What stands about a query."""
+        with self.lock:
+            return self.history(profile).verdicts(subject)
+
+    # -- what a search asks -------------------------------------------------------------------
+
+    def rows(self, space: SpaceRow, subjects: Iterable[int]) -> Any:
+        """Codes of subjects as a matrix, by ascending subject: the order is part of the sum."""
+        found = feedback.codes(self._store, space.name, space.generation, subjects)
+        blobs = [found[subject] for subject in sorted(found)]
+        unpack = unpack_sparse if space.kind == "sparse" else unpack_dense
+        return unpack(blobs, space.width)
+
+
+def stops(done: int, until: int) -> list[int]:
+    """Where a fold pauses for a checkpoint: ever closer to its end, so that an undo finds one."""
+    found, gap = [until] if until > done else [], CHECKPOINT_EVERY
+    while until - gap > done:
+        found.append(until - gap)
+        gap *= 2
+    return sorted(found)
+
+
+def thinned(ages: Iterable[int]) -> set[int]:
+    """Ages worth keeping: the oldest of each doubling, so that any undo replays little.
+
+    The oldest, because it is the one that grows into the next doubling: were the youngest kept,
+    none would ever get old.
+    """
+    return set({age.bit_length(): age for age in sorted(ages)}.values())
+
+
+def filled(space: str) -> str:
+    """The setting that counts how often codes were filled in after the judgements."""
+    return f"filled:{space}"

@@ -1,0 +1,114 @@
+"""Rows of a dense space for learning: some of them to learn from, all of them to be placed.
+
+A segment at a time, so that a million pictures need the memory of one segment and of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.errors import CollectionError
+from likewise.collection.jobs import Progress, Report
+from likewise.collection.search.fitted import Fitted, Floats32, Ids, placed
+from likewise.collection.spaces.graphs import metric_of, prepared
+from likewise.collection.store import segments as seg
+from likewise.collection.store.store import SpaceRow, Store
+
+PREFERRED = ("deep-dense", "holistic")
+"""Spaces that are learned in when none is named, best first."""
+_DISTANCES = 2_048
+
+
+def dense_space(store: Store, name: str | None) -> SpaceRow:
+    """The space to learn in: the one named, else ``deep-dense`` if it is there, else holistic."""
+    spaces = store.spaces()
+    usable = [s.name for s in spaces.values() if s.kind == "dense" and s.generation]
+    if name is None:
+        found = next((one for one in PREFERRED if one in usable), None)
+        if found is None:
+            raise CollectionError("no dense space has vectors yet; add pictures first")
+        return spaces[found]
+    if name not in spaces:
+        raise CollectionError(f"there is no space {name!r}; there are {', '.join(spaces)}")
+    if name not in usable:
+        why = "is sparse" if spaces[name].kind == "sparse" else "has no vectors yet"
+        raise CollectionError(
+            f"space {name!r} {why}; metrics and maps are learned in a dense one: "
+            f"{', '.join(usable) or 'none is there'}"
+        )
+    return spaces[name]
+
+
+def row_chunks(store: Store, space: SpaceRow) -> Iterator[tuple[Ids, Floats32]]:
+    """(ids, prepared rows) of all living pictures."""
+    dead = np.array([image for _, image in store.tombstones()], np.int64)
+    for segment in store.segments(space.name, space.generation):
+        part = seg.read_dense(store.root, segment.name)
+        alive = ~np.isin(part.ids, dead)
+        yield part.ids[alive], prepared(space, part.rows[alive])
+    for chunk in store.vectors_in_chunks(space.name, space.generation, seg.FULL):
+        raw = seg.unpack_dense([vector for _, _, vector in chunk], space.width)
+        yield np.array([image for _, image, _ in chunk], np.int64), prepared(space, raw)
+
+
+def sampled(
+    store: Store,
+    space: SpaceRow,
+    most: int,
+    seed: int,
+    avoid: Collection[int] = (),
+) -> tuple[Ids, Floats32]:
+    """At most ``most`` pictures drawn at random, by id, but for some."""
+    known = np.array(sorted(store.ids() - set(avoid)), np.int64)
+    rng = np.random.default_rng(seed)
+    # Some pictures may lack a vector; what is drawn is then a little less.
+    if len(known) > most:
+        known = np.sort(rng.choice(known, most, replace=False))
+    ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, space.width), np.float32)]
+    for some, part in row_chunks(store, space):
+        wanted = np.isin(some, known)
+        ids.append(some[wanted])
+        rows.append(part[wanted])
+    names, matrix = np.concatenate(ids), np.concatenate(rows)
+    order = np.argsort(names)
+    return names[order], matrix[order]
+
+
+def place_all(
+    store: Store, space: SpaceRow, fitted: Fitted, report: Report
+) -> tuple[Ids, Floats32]:
+    """Ids and rows of the model of all pictures there are now."""
+    columns = fitted.transform(np.zeros((1, space.width), np.float32)).shape[1]
+    ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, columns), np.float32)]
+    done, total = 0, store.n_images()
+    for some, part in row_chunks(store, space):
+        for start in range(0, len(some), seg.SEAL_AT):
+            few = slice(start, start + seg.SEAL_AT)
+            ids.append(some[few])
+            rows.append(placed(fitted, some[few], part[few]))
+            done += len(some[few])
+            report(Progress("placing pictures", done, total))
+    return np.concatenate(ids), np.concatenate(rows)
+
+
+def agreement(rows: Any, triplets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For each triplet whether its nearer picture is nearer in these rows; a tie is not."""
+    right = np.zeros(len(triplets), bool)
+    for start in range(0, len(triplets), _DISTANCES):
+        few = slice(start, start + _DISTANCES)
+        a, b, c = (np.asarray(rows[triplets[few, i]], np.float64) for i in range(3))
+        right[few] = ((a - b) ** 2).sum(axis=1) < ((a - c) ** 2).sum(axis=1)
+    return right
+
+
+def agreement_plain(space: SpaceRow, rows: Any, triplets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The same by the space itself, as a search by it would rank."""
+    if metric_of(space) != "ip":
+        return agreement(rows, triplets)
+    a, b, c = (np.asarray(rows[triplets[:, i]], np.float64) for i in range(3))
+    right: NDArray[np.bool_] = (a * b).sum(axis=1) > (a * c).sum(axis=1)
+    return right

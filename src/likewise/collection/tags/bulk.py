@@ -1,0 +1,133 @@
+"""Suggested tags for many pictures: a job that can be killed at any moment and goes on.
+
+Pictures are taken in the order of their ids, a batch a transaction, and the same transaction says
+how far the run is.  A run that is started again with the same question and the same evidence goes
+on behind that picture; once it is through, starting it again finds only pictures that are new.
+Suggestions are no evidence, so a run never changes what it or the next one would suggest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from likewise.collection.jobs import Progress, Report
+from likewise.collection.search.views import Views
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.changes import drop_setting, put_setting
+from likewise.collection.store.store import Store, parts
+from likewise.collection.store.tags import SUGGESTED
+from likewise.collection.tags.evidence import Evidence, choices
+from likewise.collection.tags.suggest import Suggester, best
+from likewise.errors import InvalidInput
+
+RUN = "tag_run"
+"""The setting that says how far a bulk run is."""
+BATCH = 64
+
+
+@dataclass
+class TagRun:
+    """What a bulk run did; ``resumed`` is where it went on (0: from the beginning).
+
+    ``found`` is filled by a dry run: picture to (tag, confidence).
+    """
+
+    pictures: int = 0
+    tagged: int = 0
+    tags: int = 0
+    resumed: int = 0
+    measured: bool = False
+    found: dict[int, list[tuple[str, float]]] = field(default_factory=dict)
+
+
+def tag_all(
+    views: Views,
+    suggester: Suggester,
+    *,
+    above: float,
+    k: int,
+    also_tagged: bool,
+    dry_run: bool,
+    report: Report,
+) -> TagRun:
+    """Suggested tags with at least a confidence of ``above`` for every picture that wants them."""
+    if not 0 < above <= 1:
+        raise InvalidInput(f"above is {above}; a confidence between 0 and 1 expected")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+    result = TagRun()
+    options = choices(views.store.spaces())
+    with suggester.lock:
+        evidence = suggester.evidence(options[0]) if options else None
+        if evidence is None or not len(evidence):
+            return result
+        calibration = suggester.calibration(evidence, exact=True, report=report)
+        result.measured = calibration.measured
+        question = {
+            "above": above, "k": k, "also_tagged": also_tagged, "number": evidence.number,
+            "spaces": [list(one) for one in calibration.spaces],
+        }  # fmt: skip
+        before = views.store.setting(RUN)
+        if before is not None and before.get("question") == question:
+            result.resumed = int(before["upto"])
+        todo = sorted(i for i in views.store.ids() if i > result.resumed)
+        if not also_tagged:
+            todo = [image for image in todo if image not in evidence.tags]
+    for part in parts(todo, BATCH):
+        report(Progress("suggesting tags", result.pictures, len(todo)))
+        # A batch at a time: whoever looks at a picture meanwhile waits no longer than that.  Tags
+        # given meanwhile count from then on, and let the next run begin anew.
+        with suggester.lock:
+            open_ = [image for image in part if also_tagged or image not in evidence.tags]
+            found = _suggested(views, evidence, open_, above, k, calibration.confidence)
+        if dry_run:
+            result.found |= {image: tags for image, tags in found.items() if tags}
+        else:
+            with views.store.write() as c:
+                here = views.store.present(found)
+                said = {i: [tag for tag, _ in found[i]] for i in found if i in here}
+                catalog_tags.replace_source(c, SUGGESTED, said)
+                put_setting(c, RUN, {"question": question, "upto": part[-1]})
+        result.pictures += len(part)
+        result.tagged += sum(bool(tags) for tags in found.values())
+        result.tags += sum(map(len, found.values()))
+    return result
+
+
+def _suggested(
+    views: Views,
+    evidence: Evidence,
+    part: Iterable[int],
+    above: float,
+    k: int,
+    confidence: Callable[[float], float],
+) -> dict[int, list[tuple[str, float]]]:
+    """(tag, confidence) for a batch; pictures without a row get none."""
+    images = list(part)
+    found, rows = evidence.rows_of(views, images)
+    refused = catalog_tags.refused_of_many(views.store, images)
+    made: dict[int, list[tuple[str, float]]] = {image: [] for image in images}
+    tagged = [at for at, image in enumerate(found) if image in evidence.tags]
+    plain = [at for at, image in enumerate(found) if image not in evidence.tags]
+    # Those with tags are evidence themselves: each is asked about without itself alone.
+    coded: list[tuple[int, Any]] = list(
+        zip(plain, evidence.code(rows[plain]) if plain else [], strict=True)
+    )
+    coded += [(at, evidence.code(rows[at : at + 1], [found[at]])[0]) for at in tagged]
+    for at, code in coded:
+        image = found[at]
+        known = {*refused.get(image, ()), *evidence.tags.get(image, ())}
+        scored = ((tag, confidence(score)) for tag, score in best(code, k, known))
+        made[image] = [one for one in scored if one[1] >= above]
+    return made
+
+
+def clear(store: Store) -> int:
+    """Take back every suggestion nobody confirmed; gives how many there were."""
+    said = catalog_tags.said_by(store, SUGGESTED)
+    with store.write() as c:
+        gone = catalog_tags.replace_source(c, SUGGESTED, dict.fromkeys(said, ()))
+        drop_setting(c, RUN)
+    return gone

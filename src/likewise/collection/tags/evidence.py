@@ -1,0 +1,179 @@
+"""The tagged pictures in memory, for suggestions: an annotator kept in step with the catalog.
+
+The catalog numbers every change of tags that count, so bringing this up to date costs what changed
+and not what there is.  Suggestions nobody confirmed are no evidence: a bulk run must not believe
+itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.annotation.annotator import SparseAnnotator
+from likewise.collection.search.searching import Question, ranked_row
+from likewise.collection.search.views import DenseView, Views
+from likewise.collection.spaces.graphs import prepared
+from likewise.collection.spaces.recipes import made_here
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.store import SpaceRow
+
+if TYPE_CHECKING:
+    pass
+
+ALPHA = 0.05
+"""The lasso's weight, as a share of the largest correlation; see docs/tags.md for what it does."""
+CHOICES = (("deep-dense",), ("holistic", "psc"))
+"""Spaces that suggest tags, the best first; of the second choice those that are there."""
+
+Rows = NDArray[np.float32]
+
+
+class Coded(NamedTuple):
+    """What one picture is made of: pictures with their shares, the largest first.
+
+    ``tags`` are those of these pictures, ``scores`` what the shares say of each tag.
+    """
+
+    shares: list[tuple[int, float]]
+    tags: dict[int, list[str]]
+    scores: dict[str, float]
+
+
+def choices(spaces: Mapping[str, SpaceRow]) -> list[tuple[str, ...]]:
+    """The choices of spaces this collection has, the best first."""
+    made = []
+    for names in CHOICES:
+        here = tuple(
+            n for n in names if n in spaces and spaces[n].generation and spaces[n].kind == "dense"
+        )
+        if here and here[0] == names[0]:
+            made.append(here)
+    return made
+
+
+class Evidence:
+    """Every tagged picture that has a row in some spaces, held by an annotator."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.number = 0
+        self.tags: dict[int, list[str]] = {}
+        self._generations: tuple[int, ...] = ()
+        self._model: SparseAnnotator | None = None
+        self._waiting: set[int] = set()
+        self._revision = -1
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    def update(self, views: Views) -> None:
+        """Take in the tags that came and went since the last time."""
+        revision = views.store.revision
+        if revision == self._revision:
+            return
+        dense = self._dense(views)
+        generations = tuple(view.space.generation for view in dense)
+        if generations != self._generations:
+            self.tags, self._model, self._waiting, self.number = {}, None, set(), 0
+            self._generations = generations
+        with views.store.snapshot():
+            number = catalog_tags.evidence_number(views.store)
+            # Pictures tagged before they had a row here are looked at again.
+            changed = {*catalog_tags.changed_since(views.store, self.number), *self._waiting}
+            tagged = catalog_tags.evidence(views.store, sorted(changed))
+        if changed:
+            self._take(changed, tagged, dense)
+        self.number, self._revision = number, revision
+
+    def _take(
+        self, changed: set[int], tagged: Mapping[int, list[str]], views: Sequence[DenseView]
+    ) -> None:
+        moved = {i for i in changed if self.tags.get(i, []) != tagged.get(i, [])}
+        gone = sorted(moved & self.tags.keys())
+        found, rows = rows_of(views, sorted(moved & tagged.keys()))
+        # A picture of zeros reconstructs nothing.
+        some = np.flatnonzero(np.abs(rows).max(axis=1, initial=0) > 0)
+        new, rows = [found[i] for i in some], rows if len(some) == len(rows) else rows[some]
+        if gone and self._model is not None:
+            self._model.remove(gone)
+        for image in gone:
+            del self.tags[image]
+        if new:
+            names = [tagged[image] for image in new]
+            if self._model is None:
+                self._model = SparseAnnotator(alpha=ALPHA, nonnegative=True)
+            self._model.partial_fit(rows, names, new)
+            self.tags |= dict(zip(new, names, strict=True))
+        self._waiting = {image for image in tagged if image not in self.tags}
+
+    def _dense(self, views: Views) -> list[DenseView]:
+        return [view for view in map(views.view, self.names) if isinstance(view, DenseView)]
+
+    def rows_of(self, views: Views, images: Iterable[int]) -> tuple[list[int], Rows]:
+        """Those of the pictures of the collection that have a row here, and the rows."""
+        return rows_of(self._dense(views), list(images))
+
+    def row_of(self, views: Views, question: Question) -> Rows | None:
+        """The row of a question; None where it cannot be had in these spaces."""
+        parts = []
+        for view in self._dense(views):
+            if question.image is not None:
+                if view.row_of(question.image) is None:
+                    return None
+            elif not made_here(view.space.recipe):
+                return None
+            row = np.asarray(ranked_row(view, question), np.float32).reshape(1, -1)
+            parts.append(prepared(view.space, row))
+        return joined(parts)
+
+    def code(self, rows: Rows, images: Sequence[int] = ()) -> list[Coded]:
+        """What each row is made of; none of ``images`` (whose rows they may be) takes part."""
+        own = [image for image in images if image in self.tags]
+        if self._model is None or len(own) == len(self.tags):
+            return [Coded([], {}, {}) for _ in rows]
+        with warnings.catch_warnings():
+            # A row of zeros has no code, and one that stopped early is still a fair guess.
+            warnings.simplefilter("ignore")
+            codes = self._model.transform(rows, without=own or None)
+        ids = self._model.ids_
+        return [
+            self._coded(ids[codes.indices[a:b]], codes.data[a:b])
+            for a, b in zip(codes.indptr[:-1], codes.indptr[1:], strict=True)
+        ]
+
+    def _coded(self, ids: Any, values: Any) -> Coded:
+        shares = sorted(
+            zip(ids.tolist(), values.tolist(), strict=True), key=lambda one: (-one[1], one[0])
+        )
+        tags = {image: self.tags[image] for image, _ in shares}
+        scores: dict[str, float] = {}
+        for image, share in shares:
+            for tag in tags[image]:
+                scores[tag] = scores.get(tag, 0.0) + share
+        return Coded(shares, tags, scores)
+
+
+def rows_of(views: Sequence[DenseView], images: Sequence[int]) -> tuple[list[int], Rows]:
+    """Pictures that have a row in every view, and the rows side by side, each of equal say."""
+    found = list(images)
+    parts: list[tuple[DenseView, Rows]] = []
+    for view in views:
+        found, rows = view.rows_of(found)
+        parts.append((view, rows))
+    # Fetched again only where a later view lacks some.
+    return found, joined(
+        [rows if len(rows) == len(found) else view.rows_of(found)[1] for view, rows in parts]
+    )
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Rows of several spaces side by side: the cosine is then the mean of their cosines."""
+    if len(parts) == 1:
+        # No copy: of many pictures that would be the largest thing in memory.
+        return np.ascontiguousarray(parts[0], np.float32)
+    return np.ascontiguousarray(np.hstack(parts) / np.float32(np.sqrt(len(parts))), np.float32)

@@ -1,0 +1,169 @@
+"""What people say about tags: lines of the log, and what stands of them.
+
+A line names pictures by their content and tags by name: *accept* gives them, *reject* refuses them,
+*withdraw* takes an earlier line back.  The newest line that stands about a picture and a tag is a
+person's word, and it counts more than any file, before and after the file is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from likewise.collection.errors import CollectionError
+from likewise.collection.feedback.judge import stamp
+from likewise.collection.store import tag_log as tag_log
+from likewise.collection.store import tags as rows
+from likewise.collection.store.log import append
+from likewise.collection.store.store import Store
+from likewise.collection.store.tag_log import TagLine
+from likewise.collection.store.tags import ACCEPT, REJECT, WITHDRAW, Word
+
+_HOME = "default"
+# The lines belong to the collection; the log wants a profile, and this one is always there.
+
+
+class TagWord(NamedTuple):
+    """A line about tags for people: pictures by id where they are here; whether it stands."""
+
+    number: int
+    kind: str
+    made: str
+    pictures: tuple[int, ...]
+    tags: tuple[str, ...]
+    source: str
+    stands: bool
+    withdraws: int | None
+
+
+# -- saying ---------------------------------------------------------------------------------
+
+
+def say(
+    store: Store,
+    images: Sequence[int],
+    tags: Sequence[str],
+    kind: str,
+    source: str,
+) -> int | None:
+    """A person gives tags to pictures or refuses them: one line, on disk when this returns.
+
+    None when every picture has that very word already.
+    """
+    with store.write(durable=True) as c:
+        return say_within(c, store, images, tags, kind, source)
+
+
+def say_within(
+    c: Any,
+    store: Store,
+    images: Sequence[int],
+    tags: Sequence[str],
+    kind: str,
+    source: str,
+) -> int | None:
+    """:func:`say` inside a transaction."""
+    hashes = rows.hashes_of(store, images)
+    lost = next((image for image in images if image not in hashes), None)
+    if lost is not None:
+        raise CollectionError(f"picture {lost} left the collection; look again")
+    # Pictures about which nothing new is said are no part of the line: undo must not touch them.
+    spoken = {
+        digest
+        for digest in hashes.values()
+        if not all(rows.word_of(c, digest, tag) == (kind == ACCEPT, source) for tag in tags)
+    }
+    if not spoken or not tags:
+        return None
+    body = {"pictures": sorted(d.hex() for d in spoken), "tags": list(tags), "source": source}
+    number = append(c, _HOME, kind, stamp(), 0, body)
+    for digest in spoken:
+        for tag in tags:
+            rows.put_word(c, digest, tag, Word(kind == ACCEPT, source, number))
+    return number
+
+
+def withdraw(store: Store, number: int | None) -> TagLine:
+    """Take back the newest line about tags that stands, or the one named; gives it.
+
+    Tags are then what they would be had it never been said.
+    """
+    with store.write(durable=True) as c:
+        line = tag_log.standing_line(store, number)
+        if line is None and number is None:
+            raise CollectionError("nothing was said about tags that could be taken back")
+        if line is None:
+            raise CollectionError(
+                f"line {number} is no word about tags that stands; 'likewise tags log' lists them"
+            )
+        append(c, _HOME, WITHDRAW, stamp(), 0, {"line": line.number})
+        for (digest, tag), word in _before(c, store, line).items():
+            rows.put_word(c, digest, tag, word)
+    return line
+
+
+def _before(c: Any, store: Store, line: TagLine) -> dict[tuple[bytes, str], Word | None]:
+    """Of what a line said last, what stood before it; what was said anew since is left out."""
+    pairs = [(digest, tag) for digest in line.pictures for tag in line.tags]
+    found: dict[tuple[bytes, str], Word | None] = dict.fromkeys(
+        pair for pair in pairs if rows.line_of_word(c, *pair) == line.number
+    )
+    open_ = set(found)
+    older = tag_log.standing_before(store, line)
+    while open_ and (one := next(older, None)) is not None:
+        for pair, word in fold([one]).items():
+            if pair in open_:
+                found[pair] = word
+                open_.discard(pair)
+    return found
+
+
+def standing(lines: Iterable[TagLine]) -> set[int]:
+    """Numbers of the lines that count: said, and not taken back."""
+    found: set[int] = set()
+    for line in lines:
+        if line.kind == WITHDRAW:
+            found.discard(line.withdraws or 0)
+        else:
+            found.add(line.number)
+    return found
+
+
+def fold(lines: Iterable[TagLine]) -> dict[tuple[bytes, str], Word]:
+    """The newest word about each picture and tag, from lines that stand."""
+    return {
+        (digest, tag): Word(line.kind == ACCEPT, line.source, line.number)
+        for line in lines
+        if line.kind in (ACCEPT, REJECT)
+        for digest in line.pictures
+        for tag in line.tags
+    }
+
+
+def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
+    """What the whole log comes to: the tables must say the same."""
+    alive = standing(lines)
+    return fold(line for line in lines if line.number in alive)
+
+
+def log(store: Store, newest: int | None = None) -> list[TagWord]:
+    """The lines about tags, oldest first."""
+    shown = tag_log.lines(store, newest)
+    gone = tag_log.withdrawn(store)
+    here = rows.images_of(store, {digest for line in shown for digest in line.pictures})
+    return [
+        TagWord(
+            line.number, line.kind, line.made,
+            tuple(here[digest] for digest in line.pictures if digest in here), line.tags,
+            line.source, line.number not in gone, line.withdraws,
+        )
+        for line in shown
+    ]  # fmt: skip
+
+
+def verify(store: Store) -> list[str]:
+    """What is wrong with the tags, in sentences; empty when all is well."""
+    wrong = rows.loose_tags(store)
+    if rows.words(store) != words_of_log(tag_log.lines(store)):
+        wrong.append("what people said about tags is not what the log says")
+    return wrong

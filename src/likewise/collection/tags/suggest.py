@@ -1,0 +1,169 @@
+"""Tags for a picture from the tagged pictures that reconstruct it (SISO), with how sure that is.
+
+A suggestion's score is the sum of the shares of the pictures behind it; its confidence is how often
+such a score was right for pictures of this collection
+(:mod:`~likewise.collection.tags.calibration`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from likewise.collection.jobs import Report, silent
+from likewise.collection.search.searching import Question
+from likewise.collection.search.views import Views
+from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.changes import put_setting
+from likewise.collection.tags.calibration import AT_ONCE, Calibration, Measuring, measure
+from likewise.collection.tags.evidence import Coded, Evidence, choices
+from likewise.errors import InvalidInput
+
+BEHIND = 8
+"""Pictures a suggestion names, at most."""
+
+
+@dataclass(frozen=True)
+class Behind:
+    """A tagged picture behind a suggestion; ``weight`` is its share in the reconstruction."""
+
+    id: int
+    path: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A tag a picture may deserve.
+
+    ``confidence`` is measured on this collection where ``calibrated``; else too little is tagged
+    for that, and it is a cautious guess of at most a half.
+    """
+
+    tag: str
+    confidence: float
+    score: float
+    because: tuple[Behind, ...]
+    calibrated: bool
+
+
+class Suggester:
+    """Suggestions of one collection; holds the tagged pictures between calls."""
+
+    def __init__(self, views: Views) -> None:
+        self._store, self._views = views.store, views
+        # An annotator remembers its last answer: one question at a time.
+        self.lock = threading.RLock()
+        self._evidence: dict[tuple[str, ...], Evidence] = {}
+        self._calibrations: dict[tuple[str, ...], Calibration] = {}
+        self._coming: dict[tuple[str, ...], Measuring] = {}
+
+    def suggest(self, question: Question, k: int) -> list[Suggestion]:
+        """The k tags most likely, best first; those the picture has or was refused left out."""
+        if question.vector is not None:
+            raise InvalidInput("tags are suggested for pictures; a vector was given")
+        with self.lock:
+            for names in choices(self._store.spaces()):
+                evidence = self.evidence(names)
+                row = evidence.row_of(self._views, question)
+                if row is None:
+                    continue
+                own = self._own(question)
+                (coded,) = evidence.code(row, own)
+                return self.drawn(coded, self.calibration(evidence), k, self._known(question))
+        return []
+
+    def evidence(self, names: tuple[str, ...]) -> Evidence:
+        """The tagged pictures in some spaces, as they are now; the caller holds the lock."""
+        found = self._evidence.setdefault(names, Evidence(names))
+        found.update(self._views)
+        return found
+
+    def calibration(
+        self, evidence: Evidence, *, exact: bool = False, report: Report = silent
+    ) -> Calibration:
+        """The curve of confidence, measured anew where the tags have changed enough (or at all).
+
+        A curve that is only somewhat old goes on serving while the next is measured, a piece with
+        each suggestion; nobody who accepts a tag waits for all of it.
+        """
+        spaces = self._store.spaces()
+        where = tuple((name, spaces[name].generation) for name in evidence.names)
+        now = evidence.number, len(evidence)
+        found = self._calibrations.get(evidence.names)
+        if found is None or found.stale(*now):
+            kept = self._store.setting(self._key(evidence))
+            found = None if kept is None else Calibration.from_plain(kept)
+        if found is None or found.spaces != where or (exact and found.number != evidence.number):
+            found = self._kept(evidence, measure(evidence, self._views, where, report))
+        elif found.stale(*now):
+            if len(evidence) <= AT_ONCE or found.outdated(*now):
+                found = self._kept(evidence, measure(evidence, self._views, where, report))
+            else:
+                found = self._next(evidence, found)
+        self._calibrations[evidence.names] = found
+        return found
+
+    def _next(self, evidence: Evidence, old: Calibration) -> Calibration:
+        """A piece of the next curve; the old one until it is there."""
+        coming = self._coming.get(evidence.names)
+        if coming is None or coming.spaces != old.spaces or coming.number < old.number:
+            coming = self._coming[evidence.names] = Measuring(evidence, old.spaces)
+        if not coming.done:
+            coming.go_on(evidence, self._views, coming.piece(len(evidence)))
+        return self._kept(evidence, coming.curve(evidence)) if coming.done else old
+
+    def _kept(self, evidence: Evidence, made: Calibration) -> Calibration:
+        """Into the catalog, for the next process too."""
+        self._coming.pop(evidence.names, None)
+        with self._store.write() as c:
+            put_setting(c, self._key(evidence), made.plain())
+        return made
+
+    @staticmethod
+    def _key(evidence: Evidence) -> str:
+        return f"tag_calibration {'+'.join(evidence.names)}"
+
+    def _own(self, question: Question) -> tuple[int, ...]:
+        """The picture itself, also where a copy from outside is asked about."""
+        image = question.image
+        if image is None and question.key is not None:
+            image = self._store.image_of_hash(question.key)
+        return () if image is None else (image,)
+
+    def _known(self, question: Question) -> set[str]:
+        """Tags that are not to be suggested: said already, or refused."""
+        known = set() if question.key is None else catalog_tags.refused(self._store, question.key)
+        if question.image is not None:
+            said = catalog_tags.evidence(self._store, [question.image])
+            known |= set(said.get(question.image, ()))
+        return known
+
+    def drawn(
+        self, coded: Coded, calibration: Calibration, k: int, known: Iterable[str]
+    ) -> list[Suggestion]:
+        """Suggestions of a picture, with the pictures behind them."""
+        left = best(coded, k, known)
+        behind = {tag: self._behind(coded, tag) for tag, _ in left}
+        rows = self._store.images({image for some in behind.values() for image, _ in some})
+        return [
+            Suggestion(
+                tag,
+                calibration.confidence(score),
+                score,
+                tuple(Behind(i, rows[i].path, share) for i, share in behind[tag] if i in rows),
+                calibration.measured,
+            )
+            for tag, score in left
+        ]
+
+    def _behind(self, coded: Coded, tag: str) -> Sequence[tuple[int, float]]:
+        return [one for one in coded.shares if tag in coded.tags[one[0]]][:BEHIND]
+
+
+def best(coded: Coded, k: int, known: Iterable[str]) -> list[tuple[str, float]]:
+    """The k tags with the highest scores above zero, equal ones by name."""
+    passed = set(known)
+    left = [(tag, s) for tag, s in coded.scores.items() if s > 0 and tag not in passed]
+    return sorted(left, key=lambda one: (-one[1], one[0]))[:k]
