@@ -142,12 +142,18 @@ def test_copies_of_words_change_nothing() -> None:
 
 
 def test_float32_is_as_good_and_stays_float32() -> None:
+    """In float32 a word's correlation with a part is a sum of 16 products, so codes may be wrong by
+    16 ulp (times a few for the condition of their words), in whichever order the sum was taken.
+
+    At the optimum the objective is flat and does not notice; elsewhere it moves as the code does.
+    """
     books, X = problem(2, 40, 16, 7, False)
-    for method in ("approximate", "iterative", "exact"):
+    ulps = 16 * float(np.finfo(np.float32).eps)
+    for method, rtol in (("approximate", 2 * ulps), ("iterative", 2 * ulps), ("exact", 1e-10)):
         coder = ProductSparseCoder(40, 2, 0.1, method, codebooks=books)
         short = X.astype(np.float32)
         wide = coder.objective(short.astype(np.float64))
-        np.testing.assert_allclose(coder.objective(short), wide, atol=1e-8)
+        np.testing.assert_allclose(coder.objective(short), wide, rtol=rtol, atol=1e-10)
         assert coder.transform(short).dtype == np.float32
         assert coder.marginals(short)[0].dtype == np.float32
 

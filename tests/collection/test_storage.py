@@ -18,6 +18,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.ingest import generations as gen
 from likewise.collection.jobs import silent
+from likewise.collection.search import views as live
 from likewise.collection.spaces import graphs
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import segments as seg
@@ -44,9 +45,10 @@ def col(built: Path, tmp_path: Path):
 
 
 def answers(col: Collection) -> dict[tuple[str, int], list[tuple[int, float]]]:
-    """Every ranking of the collection, to be compared before and after."""
+    """Every ranking of the collection and its scores to the last bit, to be compared before and
+    after."""
     return {
-        (by, row.id): [(hit.id, round(hit.score, 5)) for hit in col.search(row.id, k=50, by=by)]
+        (by, row.id): [(hit.id, hit.score) for hit in col.search(row.id, k=50, by=by)]
         for by in ("words", "holistic")
         for row in col.images()
     }
@@ -221,7 +223,9 @@ def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert seen[-1] > seen[0]
 
 
-def test_a_graph_over_many_dense_vectors(col: Collection, tmp_path: Path) -> None:
+def test_a_graph_over_many_dense_vectors(
+    col: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Grown by a job, opened by readers, in step with what comes and goes."""
     ids = [row.id for row in col.images()]
     X = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
@@ -236,6 +240,11 @@ def test_a_graph_over_many_dense_vectors(col: Collection, tmp_path: Path) -> Non
     # Two dozen rows: a walk over the graph sees them all, so the answers are the same.
     assert answers(col) == before
     assert [col.search(i, k=30, by="mine") for i in ids] == mine
+    # So they are where an answer is so long that the rows of the graph are all compared.
+    monkeypatch.setattr(live, "EXACT_BEYOND", 5)
+    assert answers(col) == before
+    assert [col.search(i, k=30, by="mine") for i in ids] == mine
+    monkeypatch.undo()
     assert col.verify() == []
     with Collection.open(col.root) as reader:
         assert answers(reader) == before

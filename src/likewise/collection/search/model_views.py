@@ -30,7 +30,7 @@ from likewise.collection.store import segments as seg
 from likewise.collection.store.models import Model, last_tombstone, last_vector, model
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.turns import Turns
-from likewise.neighbours.exact import Exact
+from likewise.neighbours.scores import Flat
 
 _TRIES = 4
 
@@ -44,7 +44,7 @@ class ModelView:
         self.root = store.root
         self.fitted: Fitted = open_fitted(store.root, row)
         self._turns = Turns()
-        self._exact: Exact | None = None
+        self._flat: Flat | None = None
         self._ids: Ids = np.zeros(0, np.int64)
         self._rows: Floats32 = np.zeros((0, 0), np.float32)
         self._alive: NDArray[np.bool_] = np.zeros(0, bool)
@@ -78,7 +78,7 @@ class ModelView:
         self._ids, self._rows = ids, np.ascontiguousarray(rows, np.float32)
         self._alive = np.ones(len(ids), bool)
         self._place = {int(image): i for i, image in enumerate(ids)}
-        self._exact = None
+        self._flat = None
 
     def _fill(self, store: Store, segments: list[str]) -> None:
         """Rows of pictures that came after the model's own file was written."""
@@ -133,8 +133,8 @@ class ModelView:
         self._rows = np.concatenate([self._rows.reshape(start, made.shape[1]), made])
         self._alive = np.concatenate([self._alive, np.ones(len(ids), bool)])
         self._place |= {int(image): start + i for i, image in enumerate(ids)}
-        if self._exact is not None:
-            self._exact.add(made[:, : self.fitted.n_ranked])
+        if self._flat is not None:
+            self._flat.add(made[:, : self.fitted.n_ranked])
 
     def __len__(self) -> int:
         return len(self._place)
@@ -172,17 +172,10 @@ class ModelView:
         with self._turns.looking():
             if not self._place:
                 return np.zeros(0, np.int64), np.zeros(0, np.float32)
-            exact = self._exact
-            if exact is None:
-                exact = Exact("l2").build(self._rows[:, : self.fitted.n_ranked])
-                self._exact = exact
-            # Rows of removed pictures are still in the index, so as many more are asked for.
-            dead = len(self._ids) - len(self._place)
-            places, values = exact.search(asked[None], min(k + dead, len(self._ids)))
-            found = places[0][places[0] >= 0]
-            keep = self._alive[found]
-            ids, squares = self._ids[found[keep]], values[0][: len(found)][keep]
-        scores = -np.sqrt(np.maximum(squares, 0.0)).astype(np.float32)
+            if self._flat is None:
+                self._flat = Flat("l2", self._rows[:, : self.fitted.n_ranked])
+            places, scores = self._flat.best(self._rows, self._alive, asked, k)
+            ids = self._ids[places]
         order = np.lexsort((ids, -scores))[:k]
         return ids[order], scores[order]
 

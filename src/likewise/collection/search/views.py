@@ -25,7 +25,8 @@ from likewise.collection.store.store import SPACES_DROPPED, SpaceRow, Store
 from likewise.collection.turns import Turns
 from likewise.index.errors import DamagedIndex
 from likewise.index.inverted import InvertedIndex
-from likewise.neighbours.exact import Exact
+from likewise.neighbours.protocol import Metric
+from likewise.neighbours.scores import Flat, scores
 
 EXACT_BEYOND = 1000
 """Answers longer than this are found by comparing all rows, graph or not."""
@@ -143,7 +144,8 @@ def _gathered(
 class DenseView:
     """A dense space, ready to search: higher scores are better for every metric.
 
-    Rows that the space's graph covers are found by walking it, the others by comparing all.
+    Rows that the space's graph covers are found by walking it, the others by comparing all; a
+    picture's score is the same bits whichever way found it (``neighbours.scores``).
     """
 
     def __init__(self, store: Store, space: SpaceRow) -> None:
@@ -152,7 +154,7 @@ class DenseView:
         self.remembered: dict[bytes, Any] = {}
         self.segments = [row.name for row in store.segments(space.name, space.generation)]
         self._graph = open_graph(store.root, space)
-        self._l2 = metric_of(space) == "l2"
+        self._metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
         self._last_vector = 0
         self._last_tombstone = 0
         parts = [seg.read_dense(store.root, name) for name in self.segments]
@@ -161,11 +163,12 @@ class DenseView:
         # Rows the graph covers are kept here too: for queries by id, and for answers so long (or
         # so narrowly filtered) that comparing all is better than walking.
         self._kept_ids, self._kept_rows = _gathered(space, parts, inside)
+        self._kept_order = np.argsort(self._kept_ids, kind="stable")
         self._ids, self._matrix = _gathered(space, parts, [~mask for mask in inside])
         self._alive = np.ones(len(self._ids), bool)
         self._place = {int(image): i for i, image in enumerate(self._ids)}
         self._in_graph = set(covered.tolist())
-        self._exact: Exact | None = None
+        self._flat: Flat | None = None
         # Rows are added in place, and their memory moves: never under a search.
         self._turns = Turns()
         self.update(store)
@@ -183,6 +186,7 @@ class DenseView:
             late = np.array([image not in self._in_graph for image in ids.tolist()], bool)
             self._kept_ids = np.concatenate([self._kept_ids, ids[~late]])
             self._kept_rows = np.concatenate([self._kept_rows, rows[~late]])
+            self._kept_order = np.argsort(self._kept_ids, kind="stable")
             self._append(ids[late], rows[late])
             self._last_vector = new[-1][0]
         dead = store.tombstones(self._last_tombstone)
@@ -202,8 +206,8 @@ class DenseView:
         self._matrix = np.concatenate([self._matrix, rows])
         self._alive = np.concatenate([self._alive, np.ones(len(ids), bool)])
         self._place |= {int(image): start + i for i, image in enumerate(ids)}
-        if self._exact is not None and len(ids):
-            self._exact.add(rows)
+        if self._flat is not None and len(ids):
+            self._flat.add(rows)
 
     def __len__(self) -> int:
         return int(self._alive.sum()) + len(self._in_graph)
@@ -217,39 +221,32 @@ class DenseView:
             return self._search(row, k)
 
     def _search(self, row: NDArray[np.float32], k: int) -> Hits:
-        parts = []
+        parts: list[Hits] = []
         if self._alive.any():
-            if self._exact is None:
-                self._exact = Exact("l2" if self._l2 else "ip").build(self._matrix)
-            # Rows of removed pictures are still in the index, so as many more are asked for.
-            dead = len(self._ids) - int(self._alive.sum())
-            places, values = self._exact.search(row, min(k + dead, len(self._ids)))
-            found = places[0][places[0] >= 0]
-            keep = self._alive[found]
-            parts.append((self._ids[found[keep]], values[0][: len(found)][keep]))
+            if self._flat is None:
+                self._flat = Flat(self._metric, self._matrix)
+            places, values = self._flat.best(self._matrix, self._alive, row[0], k)
+            parts.append((self._ids[places], values))
         if self._graph is not None and self._in_graph:
             parts.append(self._from_graph(self._graph, row, k))
         ids = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
-        values = np.concatenate([np.zeros(0, np.float32), *(part[1] for part in parts)])
-        scores = -np.sqrt(np.maximum(values, 0)) if self._l2 else values
-        order = np.lexsort((ids, -scores))[:k]
-        return ids[order], np.asarray(scores[order], np.float32)
+        found = np.concatenate([np.zeros(0, np.float32), *(part[1] for part in parts)])
+        order = np.lexsort((ids, -found))[:k]
+        return ids[order], found[order]
 
     def _from_graph(self, graph: Graph, row: NDArray[np.float32], k: int) -> Hits:
         """The best of the rows the graph covers: by a walk, or all compared for a long answer."""
         if k > EXACT_BEYOND:
-            if self._l2:
-                values = ((self._kept_rows - row) ** 2).sum(axis=1)
-            else:
-                values = self._kept_rows @ row[0]
             names = self._kept_ids
         else:
+            # A few more: the walk's own values may order the last ones otherwise.
             dead = len(graph.ids) - len(self._in_graph)
-            places, found = graph.walk.search(row, min(k + dead, len(graph.ids)))
-            places, values = places[0][places[0] >= 0], found[0][places[0] >= 0]
-            names = graph.ids[places]
-        keep = np.array([image in self._in_graph for image in names.tolist()], bool)
-        return names[keep], values[keep]
+            walked, _ = graph.walk.search(row, min(k + k // 8 + 4 + dead, len(graph.ids)))
+            names = graph.ids[walked[0][walked[0] >= 0]]
+        names = names[np.array([image in self._in_graph for image in names.tolist()], bool)]
+        at = np.searchsorted(self._kept_ids, names, sorter=self._kept_order)
+        places = self._kept_order[at]
+        return names, scores(self._kept_rows, places, row[0], self._metric)
 
     def row_of(self, image: int) -> Any:
         with self._turns.looking():
