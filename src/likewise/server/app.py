@@ -115,11 +115,11 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     ):  # fmt: skip
         app.include_router(routes.router)
     _say_errors(app)
-    _describe_keys(app)
+    _describe(app)
     return Measured(Guard(app, access), app.state.metrics), app
 
 
-def _describe_keys(app: FastAPI) -> None:
+def _describe(app: FastAPI) -> None:
     """The description names the ways in: the guard, not a route, asks for them."""
     made = app.openapi
 
@@ -130,6 +130,9 @@ def _describe_keys(app: FastAPI) -> None:
             "cookie": {"type": "apiKey", "in": "cookie", "name": "likewise-PORT"},
         }
         described["security"] = [{"key": []}, {"cookie": []}]
+        # FastAPI calls every stream a string, also where the shape of its events is known.
+        events = described["paths"]["/api/events"]["get"]["responses"]["200"]["content"]
+        events["text/event-stream"]["schema"].pop("type", None)
         return described
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -21,10 +21,12 @@ from likewise.server.service import Service
 from likewise.server.shapes import (
     AddIn,
     CollectionOut,
+    EventsOut,
     HealthOut,
     JobOut,
     ProblemOut,
     ProblemsOut,
+    RunningOut,
     SpaceOut,
     WrongOut,
 )
@@ -38,8 +40,14 @@ _HINT = (
 )
 _TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}}}
 _EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Events as they happen.", "content": {"text/event-stream": {}}}
+    200: {"description": "Events as they happen.", "model": EventsOut}
 }
+
+
+class EventStream(StreamingResponse):
+    """Named so that the description says what kind of stream it is."""
+
+    media_type = "text/event-stream"
 
 
 @router.get("/collection")
@@ -48,9 +56,10 @@ def collection(request: Request, service: Serving) -> CollectionOut:
     info = service.collection.info()
     used = service.collection.similarity("default")
     deep = "deep" in info["spaces"]
-    job = request.app.state.work.running
+    own = request.app.state.work.running
+    job = None if own is None else RunningOut(**own)
     if job is None and info["job"]:
-        job = {"job": 0, "what": info["job"], "since": None}
+        job = RunningOut(job=0, what=info["job"], since=None)
     return CollectionOut(
         name=Path(info["path"]).name,
         pictures=info["pictures"],
@@ -129,16 +138,14 @@ def verify(service: Serving) -> WrongOut:
     return WrongOut(wrong=service.collection.verify())
 
 
-@router.get("/events", response_class=StreamingResponse, responses=_EVENTS)
-async def events(request: Request, service: Serving) -> StreamingResponse:
+@router.get("/events", response_class=EventStream, responses=_EVENTS)
+async def events(request: Request, service: Serving) -> EventStream:
     """Server-sent events: progress, done, failed, changed."""
     told: Events = request.app.state.events
     stream = told.listen(
         lambda: service.collection.revision, request.headers.get("last-event-id", "")
     )
-    return StreamingResponse(
-        stream, media_type="text/event-stream", headers={"cache-control": "no-store"}
-    )
+    return EventStream(stream, headers={"cache-control": "no-store"})
 
 
 @router.get("/health")

@@ -46,7 +46,7 @@ export class MapView {
         h("button", { type: "button", class: "round", "aria-label": "Closer", onclick: () => this.chart.zoom(CLOSER) }, icon("plus")),
         h("button", { type: "button", class: "round", "aria-label": "Farther", onclick: () => this.chart.zoom(1 / CLOSER) }, icon("minus")),
         h("button", { type: "button", class: "round", "aria-label": "All of it", onclick: () => this.chart.fit() }, icon("look"))));
-    this.job = jobBox(["learn map"], (done) => String(done.told));
+    this.job = jobBox(["learn map"], (done) => done.told);
     this.el = h("div", { class: "map-view" },
       h("header", { class: "map-head" }, h("h1", {}, "Map"),
         h("div", { class: "how" }, h("label", { for: "map-name" }, "Of"), this.names,
@@ -80,8 +80,8 @@ export class MapView {
     }, 300);
   }
 
-  /** @param {State} state @param {State|null} before */
-  async show(state, before) {
+  /** @param {State} state @param {State|null} [before] */
+  async show(state, before = null) {
     document.title = "Map · Likewise";
     this.#colours();
     this.paint.value = state.paint;
