@@ -21,7 +21,6 @@ from likewise.server.service import Service
 from likewise.server.shapes import (
     AddIn,
     CollectionOut,
-    EventsOut,
     HealthOut,
     JobOut,
     ProblemOut,
@@ -40,14 +39,8 @@ _HINT = (
 )
 _TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}}}
 _EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Events as they happen.", "model": EventsOut}
+    200: {"description": "Events as they happen.", "content": {"text/event-stream": {}}}
 }
-
-
-class EventStream(StreamingResponse):
-    """Named so that the description says what kind of stream it is."""
-
-    media_type = "text/event-stream"
 
 
 @router.get("/collection")
@@ -138,14 +131,16 @@ def verify(service: Serving) -> WrongOut:
     return WrongOut(wrong=service.collection.verify())
 
 
-@router.get("/events", response_class=EventStream, responses=_EVENTS)
-async def events(request: Request, service: Serving) -> EventStream:
+@router.get("/events", response_class=StreamingResponse, responses=_EVENTS)
+async def events(request: Request, service: Serving) -> StreamingResponse:
     """Server-sent events: progress, done, failed, changed."""
     told: Events = request.app.state.events
     stream = told.listen(
         lambda: service.collection.revision, request.headers.get("last-event-id", "")
     )
-    return EventStream(stream, headers={"cache-control": "no-store"})
+    return StreamingResponse(
+        stream, media_type="text/event-stream", headers={"cache-control": "no-store"}
+    )
 
 
 @router.get("/health")
