@@ -36,6 +36,7 @@ const STEP = 80; // pixels an arrow key moves
 const GLIDE = 67; // milliseconds in which most of the way is gone
 const MORPH = 370; // milliseconds from one layout to another
 const SMALL = 70; // pixels: up to here pictures are cut to squares; at twice as many they are whole
+const MANY = 1500; // pictures in sight from which speed counts more than beauty
 const FAINT = 0.13;
 
 /** @type {Record<string, [number, number]|undefined>} */
@@ -288,11 +289,11 @@ export class Chart {
     this.pictured = this.#cells(width, height);
     ctx.drawImage(this.dots, 0, 0, width, height);
     const { side } = this;
-    ctx.imageSmoothingQuality = side > 40 ? "high" : "low"; // large ones are few
+    ctx.imageSmoothingQuality = this.pictured.length < MANY ? "high" : "low";
     this.seen = 0;
     // The most important ones last: they lie on top.
     for (let n = this.pictured.length - 1; n >= 0; n--) this.#picture(this.pictured[n], side);
-    for (const i of new Set([this.chosen, this.hover])) if (i >= 0) this.#picture(i, side * 1.25);
+    for (const i of new Set([this.chosen, this.hover])) if (i >= 0) this.#picture(i, side * 1.25, true);
     this.#rope();
     this.cost = performance.now() - began;
     // For whoever cannot look into a canvas: how many pictures are to be seen as such.
@@ -341,12 +342,12 @@ export class Chart {
     return found;
   }
 
-  /** @param {number} i @param {number} side of its longer edge */
-  #picture(i, side) {
+  /** @param {number} i @param {number} side of its longer edge @param {boolean} [front] before all others */
+  #picture(i, side, front = false) {
     const { ctx } = this;
     const [sx, sy] = this.at(i);
     const tint = this.tints ? this.tints[i] : this.ink;
-    const alpha = this.matches && !this.matches.has(i) ? FAINT : 1;
+    const alpha = this.matches && !this.matches.has(i) && !front ? FAINT : 1;
     const sprite = side < 4 && this.tints ? null : this.hooks.sprite(i, side);
     const cut = sprite && shown(sprite, side);
     const [wide, high] = cut ? [cut.wide, cut.high] : [side, side];
@@ -368,7 +369,7 @@ export class Chart {
       ctx.fillRect(left, top, wide, high);
     }
     ctx.globalAlpha = 1;
-    if (i === this.hover || i === this.chosen) {
+    if (front) {
       ctx.strokeStyle = this.accent;
       ctx.lineWidth = i === this.chosen ? 3 : 2;
       ctx.strokeRect(left - 1, top - 1, wide + 2, high + 2);
