@@ -3,6 +3,7 @@
 #   make test         lint, type-check, test
 #   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
 #   make trust        many more rounds of kill -9 (ROUNDS=500)
+#   make check-page   check the types of the page's JavaScript (needs node and npm)
 #   make browser      install Debian's chromium, for the tests of the page (needs root)
 #   make screenshots  every view of the page, light, dark and phone, into docs/pictures
 #   make frames       how smooth the page is: 50,000 pictures on the map, 10,000 in the grid
@@ -16,7 +17,7 @@ BIN    := $(VENV)/bin
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup test lint types unit demo trust browser screenshots frames readers lock clean bench-setup
+.PHONY: setup test lint types unit demo trust page-tools check-page browser screenshots frames readers lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -64,6 +65,22 @@ bench-%: bench-setup
 browser:
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
+# The page is plain JavaScript with types in its comments; those of the JSON come from the server.
+PAGE := tools/page
+NODE := $(PAGE)/node_modules
+
+$(NODE)/.stamp: $(PAGE)/package.json $(PAGE)/package-lock.json $(PAGE)/.npmrc
+	cd $(PAGE) && npm ci --silent
+	touch $@
+
+page-tools: $(NODE)/.stamp
+
+check-page: setup page-tools
+	mkdir -p $(PAGE)/made
+	$(BIN)/python $(PAGE)/describe.py > $(PAGE)/made/openapi.json
+	$(NODE)/.bin/openapi-typescript $(PAGE)/made/openapi.json --default-non-nullable=false --output $(PAGE)/made/api.d.ts
+	$(NODE)/.bin/tsc --project $(PAGE)
+
 screenshots: setup
 	$(BIN)/python -m tests.server.screenshots
 
@@ -76,4 +93,4 @@ lock: setup
 	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache $(NODE) $(PAGE)/made

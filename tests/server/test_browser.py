@@ -378,6 +378,15 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
+def test_an_order_that_does_not_fit_is_not_asked_for(page: Page, server: Served) -> None:
+    page.goto("/?sort=sideways&order=up")
+    settle(page)
+    assert order(page)
+    page.goto(f"/?q={server.picture('rocket-0.jpg')['id']}&sort=name&order=asc")
+    settle(page)
+    assert order(page)
+
+
 def test_the_address_holds_everything(page: Page, server: Served) -> None:
     ask_about(page, server, "rocket-0.jpg", by="holistic")
     whole = order(page)

@@ -316,6 +316,7 @@ def test_a_click_on_the_map_asks_and_a_lasso_selects(page: Page, server: Served)
                (5, box["height"] - 5), (5, 8)]  # fmt: skip
     page.locator(".chart").focus()
     page.keyboard.press("-")
+    page.wait_for_function("() => !window.likewise.map.chart.goal")
     page.get_by_role("button", name="Lasso").click()
     page.mouse.move(box["x"] + 5, box["y"] + 5)
     page.mouse.down()
@@ -328,11 +329,28 @@ def test_a_click_on_the_map_asks_and_a_lasso_selects(page: Page, server: Served)
 
     page.locator(".chart").focus()
     page.keyboard.press("0")
+    page.wait_for_function("() => !window.likewise.map.chart.goal")
     spot = page.evaluate("() => { const { chart } = window.likewise.map; return chart.at(0); }")
     page.mouse.click(box["x"] + spot[0], box["y"] + spot[1])
     page.wait_for_selector(".grid.asked")
     first = server.ask("/api/maps/map")["ids"][0]
     assert f"q={first}" in page.url
+
+
+def test_pictures_glide_between_side_by_side_and_true_places(page: Page) -> None:
+    page.goto("/?view=map")
+    drawn(page)
+    tidy = page.evaluate("() => [...window.likewise.map.chart.x]")
+    page.locator(".chart").focus()
+    page.keyboard.press("g")
+    page.wait_for_url("**lay=true*")
+    page.wait_for_function("() => !window.likewise.map.chart.way")
+    assert page.evaluate("() => window.likewise.map.chart.room") is None
+    assert page.evaluate("() => [...window.likewise.map.chart.x]") != tidy
+    page.keyboard.press("g")
+    page.wait_for_function("() => window.likewise.map.chart.room === 1")
+    page.wait_for_function("() => !window.likewise.map.chart.way")
+    assert page.evaluate("() => [...window.likewise.map.chart.x]") == tidy
 
 
 def test_what_is_selected_is_framed_in_the_page_s_own_colour(page: Page) -> None:

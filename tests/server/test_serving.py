@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from pydantic import TypeAdapter
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
@@ -23,6 +24,7 @@ from likewise.collection.ingest.add import AddResult
 from likewise.collection.jobs import Progress
 from likewise.server import working
 from likewise.server.serving import _listener
+from likewise.server.shapes import EventsOut
 from likewise.server.working import Events, Work
 from tests.server.conftest import N, Process
 
@@ -92,6 +94,10 @@ def test_progress_as_events_and_an_end_with_open_streams(
         progress = [data for name, data in told if name == "progress"]
         assert progress
         assert set(progress[0]) == {"job", "stage", "done", "total", "problems"}
+        # Every event is as the description says, by which the page's types are made.
+        for name, data in told:
+            shape = TypeAdapter(EventsOut.model_fields[name].annotation)
+            assert shape.validate_python(data).model_dump() == data
         assert {data["job"] for data in progress} == {job}
         done = [data for name, data in told if name == "done"]
         wanted = {"job": job, "what": "add", "added": 2, "skipped": 0, "removed": 0}

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from likewise.server.shapes import EventsOut
 from tests.server.conftest import Client
 
+DONE: TypeAdapter[Any] = TypeAdapter(EventsOut.model_fields["done"].annotation)
 PATIENCE = 120.0
 """Seconds: a busy machine is slow, not wrong."""
 
@@ -37,3 +40,6 @@ def ended(client: Client) -> Iterator[dict[str, Any]]:
         events.tell = tell
     if told["event"] == "failed":
         pytest.fail(str(told["message"]))
+    # The page's types are made from the description: what is told must be what is described.
+    said = {key: value for key, value in told.items() if key != "event"}
+    assert DONE.validate_python(said).model_dump() == said

@@ -1,4 +1,4 @@
-"""The map of a collection as one page: a canvas to move about in, with every picture on it.
+"""The map of a collection as one page: the served page's canvas, with every picture on it.
 
 Pictures travel inside as sheets of small JPEGs made from pixels alone: no metadata, no paths but
 the names of files.  The script is ours and named by its hash; nothing else may run or load.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -26,6 +27,8 @@ SHEET = 1_536
 """Pixels a side of a sheet of small pictures."""
 SIDES = ((600, 128), (2_000, 96), (6_000, 64), (10**9, 48))
 """Up to so many pictures, each is so many pixels a side: a page stays within some 25 MB."""
+_IMPORT = 'import { Chart } from "../server/page/chart.js";\n'
+_EXPORT = re.compile(r"^export (?=class |function |const )", re.MULTILINE)
 _QUALITY = 74
 _GREY = 128
 
@@ -106,9 +109,8 @@ def _name(path: str) -> str:
 def _document(title: str, notes: Sequence[str], data: dict[str, Any], sheets: list[str]) -> str:
     from likewise import __version__
 
-    here = files("likewise.cli")
-    script = here.joinpath("map_page.js").read_text(encoding="utf-8")
-    style = here.joinpath("map_page.css").read_text(encoding="utf-8")
+    script = _script()
+    style = files("likewise.cli").joinpath("map_page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     policy = (
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
@@ -140,5 +142,16 @@ def _document(title: str, notes: Sequence[str], data: dict[str, Any], sheets: li
         '<button id="close" title="Close (Escape)" aria-label="Close">&times;</button></aside>\n'
         '<p id="said" role="status" class="unseen"></p>\n'
         f'<script id="data" type="application/json">{said}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
+        f'<script type="module">{script}</script>\n</body>\n</html>\n'
     )
+
+
+def _script() -> str:
+    """The page's own script behind the one it imports: the canvas of the served page.
+
+    A page that is one file can import nothing, so that the module becomes a function of its own.
+    """
+    own = files("likewise.cli").joinpath("map_page.js").read_text(encoding="utf-8")
+    chart = files("likewise.server").joinpath("page", "chart.js").read_text(encoding="utf-8")
+    inside = f"(() => {{\n{_EXPORT.sub('', chart)}\nreturn {{ Chart }};\n}})()"
+    return f"const {{ Chart }} = {inside};\n{own.replace(_IMPORT, '')}"

@@ -43,7 +43,7 @@ from likewise.server.access import Access, App, Guard
 from likewise.server.measuring import Measured, Metrics
 from likewise.server.replies import plain_error
 from likewise.server.service import Service, UnknownUpload
-from likewise.server.shapes import ErrorOut
+from likewise.server.shapes import ErrorOut, EventsOut
 from likewise.server.thumbnails import LostPicture, prune
 from likewise.server.working import Events, Work
 
@@ -53,6 +53,7 @@ Every route needs the server's key: as the cookie a browser gets from the printe
 `Authorization: Bearer KEY`.  Errors are `{"error": {"kind": ..., "message": ...}}`.
 """
 
+_SHAPE = "#/components/schemas/{model}"
 # The first that fits counts.
 _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (UnknownPicture, 404, "unknown_picture"),
@@ -115,12 +116,12 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     ):  # fmt: skip
         app.include_router(routes.router)
     _say_errors(app)
-    _describe_keys(app)
+    _describe(app)
     return Measured(Guard(app, access), app.state.metrics), app
 
 
-def _describe_keys(app: FastAPI) -> None:
-    """The description names the ways in: the guard, not a route, asks for them."""
+def _describe(app: FastAPI) -> None:
+    """What FastAPI cannot know: the ways in, which the guard asks for, and the events."""
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -130,6 +131,12 @@ def _describe_keys(app: FastAPI) -> None:
             "cookie": {"type": "apiKey", "in": "cookie", "name": "likewise-PORT"},
         }
         described["security"] = [{"key": []}, {"cookie": []}]
+        # FastAPI describes what routes answer, not what they stream.
+        events = EventsOut.model_json_schema(ref_template=_SHAPE)
+        shapes = events.pop("$defs")
+        described["components"]["schemas"] |= {**shapes, "EventsOut": events}
+        stream = described["paths"]["/api/events"]["get"]["responses"]["200"]["content"]
+        stream["text/event-stream"]["schema"] = {"$ref": _SHAPE.format(model="EventsOut")}
         return described
 
     app.openapi = openapi  # type: ignore[method-assign]

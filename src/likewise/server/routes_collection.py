@@ -25,6 +25,7 @@ from likewise.server.shapes import (
     JobOut,
     ProblemOut,
     ProblemsOut,
+    RunningOut,
     SpaceOut,
     WrongOut,
 )
@@ -48,9 +49,10 @@ def collection(request: Request, service: Serving) -> CollectionOut:
     info = service.collection.info()
     used = service.collection.similarity("default")
     deep = "deep" in info["spaces"]
-    job = request.app.state.work.running
+    own = request.app.state.work.running
+    job = None if own is None else RunningOut(**own)
     if job is None and info["job"]:
-        job = {"job": 0, "what": info["job"], "since": None}
+        job = RunningOut(job=0, what=info["job"], since=None)
     return CollectionOut(
         name=Path(info["path"]).name,
         pictures=info["pictures"],

@@ -108,14 +108,14 @@ class ShareOut(BaseModel):
     address: str
 
 
-class SharedOut(BaseModel):
+class OpenShareOut(BaseModel):
     name: str
     made: str
     answers: int
 
 
 class SharesOut(BaseModel):
-    items: list[SharedOut]
+    items: list[OpenShareOut]
 
 
 class Agreement:
@@ -289,7 +289,7 @@ def shares(service: Serving) -> SharesOut:
             said[profile, by or ""] = n
     return SharesOut(
         items=[
-            SharedOut(name=one.name, made=one.made, answers=said.get((one.profile, one.name), 0))
+            OpenShareOut(name=one.name, made=one.made, answers=said.get((one.profile, one.name), 0))
             for one in found
         ]
     )

@@ -126,7 +126,7 @@ class PictureMore(PictureOut):
 
 class HitOut(PictureOut):
     score: float
-    verdict: Literal["liked", "disliked"] | None = None
+    verdict: Literal["liked", "disliked"] | None
 
 
 class PageOut(BaseModel):
@@ -150,14 +150,26 @@ class FiguresOut(BaseModel):
         )
 
 
+class VerdictsOut(BaseModel):
+    """How many pictures were judged for this query."""
+
+    liked: int
+    disliked: int
+
+
+class RangeOut(BaseModel):
+    highest: float | None
+    lowest: float | None
+
+
 class SearchOut(BaseModel):
     total: int
     items: list[HitOut]
     by: str
     profile: str | None
-    learned: dict[str, int]
+    learned: VerdictsOut
     ms: float
-    scores: dict[str, float | None]
+    scores: RangeOut
 
 
 class SharedOut(BaseModel):
@@ -263,6 +275,14 @@ class SpaceOut(BaseModel):
     bytes: int
 
 
+class RunningOut(BaseModel):
+    """``job`` is 0 where another program does it; ``since`` is then unknown."""
+
+    job: int
+    what: str
+    since: str | None
+
+
 class CollectionOut(BaseModel):
     name: str
     pictures: int
@@ -270,7 +290,7 @@ class CollectionOut(BaseModel):
     folders: list[str]
     spaces: list[SpaceOut]
     bytes: int
-    job: dict[str, Any] | None
+    job: RunningOut | None
     similarity: str
     profile: str
     deep: bool
@@ -298,3 +318,72 @@ class WrongOut(BaseModel):
 class HealthOut(BaseModel):
     ok: bool
     version: str
+
+
+class ProgressEvent(BaseModel):
+    job: int
+    stage: str
+    done: int
+    total: int | None
+    problems: int
+
+
+class EndEvent(BaseModel):
+    job: int
+    seconds: float
+
+
+class AddedEvent(EndEvent):
+    """Of lists, such as what was skipped, the length is told."""
+
+    what: Literal["add", "sync"]
+    added: int
+    known: int
+    duplicates: int
+    removed: int
+    skipped: int
+    closed: int
+    unmade: int
+    remarks: int
+
+
+class TaggedEvent(EndEvent):
+    what: Literal["tag"]
+    pictures: int
+    tagged: int
+    tags: int
+    resumed: int
+    measured: bool
+    found: int
+
+
+class ExportedEvent(EndEvent):
+    what: Literal["export"]
+    written: int
+    unchanged: int
+    problems: int
+
+
+class ModelEvent(EndEvent):
+    what: Literal["learn metric", "learn map"]
+    name: str
+    kind: str
+    told: str
+
+
+class FailedEvent(EndEvent):
+    what: str
+    message: str
+
+
+class ChangedEvent(BaseModel):
+    revision: int
+
+
+class EventsOut(BaseModel):
+    """The data of each kind of event, by the name of the event."""
+
+    progress: ProgressEvent
+    done: AddedEvent | TaggedEvent | ExportedEvent | ModelEvent = Field(discriminator="what")
+    failed: FailedEvent
+    changed: ChangedEvent

@@ -1,6 +1,7 @@
 // All talk with the server.  Every failure becomes an ApiError whose message a person can act on.
 
 /** @typedef {import("./types.js").Query} Query */
+/** @typedef {import("./types.js").Shapes} Shapes */
 
 export class ApiError extends Error {
   /**
@@ -16,20 +17,24 @@ export class ApiError extends Error {
 }
 
 /**
- * @param {string} method
- * @param {string} path
- * @param {{json?: unknown, raw?: Blob, signal?: AbortSignal}} [more]
- * @returns {Promise<any>}
+ * Place, body and answer are checked against the server's own description.
+ * @template {import("./types.js").Method} M
+ * @template {import("./types.js").PlaceOf<M>} P
+ * @param {M} method
+ * @param {P} place with {names} in it that ``path`` fills
+ * @param {import("./types.js").Sent<M, P>} sent
+ * @returns {Promise<import("./types.js").Answer<M, P>>}
  */
-async function call(method, path, { json, raw, signal } = {}) {
+async function call(method, place, sent) {
+  const { path, query, json, raw, signal } = /** @type {Loose} */ (sent);
   let answer;
   try {
-    answer = await fetch(path, {
-      method,
-      signal,
+    answer = await fetch(addressOf(place, path, query), {
+      method: method.toUpperCase(),
+      signal: signal ?? null,
       credentials: "same-origin",
       headers: json === undefined ? {} : { "Content-Type": "application/json" },
-      body: raw ?? (json === undefined ? undefined : JSON.stringify(json)),
+      body: raw ?? (json === undefined ? null : JSON.stringify(json)),
     });
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -49,13 +54,22 @@ async function call(method, path, { json, raw, signal } = {}) {
   throw new ApiError(kind, message, answer.status);
 }
 
-/** @param {Record<string, string|number|undefined>} values those that are set */
-function params(values) {
+/** @typedef {Record<string, string|number|null|undefined>} Values */
+/** @typedef {{path?: Values, query?: Values, json?: unknown, raw?: Blob, signal?: AbortSignal}} Loose what any place may be sent */
+
+/**
+ * @param {string} place
+ * @param {Values} [path]
+ * @param {Values} [query] those that are set
+ */
+function addressOf(place, path = {}, query = {}) {
   const made = new URLSearchParams();
-  for (const [key, value] of Object.entries(values)) {
-    if (value !== undefined && value !== "") made.set(key, String(value));
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== "") made.set(key, String(value));
   }
-  return made.toString();
+  const filled = place.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(path[name])));
+  const asked = made.toString();
+  return asked ? `${filled}?${asked}` : filled;
 }
 
 /** @param {unknown} error */
@@ -64,163 +78,129 @@ export const aborted = (error) => error instanceof DOMException && error.name ==
 /** @param {unknown} error */
 export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
-/** @param {string} id */
-const picturePath = (id) => `/api/pictures/${encodeURIComponent(id)}`;
-
-/** @param {string} name */
-const profilePath = (name) => `/api/profiles/${encodeURIComponent(name)}`;
-
-/** @param {string} name */
-const mapPath = (name) => `/api/maps/${encodeURIComponent(name)}`;
-
 export const api = {
-  /** @returns {Promise<import("./types.js").Collection>} */
-  collection: () => call("GET", "/api/collection"),
+  collection: () => call("get", "/api/collection", {}),
+
+  /** @param {number} offset @param {number} limit */
+  problems: (offset, limit) => call("get", "/api/collection/problems", { query: { offset, limit } }),
+
+  /** @param {string} folder */
+  add: (folder) => call("post", "/api/collection/add", { json: { folder } }),
+
+  sync: () => call("post", "/api/collection/sync", {}),
+
+  verify: () => call("post", "/api/collection/verify", {}),
 
   /**
-   * @param {number} offset
-   * @param {number} limit
-   * @returns {Promise<{total: number, items: {path: string, problem: string}[]}>}
-   */
-  problems: (offset, limit) => call("GET", `/api/collection/problems?${params({ offset, limit })}`),
-
-  /** @param {string} folder @returns {Promise<{job: number}>} */
-  add: (folder) => call("POST", "/api/collection/add", { json: { folder } }),
-
-  /** @returns {Promise<{job: number}>} */
-  sync: () => call("POST", "/api/collection/sync", { json: {} }),
-
-  /** @returns {Promise<{wrong: string[]}>} */
-  verify: () => call("POST", "/api/collection/verify", { json: {} }),
-
-  /**
-   * @param {Record<string, string|number|undefined>} wanted offset, limit, sort, order and filters
+   * @param {NonNullable<import("./types.js").Sent<"get", "/api/pictures">["query"]>} query
    * @param {AbortSignal} [signal]
-   * @returns {Promise<import("./types.js").PageAnswer>}
    */
-  pictures: (wanted, signal) => call("GET", `/api/pictures?${params(wanted)}`, { signal }),
+  pictures: (query, signal) => call("get", "/api/pictures", { query, signal }),
 
-  /** @param {string} id @returns {Promise<import("./types.js").PictureMore>} */
-  picture: (id) => call("GET", picturePath(id)),
+  /** @param {string} picture */
+  picture: (picture) => call("get", "/api/pictures/{picture}", { path: { picture } }),
 
-  /** @param {Blob} raw @returns {Promise<import("./types.js").Upload>} */
-  upload: (raw) => call("POST", "/api/uploads", { raw }),
+  /** @param {Blob} raw */
+  upload: (raw) => call("post", "/api/uploads", { raw }),
 
-  /**
-   * @param {object} wanted
-   * @param {AbortSignal} [signal]
-   * @returns {Promise<import("./types.js").SearchAnswer>}
-   */
-  search: (wanted, signal) => call("POST", "/api/search", { json: wanted, signal }),
+  /** @param {Shapes["SearchIn"]} json @param {AbortSignal} [signal] */
+  search: (json, signal) => call("post", "/api/search", { json, signal }),
 
-  /**
-   * @param {Query} query
-   * @param {string} picture
-   * @param {string|null} by
-   * @returns {Promise<import("./types.js").Explanation>}
-   */
-  explain: (query, picture, by) => call("POST", "/api/explain", { json: { query, picture, by } }),
+  /** @param {Query} query @param {string} picture @param {string|null} by */
+  explain: (query, picture, by) => call("post", "/api/explain", { json: { query, picture, by } }),
 
-  /**
-   * @param {{query: Query, liked?: string[], disliked?: string[], shown?: string[]|null, profile: string}} said
-   * @returns {Promise<{judgement: number, contradicts: number[], learned: import("./types.js").Figures|null}>}
-   */
-  judge: (said) => call("POST", "/api/judge", { json: said }),
+  /** @param {Shapes["JudgeIn"]} json */
+  judge: (json) => call("post", "/api/judge", { json }),
 
-  /**
-   * @param {number|null} judgement null: the last one
-   * @param {string} profile
-   * @returns {Promise<{judgement: number}>}
-   */
-  undo: (judgement, profile) => call("POST", "/api/undo", { json: { judgement, profile } }),
+  /** @param {number|null} judgement null: the last one @param {string} profile */
+  undo: (judgement, profile) => call("post", "/api/undo", { json: { judgement, profile } }),
 
-  /** @returns {Promise<import("./types.js").Similarities>} */
-  similarities: () => call("GET", "/api/similarities"),
+  similarities: () => call("get", "/api/similarities", {}),
 
   /** @param {string} name */
-  use: (name) => call("POST", "/api/similarities/use", { json: { name } }),
+  use: (name) => call("post", "/api/similarities/use", { json: { name } }),
 
-  /** @param {{name: string, base: string|null, copy_of: string|null}} profile */
-  newProfile: (profile) => call("POST", "/api/profiles", { json: profile }),
+  /** @param {Shapes["ProfileIn"]} json */
+  newProfile: (json) => call("post", "/api/profiles", { json }),
 
-  /** @param {string} prefix @param {number} limit @returns {Promise<{items: {tag: string, pictures: number, sources: Record<string, number>}[]}>} */
-  tags: (prefix, limit) => call("GET", `/api/tags?${params({ prefix, limit })}`),
+  /** @param {string} prefix @param {number} limit */
+  tags: (prefix, limit) => call("get", "/api/tags", { query: { prefix, limit } }),
 
-  /** @param {number} offset @param {number} limit @returns {Promise<{total: number, items: import("./types.js").Picture[]}>} */
-  untagged: (offset, limit) => call("GET", `/api/tags/untagged?${params({ offset, limit })}`),
+  /** @param {number} offset @param {number} limit */
+  untagged: (offset, limit) => call("get", "/api/tags/untagged", { query: { offset, limit } }),
 
-  /** @param {string} id @returns {Promise<import("./types.js").Tagged>} */
-  tagsOf: (id) => call("GET", `${picturePath(id)}/tags`),
+  /** @param {string} picture */
+  tagsOf: (picture) => call("get", "/api/pictures/{picture}/tags", { path: { picture } }),
 
-  /** @param {{pictures: string[], add?: string[], remove?: string[]}} said @returns {Promise<{lines: number[]}>} */
-  tagMany: (said) => call("POST", "/api/tags/set", { json: said }),
+  /** @param {Shapes["TagManyIn"]} json */
+  tagMany: (json) => call("post", "/api/tags/set", { json }),
 
-  /** @param {string} picture @param {string} tag @returns {Promise<{lines: number[]}>} */
-  acceptTag: (picture, tag) => call("POST", "/api/tags/accept", { json: { picture, tag } }),
+  /** @param {string} picture @param {string} tag */
+  acceptTag: (picture, tag) => call("post", "/api/tags/accept", { json: { picture, tag } }),
 
-  /** @param {string} picture @param {string} tag @returns {Promise<{lines: number[]}>} */
-  rejectTag: (picture, tag) => call("POST", "/api/tags/reject", { json: { picture, tag } }),
+  /** @param {string} picture @param {string} tag */
+  rejectTag: (picture, tag) => call("post", "/api/tags/reject", { json: { picture, tag } }),
 
-  /** @param {number[]} lines @returns {Promise<{lines: number[]}>} */
-  undoTags: (lines) => call("POST", "/api/tags/undo", { json: { lines } }),
+  /** @param {number[]} lines */
+  undoTags: (lines) => call("post", "/api/tags/undo", { json: { lines } }),
 
-  /** @param {number} above @returns {Promise<{job: number}>} */
-  tagAll: (above) => call("POST", "/api/tags/all", { json: { above } }),
+  /** @param {number} above */
+  tagAll: (above) => call("post", "/api/tags/all", { json: { above } }),
 
-  /** @param {string} place @returns {Promise<{job: number}>} */
-  exportXmp: (place) => call("POST", "/api/tags/export", { json: { place } }),
+  /** @param {string} place */
+  exportXmp: (place) => call("post", "/api/tags/export", { json: { place } }),
 
-  /** @returns {Promise<import("./types.js").Me>} */
-  me: () => call("GET", "/api/me"),
+  me: () => call("get", "/api/me", {}),
 
-  /** @param {number} n @param {string} profile @param {number} seed @returns {Promise<{questions: import("./types.js").Comparison[], progress: import("./types.js").CompareProgress}>} */
-  questions: (n, profile, seed) => call("GET", `/api/compare/questions?${params({ n, profile, seed })}`),
+  /** @param {number} n @param {string} profile @param {number} seed */
+  questions: (n, profile, seed) => call("get", "/api/compare/questions", { query: { n, profile, seed } }),
 
-  /** @param {{anchor: string, nearer: string, farther: string, profile: string, once: string}} said @returns {Promise<{number: number, progress: import("./types.js").CompareProgress}>} */
-  compare: (said) => call("POST", "/api/compare/answers", { json: said }),
+  /** @param {Shapes["AnswerIn"]} json */
+  compare: (json) => call("post", "/api/compare/answers", { json }),
 
-  /** @param {number} number @param {string} profile @returns {Promise<{number: number, progress: import("./types.js").CompareProgress}>} */
-  uncompare: (number, profile) => call("POST", "/api/compare/undo", { json: { number, profile } }),
+  /** @param {number} number @param {string} profile */
+  uncompare: (number, profile) => call("post", "/api/compare/undo", { json: { number, profile } }),
 
-  /** @param {string} profile @returns {Promise<import("./types.js").CompareReport>} */
-  compareReport: (profile) => call("GET", `/api/compare/report?${params({ profile })}`),
+  /** @param {string} profile */
+  compareReport: (profile) => call("get", "/api/compare/report", { query: { profile } }),
 
-  /** @returns {Promise<{items: {name: string, made: string, answers: number}[]}>} */
-  shares: () => call("GET", "/api/compare/shares"),
+  shares: () => call("get", "/api/compare/shares", {}),
 
-  /** @param {string} name @param {string} profile @returns {Promise<{name: string, address: string}>} */
-  share: (name, profile) => call("POST", "/api/compare/shares", { json: { name, profile } }),
+  /** @param {string} name @param {string} profile */
+  share: (name, profile) => call("post", "/api/compare/shares", { json: { name, profile } }),
 
   /** @param {string} name */
-  unshare: (name) => call("POST", "/api/compare/unshare", { json: { name } }),
+  unshare: (name) => call("post", "/api/compare/unshare", { json: { name } }),
 
-  /** @returns {Promise<{items: import("./types.js").Model[]}>} */
-  models: () => call("GET", "/api/models"),
+  models: () => call("get", "/api/models", {}),
 
-  /** @param {{kind: "map"|"metric", name: string, space?: string|null, profile?: string}} wanted @returns {Promise<{job: number}>} */
-  learnModel: (wanted) => call("POST", "/api/models", { json: wanted }),
+  /** @param {Shapes["LearnIn"]} json */
+  learnModel: (json) => call("post", "/api/models", { json }),
 
   /** @param {string} name */
-  forgetModel: (name) => call("DELETE", `/api/models/${encodeURIComponent(name)}`),
+  forgetModel: (name) => call("delete", "/api/models/{name}", { path: { name } }),
 
-  /** @param {string} name @returns {Promise<import("./types.js").MapPoints>} */
-  map: (name) => call("GET", mapPath(name)),
+  /** @param {string} name */
+  map: (name) => call("get", "/api/maps/{name}", { path: { name } }),
 
   /** @param {string} name @param {number} number @param {string} version */
-  sheetAddress: (name, number, version) => `${mapPath(name)}/sheets/${number}?${params({ version })}`,
+  sheetAddress: (name, number, version) => addressOf(SHEET, { name, number }, { version }),
 
-  /** @param {string} name @returns {Promise<{tags: string[], counts: number[], points: number[]}>} */
-  mapTags: (name) => call("GET", `${mapPath(name)}/tags`),
+  /** @param {string} name */
+  mapTags: (name) => call("get", "/api/maps/{name}/tags", { path: { name } }),
 
-  /** @param {string} name @param {{query: Query, by: string}} asked @returns {Promise<{ranks: number[]}>} */
-  mapLikeness: (name, asked) => call("POST", `${mapPath(name)}/likeness`, { json: asked }),
+  /** @param {string} name @param {Shapes["ColourIn"]} json */
+  mapLikeness: (name, json) => call("post", "/api/maps/{name}/likeness", { path: { name }, json }),
 
-  /** @param {string} name @returns {Promise<import("./types.js").Learned>} */
-  learned: (name) => call("GET", `${profilePath(name)}/learned`),
+  /** @param {string} name */
+  learned: (name) => call("get", "/api/profiles/{name}/learned", { path: { name } }),
 
   /** @param {string} name @param {number} position */
-  rollBack: (name, position) => call("POST", `${profilePath(name)}/rollback`, { json: { position } }),
+  rollBack: (name, position) => call("post", "/api/profiles/{name}/rollback", { path: { name }, json: { position } }),
 };
+
+/** @satisfies {keyof import("./types.js").Paths} */
+const SHEET = "/api/maps/{name}/sheets/{number}";
 
 /**
  * The address of a thumbnail sharp enough for its box.

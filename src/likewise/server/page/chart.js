@@ -1,4 +1,6 @@
-// Pictures at places, on one canvas: pan, zoom, pick, lasso.  It knows nothing of servers or views.
+// Pictures at places, on one canvas: pan, zoom, pick, lasso.  It knows nothing of servers or views:
+// the served page and the page that ``likewise map`` writes both draw their map with it, so that
+// this file imports nothing.
 //
 // Smooth at 50,000 pictures because of what is not drawn: the plane is cut into cells as large as a
 // picture is drawn, and only the first picture of a cell (points come in order of importance) is
@@ -6,26 +8,39 @@
 // so that nothing flickers while one drags.
 
 /**
- * @typedef {object} Sprite where a picture is drawn from
+ * @typedef {object} Sprite the place in an image where a picture is drawn from
  * @property {CanvasImageSource} image
  * @property {number} x
  * @property {number} y
- * @property {number} side of the square in the source
+ * @property {number} width
+ * @property {number} height
  */
 
 /**
  * @typedef {object} Hooks
  * @property {(i: number, side: number) => Sprite|null} sprite of a picture, as sharp as there is now
- * @property {() => void} moved the window moved
- * @property {(i: number) => void} picked
- * @property {(indices: number[], more: boolean) => void} caught by the lasso; more: to those before
+ * @property {(i: number) => void} picked -1: a place where there is no picture
  * @property {(i: number) => void} hovered -1: none
+ * @property {() => void} [moved] the window moved
+ * @property {(indices: number[], more: boolean) => void} [caught] by the lasso; more: to those before
  */
 
+/** @typedef {{x: number, y: number, zoom: number}} Window its middle, away from that of all; 1 shows all */
+
 const LEAST = 22; // pixels of a picture when all are in sight
-const MOST = 168;
 const DEEPEST = 400; // times the whole
 const REACH = 6; // pixels around a dot that still mean it
+const CLICK = 5; // pixels a finger may slip in a click
+const CLOSER = 1.35;
+const STEP = 80; // pixels an arrow key moves
+const GLIDE = 67; // milliseconds in which most of the way is gone
+const MORPH = 370; // milliseconds from one layout to another
+const SMALL = 70; // pixels: up to here pictures are cut to squares; at twice as many they are whole
+const MANY = 1500; // pictures in sight from which speed counts more than beauty
+const FAINT = 0.13;
+
+/** @type {Record<string, [number, number]|undefined>} */
+const STEPS = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] };
 
 export class Chart {
   /** @param {HTMLCanvasElement} canvas @param {Hooks} hooks */
@@ -35,26 +50,41 @@ export class Chart {
     this.ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     this.dots = document.createElement("canvas");
     this.dotsCtx = /** @type {CanvasRenderingContext2D} */ (this.dots.getContext("2d"));
+    /** @type {Float32Array} where they are now, perhaps on their way */
     this.x = new Float32Array(0);
+    /** @type {Float32Array} */
     this.y = new Float32Array(0);
-    /** @type {Uint32Array|null} 0xAABBGGRR of each point; null: ink */
+    /** @type {{x: Float32Array, y: Float32Array, toX: Float32Array, toY: Float32Array, side: number, part: number}|null} */
+    this.way = null;
+    /** @type {Uint32Array|null} 0xAABBGGRR of each point, as a frame around its picture; null: none */
     this.colours = null;
+    /** @type {Uint32Array|null} what a picture is drawn as where it is a dot or not there yet; null: ink */
+    this.tints = null;
     this.ink = 0xff888888;
     this.accent = "#e08a1e";
-    this.frame = "#fff";
+    this.most = 168; // pixels of a picture; side by side twice as many
     /** @type {Set<number>} */
     this.selected = new Set();
+    /** @type {Set<number>|null} what is looked for: the others are faint; null: nothing is */
+    this.matches = null;
     this.hover = -1;
+    this.chosen = -1; // drawn above all others
     this.lassoing = false;
     /** @type {number[][]} screen points of a lasso being drawn */
     this.rope = [];
+    /** @type {Window} */
     this.window = { x: 0, y: 0, zoom: 1 };
+    /** @type {Window|null} where the window glides to */
+    this.goal = null;
     this.box = { left: 0, top: 0, width: 1, height: 1 };
+    /** Where the outermost pictures are. */
+    this.ends = { left: 0, top: 0, right: 1, bottom: 1 };
     this.now = { width: 1, height: 1, scale: 1, ox: 0, oy: 0 };
     /** @type {number|null} room of a picture in the plane, where each has its own */
     this.room = null;
     this.pictured = /** @type {number[]} */ ([]);
     this.waiting = 0;
+    this.last = 0;
     this.cost = 0;
     this.seen = 0;
     this.#listen();
@@ -64,26 +94,48 @@ export class Chart {
   /**
    * @param {Float32Array} x
    * @param {Float32Array} y in order of importance
-   * @param {number|null} [room] of each in the plane, where they lie side by side
+   * @param {{room?: number|null, glide?: boolean, window?: Window}} [how] room: of each in the plane, where
+   *   they lie side by side; glide: the same pictures as before, on their way from where they are
    */
-  place(x, y, room = null) {
+  place(x, y, { room = null, glide = false, window = this.goal ?? this.window } = {}) {
+    const before = { x: this.x, y: this.y, side: this.side, ...this.now };
     this.room = room;
     this.x = x;
     this.y = y;
-    const [left, width] = span(x, room === null ? 0.01 : 0);
-    const [top, height] = span(y, room === null ? 0.01 : 0);
-    this.box = { left, top, width, height };
-    this.#measure();
-    this.selected.clear();
+    this.way = null;
+    const across = span(x, room === null ? 0.01 : 0);
+    const down = span(y, room === null ? 0.01 : 0);
+    this.box = { left: across.low, top: down.low, width: across.length, height: down.length };
+    this.ends = { left: across.first, top: down.first, right: across.last, bottom: down.last };
+    if (!glide) {
+      this.selected.clear();
+      this.chosen = -1;
+    }
     this.hover = -1;
-    this.draw();
+    this.look(window);
+    if (!glide || before.x.length !== x.length || still()) return;
+    // In the new plane, where each is on the screen now.
+    const { scale, ox, oy } = this.now;
+    this.way = {
+      x: before.x.map((value) => (value * before.scale + before.ox - ox) / scale),
+      y: before.y.map((value) => (value * before.scale + before.oy - oy) / scale),
+      toX: x, toY: y, side: before.side, part: 0,
+    };
+    this.x = this.way.x.slice();
+    this.y = this.way.y.slice();
+  }
+
+  /** Screen pixels for one unit of the plane when all is in sight. */
+  get #fitting() {
+    const { clientWidth, clientHeight } = this.canvas;
+    return 0.92 * Math.min((clientWidth || 1) / this.box.width, (clientHeight || 1) / this.box.height);
   }
 
   /** Where the plane lies on the screen: asked of the browser once, not for every point. */
   #measure() {
     const width = this.canvas.clientWidth || 1;
     const height = this.canvas.clientHeight || 1;
-    const scale = 0.92 * Math.min(width / this.box.width, height / this.box.height) * this.window.zoom;
+    const scale = this.#fitting * this.window.zoom;
     const ox = width / 2 - (this.box.left + this.box.width / 2 + this.window.x) * scale;
     const oy = height / 2 - (this.box.top + this.box.height / 2 + this.window.y) * scale;
     this.now = { width, height, scale, ox, oy };
@@ -96,8 +148,11 @@ export class Chart {
 
   /** Pixels a picture is drawn with: it grows slower than the plane, so that neighbours part. */
   get side() {
-    if (this.room !== null) return Math.min(2 * MOST, 0.9 * this.room * this.scale);
-    return Math.min(MOST, LEAST * Math.sqrt(this.window.zoom) * (this.x.length < 400 ? 1.9 : this.x.length < 3000 ? 1.3 : 1));
+    const n = this.x.length;
+    const side = this.room !== null
+      ? Math.min(2 * this.most, 0.9 * this.room * this.scale)
+      : Math.min(this.most, LEAST * Math.sqrt(this.window.zoom) * (n < 400 ? 1.9 : n < 3000 ? 1.3 : 1));
+    return this.way ? this.way.side + (side - this.way.side) * smooth(this.way.part) : side;
   }
 
   #resize() {
@@ -117,41 +172,110 @@ export class Chart {
     return [this.x[i] * scale + ox, this.y[i] * scale + oy];
   }
 
-  /** @param {{x: number, y: number, zoom: number}} window */
-  look(window) {
-    this.window = { ...window, zoom: Math.min(DEEPEST, Math.max(0.5, window.zoom)) };
+  /** One cannot get lost: some of it is always near. @param {Window} window @returns {Window} */
+  #bounded({ x, y, zoom }) {
+    const { box, ends } = this;
+    // Side by side they grow to their largest, and then there is nothing more to see.
+    const deepest = this.room === null ? DEEPEST : Math.max(1, (2 * this.most) / (0.9 * this.room * this.#fitting));
+    const [middle, centre] = [box.left + box.width / 2, box.top + box.height / 2];
+    return {
+      x: Math.min(ends.right - middle, Math.max(ends.left - middle, x)),
+      y: Math.min(ends.bottom - centre, Math.max(ends.top - centre, y)),
+      zoom: Math.min(deepest, Math.max(0.5, zoom)),
+    };
+  }
+
+  /** @param {Window} window @param {boolean} [glide] */
+  look(window, glide = false) {
+    const next = this.#bounded(window);
+    this.goal = glide && !still() ? next : null;
+    if (!this.goal) this.window = next;
     this.#measure();
     this.draw();
   }
 
+  /** All of it. */
   fit() {
-    this.look({ x: 0, y: 0, zoom: 1 });
-    this.hooks.moved();
+    this.#go({ x: 0, y: 0, zoom: 1 }, true);
   }
 
-  /** @param {number} factor @param {number} [px] the screen place that stays @param {number} [py] */
-  zoom(factor, px, py) {
-    const { width, height } = this.now;
-    const [dx, dy] = [(px ?? width / 2) - width / 2, (py ?? height / 2) - height / 2];
-    const before = this.scale;
-    const zoom = Math.min(DEEPEST, Math.max(0.5, this.window.zoom * factor));
-    const after = (before / this.window.zoom) * zoom;
-    this.look({ x: this.window.x + dx / before - dx / after, y: this.window.y + dy / before - dy / after, zoom });
-    this.hooks.moved();
+  /** @param {number} factor @param {number} [px] the screen place that stays @param {number} [py] @param {boolean} [glide] */
+  zoom(factor, px = this.now.width / 2, py = this.now.height / 2, glide = false) {
+    const from = this.goal ?? this.window;
+    const zoom = this.#bounded({ ...from, zoom: from.zoom * factor }).zoom;
+    const [before, after] = [this.#fitting * from.zoom, this.#fitting * zoom];
+    const [dx, dy] = [px - this.now.width / 2, py - this.now.height / 2];
+    this.#go({ x: from.x + dx / before - dx / after, y: from.y + dy / before - dy / after, zoom }, glide);
   }
 
-  /** @param {number} dx screen pixels @param {number} dy */
-  pan(dx, dy) {
-    this.look({ ...this.window, x: this.window.x - dx / this.scale, y: this.window.y - dy / this.scale });
-    this.hooks.moved();
+  /** @param {number} dx screen pixels @param {number} dy @param {boolean} [glide] */
+  pan(dx, dy, glide = false) {
+    const from = this.goal ?? this.window;
+    const scale = this.#fitting * from.zoom;
+    this.#go({ ...from, x: from.x - dx / scale, y: from.y - dy / scale }, glide);
+  }
+
+  /** Bring a picture to the middle, so large that it can be seen. @param {number} i */
+  show(i) {
+    const { box } = this;
+    const { toX, toY } = this.way ?? { toX: this.x, toY: this.y };
+    const enough = this.room === null ? 0 : SMALL / (0.9 * this.room * this.#fitting);
+    const { zoom } = this.goal ?? this.window;
+    this.#go({ x: toX[i] - box.left - box.width / 2, y: toY[i] - box.top - box.height / 2, zoom: Math.max(zoom, enough) }, true);
+  }
+
+  /** @param {Window} window @param {boolean} glide */
+  #go(window, glide) {
+    this.look(window, glide);
+    this.hooks.moved?.();
+  }
+
+  /** What the keys of a map do. @param {string} key @returns {boolean} whether this is one of them */
+  steer(key) {
+    const by = STEPS[key];
+    if (by) this.pan(by[0], by[1], true);
+    else if (key === "+" || key === "=") this.zoom(CLOSER, undefined, undefined, true);
+    else if (key === "-" || key === "−" || key === "_") this.zoom(1 / CLOSER, undefined, undefined, true);
+    else if (key === "0" || key === "Home") this.fit();
+    else return false;
+    return true;
   }
 
   draw() {
-    if (this.waiting) return;
-    this.waiting = requestAnimationFrame(() => {
+    this.waiting ||= requestAnimationFrame((time) => {
       this.waiting = 0;
+      const moving = this.#move(Math.min(64, time - this.last));
+      this.last = time;
       this.#paint();
+      if (moving) this.draw();
     });
+  }
+
+  /** A step on the way of the window and of the pictures. @param {number} passed milliseconds @returns {boolean} whether there is more */
+  #move(passed) {
+    const { goal, way } = this;
+    if (goal) {
+      const part = 1 - Math.exp(-passed / GLIDE);
+      const { x, y, zoom } = this.window;
+      this.window = { x: x + (goal.x - x) * part, y: y + (goal.y - y) * part, zoom: zoom + (goal.zoom - zoom) * part };
+      const off = Math.hypot(goal.x - this.window.x, goal.y - this.window.y) * this.scale;
+      if (off < 0.4 && Math.abs(goal.zoom / this.window.zoom - 1) < 0.002) [this.window, this.goal] = [goal, null];
+      this.#measure();
+      this.hooks.moved?.();
+    }
+    if (way) {
+      way.part = Math.min(1, way.part + passed / MORPH);
+      const part = smooth(way.part);
+      for (let i = 0; i < this.x.length; i++) {
+        this.x[i] = way.x[i] + (way.toX[i] - way.x[i]) * part;
+        this.y[i] = way.y[i] + (way.toY[i] - way.y[i]) * part;
+      }
+      if (way.part === 1) {
+        [this.x, this.y] = [way.toX, way.toY];
+        this.way = null;
+      }
+    }
+    return Boolean(this.goal ?? this.way);
   }
 
   #paint() {
@@ -165,10 +289,11 @@ export class Chart {
     this.pictured = this.#cells(width, height);
     ctx.drawImage(this.dots, 0, 0, width, height);
     const { side } = this;
+    ctx.imageSmoothingQuality = this.pictured.length < MANY ? "high" : "low";
     this.seen = 0;
     // The most important ones last: they lie on top.
     for (let n = this.pictured.length - 1; n >= 0; n--) this.#picture(this.pictured[n], side);
-    if (this.hover >= 0) this.#picture(this.hover, side * 1.25);
+    for (const i of new Set([this.chosen, this.hover])) if (i >= 0) this.#picture(i, side * 1.25, true);
     this.#rope();
     this.cost = performance.now() - began;
     // For whoever cannot look into a canvas: how many pictures are to be seen as such.
@@ -181,7 +306,7 @@ export class Chart {
    * @param {number} width @param {number} height
    */
   #cells(width, height) {
-    const { x, y, side } = this;
+    const { x, y, side, matches } = this;
     const { scale, ox, oy } = this.now;
     const cell = side * 1.08;
     // Columns of cells that can be in sight, and where the first begins in the plane.
@@ -191,52 +316,63 @@ export class Chart {
     const image = this.dotsCtx.createImageData(this.dots.width, this.dots.height);
     const pixels = new Uint32Array(image.data.buffer);
     const across = this.dots.width;
+    const dots = this.colours ?? this.tints;
+    /** @type {number[]} */
     const found = [];
-    for (let i = 0; i < x.length; i++) {
-      const px = x[i] * scale;
-      const py = y[i] * scale;
-      const [sx, sy] = [px + ox, py + oy];
-      if (sx < -side || sy < -side || sx > width + side || sy > height + side) continue;
-      const place = (Math.floor(py / cell) - top) * columns + Math.floor(px / cell) - first;
-      if (!taken[place]) {
-        taken[place] = 1;
-        found.push(i);
-      } else if (sx >= 1 && sy >= 1 && sx < width - 2 && sy < height - 2) {
-        const colour = this.colours ? this.colours[i] : this.ink;
-        const at = Math.floor(sy) * across + Math.floor(sx);
-        pixels[at] = pixels[at + 1] = pixels[at + across] = pixels[at + across + 1] = colour;
+    // What is looked for has its cell first.
+    for (const wanted of matches ? [true, false] : [true]) {
+      for (let i = 0; i < x.length; i++) {
+        if (matches && matches.has(i) !== wanted) continue;
+        const px = x[i] * scale;
+        const py = y[i] * scale;
+        const [sx, sy] = [px + ox, py + oy];
+        if (sx < -side || sy < -side || sx > width + side || sy > height + side) continue;
+        const place = (Math.floor(py / cell) - top) * columns + Math.floor(px / cell) - first;
+        if (!taken[place]) {
+          taken[place] = 1;
+          found.push(i);
+        } else if (wanted && sx >= 1 && sy >= 1 && sx < width - 2 && sy < height - 2) {
+          const colour = dots ? dots[i] : this.ink;
+          const at = Math.floor(sy) * across + Math.floor(sx);
+          pixels[at] = pixels[at + 1] = pixels[at + across] = pixels[at + across + 1] = colour;
+        }
       }
     }
     this.dotsCtx.putImageData(image, 0, 0);
     return found;
   }
 
-  /** @param {number} i @param {number} side */
-  #picture(i, side) {
+  /** @param {number} i @param {number} side of its longer edge @param {boolean} [front] before all others */
+  #picture(i, side, front = false) {
     const { ctx } = this;
     const [sx, sy] = this.at(i);
-    const [left, top] = [sx - side / 2, sy - side / 2];
-    const sprite = this.hooks.sprite(i, side);
-    const chosen = this.selected.has(i);
+    const tint = this.tints ? this.tints[i] : this.ink;
+    const alpha = this.matches && !this.matches.has(i) && !front ? FAINT : 1;
+    const sprite = side < 4 && this.tints ? null : this.hooks.sprite(i, side);
+    const cut = sprite && shown(sprite, side);
+    const [wide, high] = cut ? [cut.wide, cut.high] : [side, side];
+    const [left, top] = [sx - wide / 2, sy - high / 2];
+    const picked = this.selected.has(i);
     const colour = this.colours ? this.colours[i] : 0;
-    if (chosen || colour) {
-      const wide = chosen ? 3 : 2;
-      ctx.fillStyle = chosen ? this.accent : css(colour);
-      ctx.fillRect(left - wide, top - wide, side + 2 * wide, side + 2 * wide);
+    ctx.globalAlpha = alpha;
+    if (picked || colour) {
+      const edge = picked ? 3 : 2;
+      ctx.fillStyle = picked ? this.accent : css(colour);
+      ctx.fillRect(left - edge, top - edge, wide + 2 * edge, high + 2 * edge);
     }
-    if (sprite) {
+    if (sprite && cut) {
       this.seen++;
-      ctx.drawImage(sprite.image, sprite.x, sprite.y, sprite.side, sprite.side, left, top, side, side);
+      ctx.drawImage(sprite.image, cut.x, cut.y, cut.width, cut.height, left, top, wide, high);
     } else {
-      ctx.fillStyle = css(this.ink);
-      ctx.globalAlpha = 0.25;
-      ctx.fillRect(left, top, side, side);
-      ctx.globalAlpha = 1;
+      ctx.fillStyle = css(tint);
+      ctx.globalAlpha = alpha * (this.tints ? 1 : 0.25);
+      ctx.fillRect(left, top, wide, high);
     }
-    if (i === this.hover) {
+    ctx.globalAlpha = 1;
+    if (front) {
       ctx.strokeStyle = this.accent;
-      ctx.lineWidth = 2;
-      ctx.strokeRect(left - 1, top - 1, side + 2, side + 2);
+      ctx.lineWidth = i === this.chosen ? 3 : 2;
+      ctx.strokeRect(left - 1, top - 1, wide + 2, high + 2);
     }
   }
 
@@ -260,20 +396,29 @@ export class Chart {
   /** The picture at a place of the screen; -1: none. @param {number} px @param {number} py */
   find(px, py) {
     const half = this.side / 2;
-    for (const i of this.pictured) {
+    const { matches } = this;
+    for (const i of this.chosen < 0 ? this.pictured : [this.chosen, ...this.pictured]) {
       const [sx, sy] = this.at(i);
-      if (Math.abs(px - sx) <= half && Math.abs(py - sy) <= half) return i;
+      if (Math.abs(px - sx) <= half && Math.abs(py - sy) <= half && (!matches || matches.has(i))) return i;
     }
     return this.nearest(px, py, REACH);
   }
 
+  /** The picture nearest to the middle, also where the window is still on its way there. */
+  middle() {
+    const { width, height } = this.now;
+    const { x, y } = this.goal ?? this.window;
+    return this.nearest(width / 2 + (x - this.window.x) * this.scale, height / 2 + (y - this.window.y) * this.scale);
+  }
+
   /** @param {number} px @param {number} py @param {number} [reach] pixels */
   nearest(px, py, reach = Infinity) {
-    const { x, y } = this;
+    const { x, y, matches } = this;
     const { scale, ox, oy } = this.now;
     let best = -1;
     let least = reach * reach;
     for (let i = 0; i < x.length; i++) {
+      if (matches && !matches.has(i)) continue;
       const dx = px - x[i] * scale - ox;
       const dy = py - y[i] * scale - oy;
       const far = dx * dx + dy * dy;
@@ -310,7 +455,6 @@ export class Chart {
     /** @type {Map<number, {x: number, y: number}>} */
     const fingers = new Map();
     let travelled = 0;
-    let apart = 0;
     let hovering = 0; // one look a frame, however many events
     /** @type {{x: number, y: number}|null} */
     let over = null;
@@ -330,9 +474,9 @@ export class Chart {
       if (event.button) return;
       canvas.setPointerCapture(event.pointerId);
       fingers.set(event.pointerId, spot(event));
-      travelled = 0;
-      apart = 0;
-      if (fingers.size === 1 && (this.lassoing || event.shiftKey)) {
+      if (fingers.size === 1) travelled = 0;
+      this.goal = null; // whoever takes hold of it stops it
+      if (fingers.size === 1 && this.hooks.caught && (this.lassoing || event.shiftKey)) {
         const { x, y } = spot(event);
         this.rope = [[x, y]];
       } else {
@@ -351,16 +495,17 @@ export class Chart {
         return;
       }
       travelled += Math.hypot(now.x - before.x, now.y - before.y);
+      const other = [...fingers].find(([id]) => id !== event.pointerId)?.[1];
       fingers.set(event.pointerId, now);
       if (this.rope.length) {
         this.rope.push([now.x, now.y]);
         this.draw();
-      } else if (fingers.size === 2) {
-        const [one, two] = [...fingers.values()];
-        const wide = Math.hypot(one.x - two.x, one.y - two.y);
-        if (apart) this.zoom(wide / apart, (one.x + two.x) / 2, (one.y + two.y) / 2);
-        apart = wide;
-      } else {
+      } else if (other) {
+        // The place between two fingers stays between them.
+        const apart = Math.max(1, Math.hypot(before.x - other.x, before.y - other.y));
+        this.pan((now.x - before.x) / 2, (now.y - before.y) / 2);
+        this.zoom(Math.hypot(now.x - other.x, now.y - other.y) / apart, (now.x + other.x) / 2, (now.y + other.y) / 2);
+      } else if (travelled >= CLICK) {
         this.pan(now.x - before.x, now.y - before.y);
       }
     });
@@ -370,11 +515,10 @@ export class Chart {
       const rope = this.rope;
       this.rope = [];
       if (rope.length > 2 && travelled > 8) {
-        this.hooks.caught(this.inside(rope), event.shiftKey);
-      } else if (travelled < 5 && event.type === "pointerup") {
+        this.hooks.caught?.(this.inside(rope), event.shiftKey);
+      } else if (travelled < CLICK && event.type === "pointerup" && !fingers.size) {
         const { x, y } = spot(event);
-        const hit = this.find(x, y);
-        if (hit >= 0) this.hooks.picked(hit);
+        this.hooks.picked(this.find(x, y));
       }
       this.draw();
     };
@@ -402,12 +546,31 @@ export class Chart {
  * @param {number} out share at either end that may lie outside
  */
 function span(values, out) {
-  if (!values.length) return [0, 1];
+  if (!values.length) return { low: 0, length: 1, first: 0, last: 1 };
   const sorted = values.slice().sort();
   const [low, high] = [sorted[Math.floor(out * values.length)], sorted[Math.ceil((1 - out) * (values.length - 1))]];
   const edge = 0.06 * (high - low);
-  return [low - edge, high - low + 2 * edge || 1];
+  return { low: low - edge, length: high - low + 2 * edge || 1, first: sorted[0], last: sorted[sorted.length - 1] };
 }
+
+/**
+ * The part of a picture that is shown: small ones are cut to squares, large ones are seen whole.
+ * @param {Sprite} sprite
+ * @param {number} side of the longer edge on the screen
+ */
+function shown({ x, y, width, height }, side) {
+  const least = Math.min(width, height);
+  const whole = Math.min(1, Math.max(0, (side - SMALL) / SMALL));
+  const [w, h] = [least + (width - least) * whole, least + (height - least) * whole];
+  const scale = side / Math.max(w, h);
+  return { x: x + (width - w) / 2, y: y + (height - h) / 2, width: w, height: h, wide: w * scale, high: h * scale };
+}
+
+/** A part of a way, slow at both ends. @param {number} part */
+const smooth = (part) => part * part * (3 - 2 * part);
+
+/** Whether the person asked the system for less movement. */
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** @param {number} packed 0xAABBGGRR */
 const css = (packed) => `rgb(${packed & 255} ${(packed >> 8) & 255} ${(packed >> 16) & 255})`;

@@ -27,7 +27,7 @@ export class CompareView {
     this.people = h("section", { class: "people", hidden: true });
     this.share = h("button", { type: "button", class: "small", onclick: () => openShareDialog(this.profile, () => this.#report()) }, icon("share"), "Ask others");
     this.undo = h("button", { type: "button", class: "quiet small", disabled: true, "aria-keyshortcuts": "u", onclick: () => this.#undo() }, icon("undo"), "Undo");
-    this.job = jobBox(["learn map"], (done) => String(done.told));
+    this.job = jobBox(["learn map"], (done) => done.told);
     this.el = h("div", { class: "view compare" },
       h("header", { class: "view-head" }, h("h1", {}, "Which is closer?"), this.whose,
         h("div", { class: "how" }, this.undo, !me.guest && this.share)),

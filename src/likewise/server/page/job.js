@@ -5,9 +5,18 @@ import { count } from "./format.js";
 import * as live from "./live.js";
 import { toast } from "./toast.js";
 
+/** @typedef {import("./live.js").Done} Done */
 /**
- * @param {string[]} kinds of work it shows
- * @param {(done: Record<string, any>) => string} ended what to say of it
+ * Of the ends of work, those of some kinds.
+ * @template {Done["what"]} K
+ * @template {Done} [D=Done]
+ * @typedef {D extends Done ? K extends D["what"] ? D : never : never} EndOf
+ */
+
+/**
+ * @template {Done["what"]} K
+ * @param {K[]} kinds of work it shows
+ * @param {(done: EndOf<K>) => string} ended what to say of it
  */
 export function jobBox(kinds, ended) {
   const stage = h("b", {});
@@ -37,8 +46,12 @@ export function jobBox(kinds, ended) {
     if (data.total) [bar.max, bar.value] = [data.total, data.done];
     else bar.removeAttribute("value");
   });
+  /** @param {string} what @returns {what is K} */
+  const shown = (what) => kinds.some((kind) => kind === what);
+  /** @param {Done} done @returns {done is EndOf<K>} */
+  const isShown = (done) => shown(done.what);
   live.on("done", (data) => {
-    if (!kinds.includes(data.what)) return;
+    if (!isShown(data)) return;
     end(data.job, () => {
       const told = ended(data);
       say("Done.", told, false);
@@ -46,7 +59,7 @@ export function jobBox(kinds, ended) {
     });
   });
   live.on("failed", (data) => {
-    if (!kinds.includes(data.what)) return;
+    if (!shown(data.what)) return;
     end(data.job, () => {
       say("It stopped.", data.message, false);
       toast(data.message, { bad: true });
@@ -72,7 +85,7 @@ export function jobBox(kinds, ended) {
     },
     /** A job that was under way when the view was opened. @param {{what: string}|null} running */
     running: (running) => {
-      if (!ours && running && kinds.includes(running.what)) {
+      if (!ours && running && shown(running.what)) {
         ours = -1;
         say(running.what.charAt(0).toUpperCase() + running.what.slice(1), "", true);
         bar.removeAttribute("value");

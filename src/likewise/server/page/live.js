@@ -1,23 +1,26 @@
 // What the server tells by itself: progress of long work, and that something changed.
 
-/** @typedef {{job: number, stage: string, done: number, total: number|null, problems: number}} Progress */
-/** @typedef {{job: number, what: string, added: number, skipped: number, removed: number, seconds: number}} Done of add and sync; other work tells what came of it */
-/** @typedef {{job: number, what: string, message: string}} Failed */
+/** @typedef {import("./types.js").Events} Events */
+/** @typedef {Events["progress"]} Progress */
+/** @typedef {Events["done"]} Done */
+/** @typedef {Events["failed"]} Failed */
+/** @typedef {Omit<Events, "changed"> & {changed: Events["changed"]|null, lost: null, found: null, joined: null}} Told the server's, and what the page notices itself; changed null: who knows what */
 
-/** @type {Record<string, ((data: any) => void)[]>} */
-const listeners = {};
+/** @type {{[E in keyof Told]: ((data: Told[E]) => void)[]}} */
+const listeners = { progress: [], done: [], failed: [], changed: [], lost: [], found: [], joined: [] };
 
 /**
- * @param {"progress"|"done"|"failed"|"changed"|"lost"|"found"|"joined"} event
- * @param {(data: any) => void} listener
+ * @template {keyof Told} E
+ * @param {E} event
+ * @param {(data: Told[E]) => void} listener
  */
 export function on(event, listener) {
-  (listeners[event] ??= []).push(listener);
+  listeners[event].push(listener);
 }
 
-/** @param {string} event @param {unknown} data */
+/** @template {keyof Told} E @param {E} event @param {Told[E]} data */
 function tell(event, data) {
-  for (const listener of listeners[event] ?? []) listener(data);
+  for (const listener of listeners[event]) listener(data);
 }
 
 /**
@@ -38,7 +41,7 @@ export function connect() {
     close();
     const made = new EventSource("/api/events");
     stream = made;
-    for (const name of ["progress", "done", "failed", "changed"]) {
+    for (const name of /** @type {const} */ (["progress", "done", "failed", "changed"])) {
       made.addEventListener(name, (event) => tell(name, JSON.parse(event.data)));
     }
     made.addEventListener("open", () => {

@@ -17,9 +17,6 @@ import { complain, toast } from "./toast.js";
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./types.js").MapPoints} MapPoints */
 
-const STEP = 80; // pixels an arrow key moves
-const CLOSER = 1.35;
-
 export class MapView {
   constructor() {
     this.canvas = h("canvas", { class: "chart", tabindex: "0", role: "application", "aria-label": "Map of the pictures", "aria-describedby": "map-how" });
@@ -43,10 +40,10 @@ export class MapView {
     this.state = h("div", { class: "state" });
     this.frame = h("div", { class: "chart-frame" }, this.canvas, this.told,
       h("div", { class: "chart-tools" },
-        h("button", { type: "button", class: "round", "aria-label": "Closer", onclick: () => this.chart.zoom(CLOSER) }, icon("plus")),
-        h("button", { type: "button", class: "round", "aria-label": "Farther", onclick: () => this.chart.zoom(1 / CLOSER) }, icon("minus")),
+        h("button", { type: "button", class: "round", "aria-label": "Closer", onclick: () => this.chart.steer("+") }, icon("plus")),
+        h("button", { type: "button", class: "round", "aria-label": "Farther", onclick: () => this.chart.steer("-") }, icon("minus")),
         h("button", { type: "button", class: "round", "aria-label": "All of it", onclick: () => this.chart.fit() }, icon("look"))));
-    this.job = jobBox(["learn map"], (done) => String(done.told));
+    this.job = jobBox(["learn map"], (done) => done.told);
     this.el = h("div", { class: "map-view" },
       h("header", { class: "map-head" }, h("h1", {}, "Map"),
         h("div", { class: "how" }, h("label", { for: "map-name" }, "Of"), this.names,
@@ -80,8 +77,8 @@ export class MapView {
     }, 300);
   }
 
-  /** @param {State} state @param {State|null} before */
-  async show(state, before) {
+  /** @param {State} state @param {State|null} [before] */
+  async show(state, before = null) {
     document.title = "Map · Likewise";
     this.#colours();
     this.paint.value = state.paint;
@@ -121,7 +118,6 @@ export class MapView {
       this.space = one.space;
       this.profile = one.profile;
       this.#place(map, state);
-      this.#look(state);
     } catch (error) {
       if (turn !== this.turn) return;
       fill(this.state, empty("That did not work.", messageOf(error), "Try again", () => this.show(current()), true));
@@ -148,7 +144,8 @@ export class MapView {
 
   /** @param {MapPoints} map @param {State} state */
   #place(map, state) {
-    if (map !== this.map) {
+    const same = map === this.map; // only laid out anew: pictures glide to their other places
+    if (!same) {
       this.sheets?.close();
       this.sheets = new Sheets(map, () => this.chart.draw());
     }
@@ -159,8 +156,9 @@ export class MapView {
     const { columns, rows } = map;
     const colours = this.chart.colours;
     this.rows = new Map(map.ids.map((id, i) => [id, i]));
-    if (this.laid === "tidy" && columns && rows) this.chart.place(Float32Array.from(columns), Float32Array.from(rows), 1);
-    else this.chart.place(Float32Array.from(map.x), Float32Array.from(map.y));
+    const window = windowOf(state);
+    if (this.laid === "tidy" && columns && rows) this.chart.place(Float32Array.from(columns), Float32Array.from(rows), { room: 1, glide: same, window });
+    else this.chart.place(Float32Array.from(map.x), Float32Array.from(map.y), { glide: same, window });
     this.chart.colours = colours?.length === map.ids.length ? colours : null;
     this.canvas.setAttribute("aria-label", `Map of ${counted(map.ids.length, "picture")}`);
     this.#marks();
@@ -168,9 +166,7 @@ export class MapView {
 
   /** @param {State} state */
   #look(state) {
-    const [x, y, zoom] = state.at.split(",").map(Number);
-    const given = state.at && [x, y, zoom].every(Number.isFinite) && zoom > 0;
-    const next = given ? { x, y, zoom } : { x: 0, y: 0, zoom: 1 };
+    const next = windowOf(state);
     if (JSON.stringify(next) !== JSON.stringify(this.chart.window)) this.chart.look(next);
     this.chart.draw();
   }
@@ -261,14 +257,9 @@ export class MapView {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { chart } = this;
-    const by = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] }[event.key];
-    if (by) {
-      chart.pan(by[0], by[1]);
-      this.#middle();
-    } else if (event.key === "+" || event.key === "=") chart.zoom(CLOSER);
-    else if (event.key === "-" || event.key === "−") chart.zoom(1 / CLOSER);
-    else if (event.key === "0") chart.fit();
-    else if (event.key === "g") this.lay.click();
+    if (chart.steer(event.key)) {
+      if (event.key.startsWith("Arrow")) this.#middle();
+    } else if (event.key === "g") this.lay.click();
     else if (event.key === "l") this.#lasso(!chart.lassoing);
     else if (event.key === "Enter") this.#ask(this.#middle());
     else if (event.key === "Escape" && (chart.lassoing || selection.size)) {
@@ -281,7 +272,7 @@ export class MapView {
 
   /** The picture in the middle, which keys act on; it is named. */
   #middle() {
-    const i = this.chart.nearest(this.canvas.clientWidth / 2, this.canvas.clientHeight / 2);
+    const i = this.chart.middle();
     this.chart.hover = i;
     this.chart.draw();
     this.#named(i);
@@ -296,4 +287,10 @@ export class MapView {
       complain(error);
     }
   }
+}
+
+/** What part of the map an address shows. @param {State} state @returns {import("./chart.js").Window} */
+function windowOf(state) {
+  const [x, y, zoom] = state.at.split(",").map(Number);
+  return state.at && [x, y, zoom].every(Number.isFinite) && zoom > 0 ? { x, y, zoom } : { x: 0, y: 0, zoom: 1 };
 }

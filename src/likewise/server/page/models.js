@@ -74,11 +74,11 @@ export class Models {
     }
   }
 
-  /** @param {Record<string, any>} done */
+  /** @param {import("./job.js").EndOf<"learn map">} done */
   #done(done) {
     known.forgetAll();
     if (this.el.isConnected) this.show(current());
-    return String(done.told);
+    return done.told;
   }
 
   /** @param {Model} one */

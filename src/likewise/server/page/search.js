@@ -190,11 +190,16 @@ export class SearchView {
    */
   async #answer(state, signal) {
     const asked = hasQuery(state);
-    /** @param {number} page @param {AbortSignal} live */
+    /**
+     * @param {number} page
+     * @param {AbortSignal} live
+     * @returns {Promise<import("./types.js").Shapes["SearchOut"]|import("./types.js").Shapes["PageOut"]>}
+     */
     const ask = (page, live) => (asked
-      ? api.search({ query: queryOf(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: where(state), sort: state.sort || "score" }, live)
-      : api.pictures({ offset: page * PAGE, limit: PAGE, sort: state.sort || "date", order: state.order || "desc", ...where(state) }, live));
-    const first = /** @type {import("./types.js").SearchAnswer} */ (await ask(0, signal));
+      ? api.search({ query: queryOf(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: where(state), sort: state.sort === "date" ? "date" : "score" }, live)
+      : api.pictures({ offset: page * PAGE, limit: PAGE, sort: state.sort === "score" ? "date" : state.sort || "date", order: state.order || "desc", ...where(state) }, live));
+    const first = await ask(0, signal);
+    const ranked = "by" in first ? first : null;
     /** @type {Answer} */
     const made = {
       total: first.total,
@@ -203,19 +208,19 @@ export class SearchView {
       pages: new Map([[0, first.items]]),
       fetch: async (page) => {
         // An answer is kept longer than its first request lives: each page has the signal of its time.
-        const more = /** @type {import("./types.js").SearchAnswer} */ (await ask(page, this.aborter.signal));
+        const more = await ask(page, this.aborter.signal);
         made.pages.set(page, more.items);
-        if (asked) {
+        if ("scores" in more) {
           made.low = least(made.low, more.scores.lowest);
           this.rail.showCut(current(), rankedKey(state), made.high, made.low);
         }
       },
-      by: first.by ?? "",
-      profile: first.profile ?? null,
-      learned: first.learned ?? { liked: 0, disliked: 0 },
-      ms: first.ms ?? 0,
-      high: first.scores?.highest ?? null,
-      low: first.scores?.lowest ?? null,
+      by: ranked?.by ?? "",
+      profile: ranked?.profile ?? null,
+      learned: ranked?.learned ?? { liked: 0, disliked: 0 },
+      ms: ranked?.ms ?? 0,
+      high: ranked?.scores.highest ?? null,
+      low: ranked?.scores.lowest ?? null,
     };
     return made;
   }

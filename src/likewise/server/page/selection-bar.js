@@ -31,6 +31,7 @@ export function selectionBar(changed) {
       return;
     }
     try {
+      /** @type {number[]} */
       const lines = [];
       for (let first = 0; first < pictures.length; first += AT_ONCE) {
         const some = pictures.slice(first, first + AT_ONCE);

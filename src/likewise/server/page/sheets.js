@@ -35,16 +35,13 @@ export class Sheets {
     const { map } = this;
     if (side * Math.min(devicePixelRatio || 1, 2) > SHARP) {
       const own = this.#get(`p${i}`, `/api/pictures/${map.ids[i]}/thumbnail?side=320`);
-      if (own) {
-        const square = Math.min(own.width, own.height);
-        return { image: own, x: (own.width - square) / 2, y: (own.height - square) / 2, side: square };
-      }
+      if (own) return { image: own, x: 0, y: 0, width: own.width, height: own.height };
     }
     const number = Math.floor(i / map.on_a_sheet);
     const sheet = this.#get(`s${number}`, api.sheetAddress(map.name, number, map.version));
     if (!sheet) return null;
     const place = i % map.on_a_sheet;
-    return { image: sheet, x: (place % map.across) * map.sprite, y: Math.floor(place / map.across) * map.sprite, side: map.sprite };
+    return { image: sheet, x: (place % map.across) * map.sprite, y: Math.floor(place / map.across) * map.sprite, width: map.sprite, height: map.sprite };
   }
 
   /** @param {string} key @param {string} address */

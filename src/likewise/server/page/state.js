@@ -11,8 +11,8 @@
  * @property {string} size WIDTHxHEIGHT of the upload
  * @property {Box|null} region
  * @property {string} by a similarity; "" is the default
- * @property {string} sort "score" or "date" for a query; "date", "name" or "added" without
- * @property {string} order "asc" or "desc", without a query
+ * @property {""|typeof SORTS[number]} sort "score" or "date" for a query; "date", "name" or "added" without
+ * @property {""|typeof ORDERS[number]} order without a query
  * @property {number|null} above
  * @property {string} folder
  * @property {string} tag
@@ -29,6 +29,9 @@
  * @property {string} lay "": side by side where there are few enough; "true": at their places
  * @property {string} paint what colours the map: "", "tags" or "likeness"
  */
+
+const SORTS = /** @type {const} */ (["score", "date", "name", "added"]);
+const ORDERS = /** @type {const} */ (["asc", "desc"]);
 
 /** @type {State} */
 const DEFAULTS = {
@@ -60,8 +63,7 @@ export function parse(text) {
     region: region.length === 4 && region.every((n) => n >= 0) && region[2] > 0 && region[3] > 0
       ? /** @type {Box} */ (/** @type {unknown} */ (region)) : null,
     by: word("by"),
-    sort: word("sort"),
-    order: word("order"),
+    ...sorting(word("sort"), word("order")),
     above: Number.isFinite(above) ? above : null,
     folder: word("folder"),
     tag: word("tag"),
@@ -79,6 +81,16 @@ export function parse(text) {
     right: word("right"),
   };
 }
+
+/**
+ * An order that there is; what an address says beyond that is left out.
+ * @param {string} sort
+ * @param {string} order
+ * @returns {Pick<State, "sort"|"order">}
+ */
+export const sorting = (sort, order) => ({
+  sort: SORTS.find((one) => one === sort) ?? "", order: ORDERS.find((one) => one === order) ?? "",
+});
 
 /** @param {State} state */
 export function address(state) {

@@ -170,12 +170,12 @@ export class TagView {
     }
   }
 
-  /** @param {Record<string, number|string>} done */
+  /** @param {import("./job.js").EndOf<"tag"|"export">} done */
   #done(done) {
     if (this.el.isConnected) this.show();
-    if (done.what === "tag") return `${counted(Number(done.tagged), "picture")} tagged, with ${counted(Number(done.tags), "tag")}.`;
-    const kept = Number(done.problems) ? `; ${count(Number(done.problems))} left as they were` : "";
-    return `${counted(Number(done.written), "sidecar")} written, ${count(Number(done.unchanged))} unchanged${kept}.`;
+    if (done.what === "tag") return `${counted(done.tagged, "picture")} tagged, with ${counted(done.tags, "tag")}.`;
+    const kept = done.problems ? `; ${count(done.problems)} left as they were` : "";
+    return `${counted(done.written, "sidecar")} written, ${count(done.unchanged)} unchanged${kept}.`;
   }
 }
 

@@ -1,7 +1,7 @@
 // Above the pictures: how many there are, their order, dates, and the filters.
 
 import { h, icon, fill, settled } from "./dom.js";
-import { go, hasQuery } from "./state.js";
+import { go, hasQuery, sorting } from "./state.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {"folder"|"tag"|"after"|"before"} FilterName */
@@ -92,7 +92,7 @@ export class Toolbar {
   #sorted() {
     const [sort, order = ""] = this.sort.value.split(" ");
     const usual = this.sort.value === "score" || this.sort.value === "date desc";
-    go(usual ? { sort: "", order: "" } : { sort, order });
+    go(usual ? sorting("", "") : sorting(sort, order));
   }
 }
 

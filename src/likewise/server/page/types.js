@@ -1,130 +1,60 @@
-// The shapes that travel between page and server, for the type checker and for readers; no code.
+// Names for what travels between page and server, for the type checker and for readers; no code.
+// The shapes themselves are the server's: "likewise-api" is made from its OpenAPI description by
+// ``make check-page``, so that neither side can change alone.
 
-/**
- * A picture of the collection.
- * @typedef {object} Picture
- * @property {string} id opaque; never taken apart
- * @property {string} name
- * @property {string} folder
- * @property {number} width upright, in pixels
- * @property {number} height
- * @property {string|null} date
- * @property {string} thumbnail
- * @property {string} image
- */
-/** @typedef {"liked"|"disliked"} Verdict */
-/** @typedef {Picture & {score?: number, verdict?: Verdict|null}} Item a picture, or a hit with its score */
-/** @typedef {Picture & {tags: string[], path: string, metadata: Record<string, unknown>, format: string}} PictureMore */
-/** @typedef {[number, number, number, number]} Box x, y, width, height */
-/** @typedef {{picture?: string, upload?: string, region?: Box}} Query */
-/** @typedef {{folder?: string, tag?: string, after?: string, before?: string}} Where */
-/**
- * @typedef {object} SearchAnswer
- * @property {number} total
- * @property {Item[]} items
- * @property {string} by
- * @property {string|null} profile
- * @property {{liked: number, disliked: number}} learned
- * @property {number} ms
- * @property {{highest: number|null, lowest: number|null}} scores
- */
-/** @typedef {{total: number, items: Item[]}} PageAnswer */
-/**
- * @typedef {object} Figures
- * @property {number} judgements
- * @property {number|null} agreement
- * @property {number|null} agreement_plain
- * @property {number} changed
- * @property {number} sparsity
- * @property {string|null} space
- */
-/** @typedef {{name: string, kind: "space"|"profile"|"metric"|"map", learned: boolean, spaces: string[], figures: Figures|null}} Similarity */
-/** @typedef {{default: string, items: Similarity[]}} Similarities */
-/** @typedef {{contribution: number, query: [number, number][], picture: [number, number][]}} SharedWord */
-/** @typedef {{score: number, shared: number, words: SharedWord[], query_size: [number, number], picture_size: [number, number]}} Explanation */
-/**
- * A line of a profile's log.
- * @typedef {object} Line
- * @property {number} number
- * @property {string} kind
- * @property {string} made
- * @property {number} session
- * @property {boolean} stands
- * @property {Picture|null} query
- * @property {Picture[]} liked
- * @property {Picture[]} disliked
- * @property {number|null} about
- * @property {number[]} contradicts
- */
-/** @typedef {{picture: Picture, box: Box|null}} Example box in pixels of the upright picture */
-/** @typedef {{word: number, weight: number, change: number, frequency: number, examples: Example[]}} LearnedWord */
-/** @typedef {{n: number, learned: number, plain: number}} CurvePoint */
-/**
- * @typedef {object} Learned
- * @property {string} profile
- * @property {string|null} space
- * @property {number} version
- * @property {Figures} figures
- * @property {LearnedWord[]} gained
- * @property {LearnedWord[]} lost
- * @property {CurvePoint[]} curve
- * @property {Line[]} versions
- */
-/** @typedef {{name: string, kind: string, generation: number, width: number, pictures: number, bytes: number}} Space */
-/**
- * @typedef {object} Collection
- * @property {string} name
- * @property {number} pictures
- * @property {number} problems
- * @property {string[]} folders
- * @property {Space[]} spaces
- * @property {number} bytes
- * @property {{job: number, what: string, since: string|null}|null} job the number is 0 where another program does it
- * @property {string} similarity
- * @property {string} profile
- * @property {boolean} deep
- * @property {string|null} hint
- */
-/** @typedef {{upload: string, width: number, height: number, image: string}} Upload */
+/** @typedef {import("likewise-api").paths} Paths */
+/** @typedef {import("likewise-api").components["schemas"]} Shapes */
 
+/** @typedef {Shapes["PictureOut"]} Picture */
+/** @typedef {Shapes["PictureMore"]} PictureMore */
+/** @typedef {Shapes["HitOut"]} Hit */
+/** @typedef {NonNullable<Hit["verdict"]>} Verdict */
+/** @typedef {Picture & Partial<Pick<Hit, "score"|"verdict">>} Item a picture, or a hit with its score */
+/** @typedef {Shapes["QueryIn"]} Query */
+/** @typedef {NonNullable<Query["region"]>} Box x, y, width, height */
+/** @typedef {Shapes["SimilarityOut"]} Similarity */
+/** @typedef {Shapes["SimilaritiesOut"]} Similarities */
+/** @typedef {Shapes["ExplainOut"]} Explanation */
+/** @typedef {Shapes["LineOut"]} Line */
+/** @typedef {Shapes["ExampleOut"]} Example */
+/** @typedef {Shapes["WordOut"]} LearnedWord */
+/** @typedef {Shapes["CurveOut"]} CurvePoint */
+/** @typedef {Shapes["LearnedOut"]} Learned */
+/** @typedef {Shapes["CollectionOut"]} Collection */
+/** @typedef {Shapes["RunningOut"]} Running */
+/** @typedef {Shapes["ModelOut"]} Model */
+/** @typedef {Shapes["PointsOut"]} MapPoints */
+/** @typedef {Shapes["MeOut"]} Me who looks at the page: its owner, or a guest who may answer questions */
+/** @typedef {Shapes["QuestionOut"]} Comparison */
+/** @typedef {Shapes["ProgressOut"]} CompareProgress */
+/** @typedef {Shapes["SuggestionOut"]} Suggestion */
+/** @typedef {Shapes["TaggedOut"]} Tagged */
+/** @typedef {Shapes["EventsOut"]} Events the data of each event, by its name */
+
+/** @typedef {"get"|"post"|"delete"} Method */
 /**
- * A learned metric or map.
- * @typedef {object} Model
- * @property {string} name
- * @property {"metric"|"map"} kind
- * @property {string} space
- * @property {string} profile
- * @property {string} made
- * @property {boolean} stale made for vectors that are no more
- * @property {number} since lines of the log it has not learned from
- * @property {boolean} learned false: there was too little to learn from
- * @property {number|null} agreement on what was held out
- * @property {number|null} agreement_plain of the space alone, on the same
- * @property {Record<string, unknown>} figures
- * @property {string} told one sentence: what it was made of, and how good it is
+ * The places that can be asked in a way.
+ * @template {Method} M
+ * @typedef {{[P in keyof Paths]: Paths[P] extends Record<M, {parameters: object}> ? P : never}[keyof Paths]} PlaceOf
  */
 /**
- * @typedef {object} MapPoints most important first; sheet n shows pictures n * on_a_sheet and on
- * @property {string} name
- * @property {string} version
- * @property {string[]} ids
- * @property {number[]} x
- * @property {number[]} y
- * @property {number[]|null} columns side by side, each near its place; null: too many
- * @property {number[]|null} rows
- * @property {number} on_a_sheet
- * @property {number} across
- * @property {number} sprite side of a picture on a sheet
+ * What such a place is sent: parts of its path, what follows the question mark, and a body.
+ * @template {Method} M
+ * @template {PlaceOf<M>} P
+ * @typedef {Paths[P] extends Record<M, infer O extends {parameters: {path?: unknown, query?: unknown}}>
+ *   ? Pick<O["parameters"], "path"|"query"> & BodyOf<O> & {signal?: AbortSignal|undefined} : never} Sent
  */
-/** @typedef {{guest: boolean, name: string}} Me who looks at the page: its owner, or a guest who may answer questions */
-/** @typedef {{anchor: Picture, left: Picture, right: Picture}} Comparison */
-/** @typedef {{yours: number, all: number, agreement: number|null, tested: number}} CompareProgress */
 /**
- * @typedef {object} CompareReport
- * @property {{name: string, answers: number, agreement: number|null, with_others: number|null}[]} people
- * @property {{questions: number, agreement: number}|null} repeated
+ * @template O
+ * @typedef {O extends {requestBody: {content: infer C}}
+ *   ? C extends {"application/json": infer B} ? {json: B} : {raw: Blob} : {}} BodyOf
  */
-/** @typedef {{tag: string, confidence: number, calibrated: boolean, because: {picture: Picture, weight: number}[]}} Suggestion */
-/** @typedef {{picture: Picture, tags: Record<string, string[]>, refused: string[], suggestions: Suggestion[]}} Tagged tags with who says so */
+/**
+ * What it answers.
+ * @template {Method} M
+ * @template {PlaceOf<M>} P
+ * @typedef {Paths[P] extends Record<M, {responses: infer R}>
+ *   ? R[keyof R & (200|201|202)] extends {content: {"application/json": infer A}} ? A : never : never} Answer
+ */
 
 export {};

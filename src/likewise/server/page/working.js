@@ -43,7 +43,7 @@ export function workingLine(changed) {
     get on() {
       return !el.hidden;
     },
-    /** What the collection says is under way: 0 is the work of another program. @param {{job: number, what: string}|null} job */
+    /** What the collection says is under way: 0 is the work of another program. @param {import("./types.js").Running|null} job */
     know: (job) => {
       if (!job) turn(false); // its end was not heard
       if (!job || (job.job && job.job <= last) || !el.hidden) return;
