@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.bench import harness
+from benchmarks import harness
 from likewise.collection.catalog import changes as change
 from likewise.collection.collection import Collection
 from likewise.images import ImageInfo, small_jpeg
