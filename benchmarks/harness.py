@@ -1,7 +1,7 @@
 """What every benchmark needs: CPU time, memory, the machine in words, a table on disk.
 
-A benchmark gives its rows to a :class:`Report`, which prints them and
-writes ``docs/results/NAME.md`` with ``NAME.csv`` beside it.
+A benchmark gives its rows to a :class:`Report`, which puts them as tables into
+``docs/results/NAME.md``, between sentences written by hand, with ``NAME.csv`` beside it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks import pages
 
 RESULTS = Path("docs/results")
 
@@ -133,49 +135,74 @@ def arguments(description: str) -> argparse.Namespace:
 
 @dataclass
 class Report:
-    """Tables with their circumstances; ``write`` prints them and leaves them in docs/results.
+    """Tables with their circumstances; ``write`` leaves them in docs/results.
 
-    ``preface`` are paragraphs under the title, for what a reader should know before any table.
+    A table's name is the heading it gets when it first appears on the page.  ``left_out`` names
+    what could not be measured here and why: data that is missing, peers that are not installed.
     """
 
     name: str
     title: str
     size: str
-    parameters: Mapping[str, object] = field(default_factory=dict)
+    parameters: dict[str, object] = field(default_factory=dict)
     sections: list[tuple[str, list[dict[str, object]]]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    preface: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # A page that cannot be written should be told before hours of work, not after.
+        pages.blocks(_text(RESULTS / f"{self.name}.md"))
 
     def add(self, heading: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One table: a heading and rows with the same keys."""
         self.sections.append((heading, [dict(row) for row in rows]))
 
     def write(self, folder: Path | None = None) -> Path:
-        """Print the tables and write NAME.md and NAME.csv; gives the Markdown's path."""
+        """Renew the tables in NAME.md and NAME.csv; gives the page's path.
+
+        Tables of the page that this run did not measure stay, in both files, and are named.
+        """
         folder = RESULTS if folder is None else folder
         folder.mkdir(parents=True, exist_ok=True)
-        settings = ", ".join(f"{key} {value}" for key, value in self.parameters.items())
-        lines = [f"# {self.title}", ""]
-        for paragraph in self.preface:
-            lines += [paragraph, ""]
-        lines += [f"Size: {self.size}.", f"Machine: {machine()}."]
-        if settings:
-            lines.append(f"Parameters: {settings}.")
-        for heading, rows in self.sections:
-            lines += ["", f"## {heading}", "", *_markdown(rows)]
-        if self.notes:
-            lines += ["", *(f"- {note}" for note in self.notes)]
-        text = "\n".join(lines) + "\n"
         path = folder / f"{self.name}.md"
-        path.write_text(text)
-        with (folder / f"{self.name}.csv").open("w", newline="") as file:
-            keys = list(dict.fromkeys(key for _, rows in self.sections for r in rows for key in r))
-            table = csv.DictWriter(file, ["table", *keys])
-            table.writeheader()
-            for heading, rows in self.sections:
-                table.writerows({"table": heading, **row} for row in rows)
-        sys.stdout.write(text)
+        old = _text(path)
+        made = {heading: _markdown(rows) for heading, rows in self.sections}
+        kept = [name for name in pages.blocks(old) if name not in (*made, pages.RUN)]
+        self._write_csv(path.with_suffix(".csv"), kept)
+        page = pages.renewed(old, self.title, {pages.RUN: self._run(kept), **made})
+        path.write_text(page)
+        sys.stdout.write(page)
         return path
+
+    def _run(self, kept: Sequence[str]) -> list[str]:
+        lines = [f"Size: {self.size}.", f"Machine: {machine()}."]
+        if self.parameters:
+            settings = ", ".join(f"{key} {value}" for key, value in self.parameters.items())
+            lines.append(f"Parameters: {settings}.")
+        if self.left_out:
+            lines.append(f"Left out: {'; '.join(self.left_out)}.")
+        if kept:
+            lines.append(f"From an earlier run: {'; '.join(kept)}.")
+        return lines
+
+    def _write_csv(self, path: Path, kept: Sequence[str]) -> None:
+        lines: list[dict[str, object]] = []
+        if path.exists():
+            with path.open(newline="") as file:
+                lines += [
+                    {key: value for key, value in row.items() if value}
+                    for row in csv.DictReader(file)
+                    if row["table"] in kept
+                ]
+        lines += [{"table": name, **row} for name, rows in self.sections for row in rows]
+        keys = dict.fromkeys(key for line in lines for key in line)
+        with path.open("w", newline="") as file:
+            table = csv.DictWriter(file, list(keys) or ["table"])
+            table.writeheader()
+            table.writerows(lines)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
 def _markdown(rows: Sequence[Mapping[str, object]]) -> list[str]:

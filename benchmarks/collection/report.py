@@ -8,9 +8,6 @@ Run by ``make bench-collection``.
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import json
 import shutil
 import sys
@@ -23,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.index.report import Setting, term_counts, word_chances
 from likewise.coding.bow import BagOfWords
 from likewise.coding.vocabulary import Vocabulary
@@ -62,17 +60,6 @@ def main() -> None:
             added += [adding_row(root, name, copied, workers) for workers in (1, 2)]
         report.add("Adding", added)
         report.add("Opening and searching (generated words)", generated_rows(root, options.seed))
-    report.notes += [
-        "Adding: wall-clock time of the whole run on shared cores, so read the ratios; 'described "
-        "/s' is the rate while pictures are decoded and described, 'learning s' the words.",
-        "First search: seconds from the start of add to the first answer by words.",
-        "Peak MB: largest resident size of the process that did it, workers apart.  Opened and "
-        "searched MB: what opening, and 230 searches after it, added to the resident size (pages "
-        "of mapped segments that were touched count, and can be taken back).",
-        "Opening: Collection.open and the first answer in a fresh process, imports apart; "
-        "checksums of what is touched are verified on the way.",
-        "Search: 200 pictures of the collection as queries, k = 20, CPU ms, hits looked up.",
-    ]
     report.write()
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import tempfile
 import time
 from collections.abc import Callable
@@ -14,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.deep.rows import SPACES, SpaceRows, pictures, words_files
 from likewise.collection.vectors import segments as seg
 from likewise.collection.vectors.extraction import DescribeTask, describe

@@ -5,14 +5,12 @@ The same protocol and methods, over the rows that ``make bench-deep`` makes; par
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import time
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import harness
 from benchmarks.deep.rows import SpaceRows, space_rows
 from benchmarks.loop.runs import loop_rows
 
@@ -75,13 +73,6 @@ def main(seed: int = 0, full: bool = False) -> None:
     )
     heading = "mAP on pictures not yet seen (told), and of the whole (frozen)"
     report.add(heading, deep_loop_rows(full))
-    report.notes += [
-        "Protocol, methods and error as in loop.md; fewer seeds and queries, so errors are larger. "
-        "Rocchio 'tuned' and the SVM are tuned on half of the queries of each set and space, the "
-        "product's rule is the same everywhere.  The rows of these sets were among those the rule "
-        "was chosen on.",
-        "Groups: classes (corel1k, caltech101) and landmarks (oxford1k) with at least 14 pictures.",
-    ]
     report.write()
 
 

@@ -7,9 +7,6 @@ plain torch model's numbers.  Run by ``make bench-deep``.
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +14,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import harness
 from benchmarks.deep import costs as deep_costs
 from benchmarks.deep import loop as deep_loop
 from benchmarks.deep.rows import DATASETS, SPACES, SpaceRows, space_rows, task_of
-from benchmarks.deep.torch import MEASURED
 from likewise.collection.finding.searching import FUSION_RANK
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.protocols import evaluate
@@ -65,32 +62,6 @@ def main() -> None:
     report.add("Pictures a CPU second in add", rates)
     paths = list(rows[there[0], "deep"].task.paths.values())
     report.add("onnxruntime, 224 pixels", deep_costs.runtime_settings(paths))
-    report.add("Against the torch model (measured once)", MEASURED)
-    report.notes += [
-        "mAP: corel1k and caltech101 (64 classes) every picture in turn, leave one out; oxford1k "
-        "positives in turn over 1,008 pictures; planted views leave one out. Single seed: gaps "
-        "under .02 are ties.",
-        "The network was trained on ImageNet, whose classes include many of those of corel1k and "
-        "caltech101; on pictures of other kinds (scans, microscopes) expect less. oxford1k and "
-        "planted are about instances, not classes.",
-        "deep-words: the rule 5 sqrt(cells), its weighting (square root, then idf) and unit length "
-        "after the projection were chosen on corel1k and caltech101 with 200 to 1,280 pictures, "
-        "and so was the plain resize for all deep spaces: figures on these two are not "
-        "independent.",
-        "CPU: one thread, decoding apart. 'to words' assigns descriptors; for SIFT words and "
-        "deep-words the words must also be learned, which reads the pictures once more.",
-        "Pictures a CPU second in add: read, decode, describe, pack in one worker with one space; "
-        "learning the words is not counted, which favours words.",
-        "bytes: a sealed segment over the pictures of the set: of sparse spaces the raw rows and "
-        "the index, of dense ones the matrix.",
-        "onnxruntime: the wall times are those of a machine with other work on it and say little; "
-        "CPU a picture does not fall with the batch and grows with the threads (they wait by "
-        "spinning). Workers are one a core, so a session has one thread and takes one picture.",
-        "Fusion is not a default: no weight of words or holistic helps on every set (words at "
-        "0.25 to 0.5 help on oxford1k and hurt on caltech101). deep with deep-words 1:1 is better "
-        "on the three real sets, where a collection has deep-words.",
-        "What judgements add on each of these spaces: [deep-loop.md](deep-loop.md).",
-    ]
     report.write()
     # The loop of bench-loop on each space: docs/results/deep-loop.md.
     deep_loop.main(options.seed, options.full)

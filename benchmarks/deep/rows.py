@@ -8,9 +8,6 @@ benchmarks' cache; a set that is not on this machine gives None.
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -21,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from benchmarks import harness
 from likewise.coding.bow import BagOfWords, Weighting
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection.vectors.recipes import (

@@ -7,9 +7,6 @@ numbers agree is computed from what they returned.  Run by ``make bench-features
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import harness
 from likewise.evaluation.datasets import RetrievalQuery, data_root
 from likewise.evaluation.planted import planted_views
 from likewise.evaluation.protocols import evaluate, leave_one_out
@@ -50,19 +48,6 @@ def main() -> None:
     report.add(
         "What the holistic blocks find (leave one out, plain mAP by cosine)", quality(options)
     )
-    report.notes += [
-        "ms: median CPU time of one picture, decoding apart; p99 in the CSV.",
-        "ratio: plain loop / Likewise on the same pixels; above 1 Likewise is faster.",
-        "raw moments: the 225 colour moments without centring and scaling; every third picture of "
-        "caltech101 unless FULL.",
-        "corel1k and caltech101 are not independent evidence here: the recipe (scaling of the "
-        "moments, logarithm of the energies, which 75 edge numbers, edge threshold, square root) "
-        "was chosen among some thirty variants by mAP on these two sets.",
-        "agreement: median cosine of the two results; SIFT of both is OpenCV's, so its ratio "
-        "only shows what keeping, sorting and normalising cost.",
-        "Decoding is Pillow against cv2.imread; Likewise also recognises the format, checks "
-        "limits, reads EXIF and turns the picture upright.",
-    ]
     report.write()
 
 

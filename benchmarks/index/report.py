@@ -385,26 +385,12 @@ def main() -> None:
         "index",
         "The inverted index",
         f"A whole, B with {large.pictures:,} pictures",
-        {"k": K, "seed": options.seed},
+        {
+            "k": K,
+            "seed": options.seed,
+            "CPU s to load or compile the kernels, in no other figure": round(kernels, 1),
+        },
     )
     for name, rows in tables.items():
         report.add(name, rows)
-    report.notes += [
-        f"Loading or compiling the kernels took {kernels:.1f} s of CPU and is in no other figure.",
-        "CPU time of the whole process, median and 99th percentile over the queries; "
-        "the slow scipy ways over five.",
-        "Bytes a posting: the index proper, and beside it the raw rows that prove scores exact.",
-        "'exact': queries whose ten pictures have the ten highest float64 scores (as float32).",
-        "'scatter-add alone' only finds the lists and adds them: no ranking, no proof.",
-        "Between the result and the floor: the floor adds every posting of the query, while "
-        "the index skips frequent words, so the float32 median is below it already. What "
-        "pruning saves it can lose again: the p99 on B is twice the floor's, from queries "
-        "where the bound nominates many pictures whose rows are in no cache, each worth "
-        "some 2,000 postings.",
-        "Goals missed in the first full run (float32): 3.3 (A) and 4.0 (B) times scipy "
-        "columns, 4 and 6 were wanted; 1.76 times qdrant-edge on A, 2 was wanted; 3.1 to "
-        "3.5 bytes a posting with uint8 impacts, 2.5 was wanted, but a uint16 picture "
-        "number and a uint8 impact are 3 already.",
-        "Memory: opening A grew the resident memory by 0 MiB (measured apart); B was not measured.",
-    ]
     report.write()

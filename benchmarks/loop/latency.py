@@ -6,9 +6,6 @@ Generated collections of 50,000 and a million pictures (100,000 words), the same
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import json
 import shutil
 import sys
@@ -19,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.collection.report import generate
 from likewise.collection.catalog import feedback
 from likewise.collection.collection import Collection
@@ -150,14 +148,6 @@ def main(seed: int = 0) -> None:
     )
     report.add("From a judgement to the re-ranked answer, CPU", latency_rows(seed))
     report.add("Replay of a long log", replay_rows(seed))
-    report.notes += [
-        "Generated term counts, about 200 words a picture; three of the first 20 answers liked and "
-        "two disliked, at random; medians.  A search after a judgement asks for the words of six "
-        "pictures instead of one.  Answers are of 20 pictures, hits looked up.",
-        "Judging includes the durable commit; its wait for the disk is not CPU time.",
-        "Replay: judgements over 2,000 pictures, 20 to a session, three liked and two disliked "
-        "each, folded in one sparse space of 100,000 words.",
-    ]
     report.write()
 
 

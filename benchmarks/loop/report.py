@@ -42,43 +42,6 @@ __all__ = ["loop_rows", "main"]
 
 Sets = list[tuple[str, Pictures | None, Size]]
 
-NOTES = [
-    "![by round](loop.svg)",
-    "![wrong clicks, and queries nobody judged](loop-clicks.svg)",
-    "Told: every method is told the truth about the same pictures, those the plain search shows "
-    "(clicks: its first 1, 3 or 10, one judgement each; rounds: 20 a round), and is ranked on the "
-    "same rest, the pictures plain search has not shown (clicks: all but its first 20). Trapezoid "
-    "AP; a query without a positive in the rest drops out for all methods alike, so later rounds "
-    "have fewer queries.",
-    "Own loop: every method shows its own 20 best of what it has not shown and is told about "
-    "those. Found: positives among all shown. Frozen: AP of what was shown, in the order shown, "
-    "then the rest as ranked now. mAP on a method's own rest is shown because it is usual; it is "
-    "not fair, since a method that finds more leaves the hard ones, so nothing is concluded from "
-    "it.",
-    "Three judgements are read as three pictures of the first twenty judged, as in the reference "
-    "figures this goal was set by, which have one figure without learning for one, three and ten; "
-    "three rounds of twenty are given beside it.",
-    "± in the tables of methods is the standard deviation of the seeds' means; ± of a gap is its "
-    "standard error over distinct queries, paired; noise is twice that.",
-    "Tuned on what: the pictures of every group are cut into two halves by a fixed draw. The "
-    "product's constants are one set for all collections, chosen on queries of the first halves "
-    "(first explored on queries of both, then fixed by a small grid on the first, deep rows of "
-    "two sets among them; that grid is not part of this program); each rival's constant is "
-    "chosen anew for every set on the first half (in brackets). All figures are about queries "
-    "of the second half. The searched pictures are the same for both.",
-    "Profile alone: taught by the twenty best of queries of the first half, tried on queries of "
-    "the second; same class: on pictures never judged; other classes: all pictures. A session of "
-    "the benchmark is a whole lesson: the cap of a session counts from plain weights.",
-    "OASIS, SOLIS and the profile get the same triplets; SOLIS here is ADA. While nothing is "
-    "disliked the SVM ranks by the mean of query and liked.",
-    "Chosen at the edge of its grid: the SVM's C (100, close to a hard margin), and on oxford1k "
-    "and planted views OASIS or SOLIS from zeros; a wider grid could help those two, which are far "
-    "below Rocchio here.",
-    "Queries of one lesson share its profile, so the errors of the profile's table are "
-    "somewhat too small; on oxford1k few positives are left unjudged after seven judgements, "
-    "and its rows say little.",
-]
-
 
 def sets(seed: int, full: bool) -> Sets:
     """Collections and how much of each is asked."""
@@ -191,7 +154,6 @@ def main() -> int:
             "margin": judging.MARGIN,
             "caps": f"{judging.JUDGEMENT_REACH} and {judging.SESSION_REACH}",
         },
-        notes=list(NOTES),
     )
     tallies: dict[str, Tally] = {}
     noisy: dict[str, dict[float, Tally]] = {}
@@ -203,9 +165,7 @@ def main() -> int:
     methods_of: dict[str, dict[str, tuple[float, ...]]] = {}
     for title, pictures, size in sets(options.seed, options.full):
         if pictures is None:
-            report.notes.append(
-                f"{title}: not here (LIKEWISE_DATA, else ../shared/data); left out."
-            )
+            report.left_out.append(f"{title} (not here)")
             continue
         start = time.process_time()
         constants = methods_of[title] = tuned(pictures, size)

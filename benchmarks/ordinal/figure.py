@@ -43,22 +43,15 @@ def _save(drawn: Any, name: str) -> None:
     _pyplot().close(drawn)
 
 
-def draw(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """All figures there are curves for; gives their lines for the page."""
-    out = []
+def draw(sections: Mapping[str, Mapping[str, Any]]) -> None:
+    """All figures there are curves for."""
     if "paper" in sections:
         synthetic(sections["paper"]["curves"])
         steps(sections["paper"]["steps"])
-        out += [
-            "![generalisation error against passes](ordinal.png)",
-            "![step size by epoch, SBB_0 and SBB_eps](ordinal-steps.png)",
-        ]
     people = sections.get("people", {}).get("curves", {})
     asked = sections.get("questions", {}).get("curves", {})
     if people or asked:
         panels(people, asked)
-        out.append("![held-out error of what people said](ordinal-people.png)")
-    return out
 
 
 def synthetic(curves: Mapping[str, Any]) -> None:

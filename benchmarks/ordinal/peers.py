@@ -31,18 +31,9 @@ SIZES = (100, 1_000, 10_000)
 LOSSES = ("gnmds", "ste")
 # Ours in the table of plain fits: the default solver, and the two it is usually compared with.
 PLAIN = ("svrg-sbb", "adagrad", "lbfgs")
+ABSENT = "cblearn (not installed; see peer_python)"
 # CPU seconds that cblearn gets for one fit, at default size and at full size.
 LIMITS = (60, 1_200)
-NOTES = [
-    "cblearn: plain fits are each library's estimator with its defaults, nothing stopped from "
-    "outside and no test comparison looked at; ours the median of three starts up to 1,000 "
-    f"objects, else one, cblearn's one.  {DASH} in place of a ratio: cblearn did not end in time, "
-    "or ours ended with a higher test error than cblearn's with the same loss."
-]
-ABSENT = [
-    "cblearn: not installed.  It pins an older numpy; a venv of its own does: python -m "
-    "venv DIR; DIR/bin/pip install cblearn; LIKEWISE_CBLEARN=DIR/bin/python."
-]
 
 
 def section(seed: int, full: bool) -> dict[str, Any]:
@@ -60,7 +51,7 @@ def section(seed: int, full: bool) -> dict[str, Any]:
                 said[loss] = cblearn(split, loss, LIMITS[full])
                 raced.append(race(split, loss, said[loss]))
         plain += plain_fits(split, said)
-    return {"raced": raced, "plain": plain, "notes": NOTES if here else ABSENT}
+    return {"raced": raced, "plain": plain, "left_out": [] if here else [ABSENT]}
 
 
 def tables(found: Any) -> list[Any]:

@@ -62,30 +62,34 @@ def section(seed: int, full: bool) -> dict[str, Any]:
     tables: list[Any] = []
     curves: dict[str, Any] = {}
     facts: dict[str, Any] = {}
-    notes: list[str] = []
+    left_out: list[str] = []
+    sizes: list[Row] = []
     for name in PEOPLE:
         split = people(name, seed)
         if split is None:
-            notes.append(f"{name}: not here (LIKEWISE_DATA); left out.")
+            left_out.append(f"{name} (not here)")
             continue
-        notes.append(about(name, split))
+        sizes.append(
+            {
+                "collection": name,
+                "objects": split.n,
+                "comparisons to draw from": len(split.train),
+                "held out": len(split.test),
+            }
+        )
         rows, best = by_method(name, split, seeds, full)
         tables.append([_heading(name, split), rows])
         lines, curves[name] = by_size(name, split, seeds)
         tables.append([f"{name}: by dimension and number of comparisons (STE, svrg-sbb)", lines])
         facts[name] = best
         if name == "material-appearance":
-            notes += votes(split, seeds)
+            said = votes(split, seeds)
+            tables += [["material-appearance by single votes", said]] if said else []
     noise = noise_table(seed)
     if noise:
         tables.append(["How noisy were the answers? Cross-validated on the training part", noise])
-    return {"tables": tables, "curves": curves, "facts": facts, "notes": notes}
-
-
-def about(name: str, split: Split) -> str:
-    """One line on a collection."""
-    text = f"{name}: {split.n} objects, {len(split.train):,} comparisons to draw from, "
-    return text + f"{len(split.test):,} held out."
+    tables.append(["What people compared", sizes])
+    return {"tables": tables, "curves": curves, "facts": facts, "left_out": left_out}
 
 
 def _heading(name: str, split: Split) -> str:
@@ -142,7 +146,7 @@ def by_size(name: str, split: Split, seeds: range) -> tuple[list[Row], dict[str,
     return rows, {"counts": counts, "errors": curve}
 
 
-def votes(split: Split, seeds: range) -> list[str]:
+def votes(split: Split, seeds: range) -> list[Row]:
     """material-appearance by single votes: no map can please both sides of a disagreement."""
     said = material_votes()
     if said is None:
@@ -156,12 +160,14 @@ def votes(split: Split, seeds: range) -> list[str]:
         right = model.predict(rows)
         shares.append(float(np.where(right, against, agree).sum() / counts.sum()))
     return [
-        "material-appearance by single votes (test part, ties included, "
-        f"{int(counts.sum()):,} votes): a map in 5 dimensions (STE, svrg-sbb) goes against "
-        f"{np.mean(shares):.3f} of them; whoever always sides with the majority, against "
-        f"{floor:.3f}.  From how often two votes on a question differ: "
-        f"{vote_noise(rows, counts):.3f} of single votes are wrong (the comparisons of the tables "
-        "are majorities, which are wrong less often)."
+        {
+            "votes": int(counts.sum()),
+            "against a map in 5 dimensions (STE, svrg-sbb)": round(float(np.mean(shares)), 3),
+            "against the majority": round(floor, 3),
+            "wrong, from how often two votes on a question differ": round(
+                vote_noise(rows, counts), 3
+            ),
+        }
     ]
 
 

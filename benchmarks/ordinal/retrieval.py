@@ -71,7 +71,7 @@ def section(seed: int, full: bool) -> dict[str, Any]:
     """All losses, all solvers, three levels of noise."""
     read = {space: space_rows("corel1k", space) for space in SPACES}
     if any(rows is None for rows in read.values()):
-        return {"tables": [], "facts": {}, "notes": ["corel1k: not here; retrieval left out."]}
+        return {"tables": [], "facts": {}, "left_out": ["retrieval (corel1k is not here)"]}
     seeds = range(10 if full else 3)
     results: Results = {}
     made: dict[tuple[str, str], list[float]] = {}
@@ -89,7 +89,7 @@ def section(seed: int, full: bool) -> dict[str, Any]:
     }
     for space in SPACES:
         facts[space]["plain"] = float(np.mean([r.map for r in plain[space]]))
-    return {"tables": tables, "facts": facts, "notes": []}
+    return {"tables": tables, "facts": facts}
 
 
 def _one_draw(seed: int, read: Any, results: Results, plain: Any, made: Any) -> None:

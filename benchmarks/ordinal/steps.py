@@ -49,7 +49,6 @@ def section(seed: int, full: bool) -> dict[str, Any]:
         "tables": [["The first step decides whether SBB_0 survives (no guards)", rows]],
         "facts": facts,
         "starts": starts,
-        "notes": [],
     }
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks import harness
 from benchmarks.psc.data import Dense, dense
 from benchmarks.psc.kernels import (
     chi_squared,
@@ -37,35 +35,33 @@ def recipe(full: bool) -> DenseSIFT:
     return DenseSIFT(sizes, step, max_side=300, root=False)
 
 
-def add_caltech(report: harness.Report, full: bool) -> dict[str, list[Row]]:
+def add_caltech(report: harness.Report, full: bool) -> None:
     """Three tables: all classes; a few beside sparse coding; the splits of the subspaces."""
     data = dense(DATA, recipe(full))
     if data is None:
-        report.notes.append("Caltech-101 is not on this machine: its tables were left out.")
-        return {}
+        report.left_out.append("Caltech-101 (not here)")
+        return
     everything = Work(data, f"{DATA}-{full}", root=False)
     coders = [vq(4096), llc(4096), llc(16384), vlad(64), fisher(256), psc(64), psc(128)]
     if full:
         # Its kernel compares every two pictures in 344,064 columns: ten minutes by itself.
         coders.insert(1, vq(16384))
     warnings.simplefilter("ignore", ConvergenceWarning)
-    tables = {"all": [_row(coder, everything, report) for coder in coders]}
     report.add(
         f"Caltech-101, {len(np.unique(data.labels))} classes, {TRAIN} training pictures a class",
-        tables["all"],
+        [_row(coder, everything, report) for coder in coders],
     )
     few = _few(data)
     work = Work(data, f"{DATA}-{full}-few", FEW_EVERY, False, few)
-    tables["few"] = [_row(coder, work, report) for coder in (sc(4096), psc(64), psc(128))]
+    rows = [_row(coder, work, report) for coder in (sc(4096), psc(64), psc(128))]
     title = f"{FEW} classes, every {FEW_EVERY}th descriptor"
-    report.add(f"Caltech-101, {title}: beside sparse coding", tables["few"])
-    tables["splits"] = [{"split": "contiguous", **tables["few"][1]}]
-    tables["splits"] += [
+    report.add(f"Caltech-101, {title}: beside sparse coding", rows)
+    splits: list[Row] = [{"split": "contiguous", **rows[1]}]
+    splits += [
         {"split": split, **_row(psc(64, split), work, report)}
         for split in ("horizontal", "vertical", "structural")
     ]
-    report.add(f"Caltech-101, {title}: how vectors are split", tables["splits"])
-    return tables
+    report.add(f"Caltech-101, {title}: how vectors are split", splits)
 
 
 def _few(data: Dense) -> Any:

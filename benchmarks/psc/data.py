@@ -7,9 +7,6 @@ gets is made of it on the way out (unit length, or RootSIFT).
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import harness
 from benchmarks.deep.rows import DATASETS, labels_of, pictures, task_of
 from likewise.evaluation.retrieval import Task
 from likewise.features.local import DenseSIFT, root_sift

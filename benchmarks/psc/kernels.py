@@ -6,7 +6,6 @@ Kernels are computed once for all pictures of a method; each draw trains scikit-
 
 from __future__ import annotations
 
-# isort: split
 from typing import Any, NamedTuple
 
 import numpy as np

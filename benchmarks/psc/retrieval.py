@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 from typing import Any
 
+from benchmarks import harness
 from benchmarks.deep.report import precision, ranking, scores, shares_of
 from benchmarks.deep.rows import SpaceRows, space_rows
 from benchmarks.psc.data import Dense, dense, there
@@ -30,15 +28,16 @@ def recipe(full: bool) -> DenseSIFT:
     return DenseSIFT(sizes, step, max_side=side, root=False)
 
 
-def add_retrieval(report: harness.Report, full: bool) -> dict[str, list[Row]]:
-    """Tables of mAP by coder and whitening, and of fusions with words; rows for the findings."""
+def add_retrieval(report: harness.Report, full: bool) -> None:
+    """Tables of mAP by coder and whitening, and of fusions with words."""
     every = 1 if full else 2
     few = 4 if full else 8
     plan: list[tuple[Coder, int]] = [
         (vlad(64), 1), (vlad(VLAD["n_words"]), 1), (psc(64), every), (psc(128), every),
         (sc(1024), few), (psc(32), few),
     ]  # fmt: skip
-    tables: dict[str, list[Row]] = {"retrieval": [], "both": []}
+    coded: list[Row] = []
+    both: list[Row] = []
     for name in there(SETS):
         data = dense(name, recipe(full))
         assert data is not None
@@ -46,13 +45,12 @@ def add_retrieval(report: harness.Report, full: bool) -> dict[str, list[Row]]:
         for coder, each in plan:
             work = Work(data, f"{name}-{full}", each)
             row, whitened = _row(name, coder, work, report)
-            tables["retrieval"].append(row)
+            coded.append(row)
             pooled[f"{coder.name} {coder.n_words}"] = whitened
-        tables["both"].append(_fused(name, pooled["PSC 16384"], pooled["VLAD 256"]))
+        both.append(_fused(name, pooled["PSC 16384"], pooled["VLAD 256"]))
     title = f"mAP by pooled codes, raw and whitened to {COMPONENTS} columns"
-    report.add(title, tables["retrieval"])
-    report.add("What `both` could be: words fused 1:1 with a dense space, mAP", tables["both"])
-    return tables
+    report.add(title, coded)
+    report.add("What `both` could be: words fused 1:1 with a dense space, mAP", both)
 
 
 def _row(name: str, coder: Coder, work: Work, report: harness.Report) -> tuple[Row, Any]:

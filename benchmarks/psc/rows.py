@@ -6,9 +6,6 @@ Encoding time is always measured anew, on a few pictures.
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import hashlib
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from benchmarks import harness
 from benchmarks.deep.rows import _keep as keep_rows
 from benchmarks.deep.rows import _kept as kept_rows
 from benchmarks.psc.data import Dense, Floats

@@ -7,9 +7,6 @@ that of the server's process alone, all its threads together.  Run by ``make ben
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import http.client
 import json
 import os
@@ -29,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.collection.report import generate
 from likewise.collection.collection import Collection
 
@@ -50,7 +48,6 @@ def main() -> None:
         root = Path(folder) / "generated.lw"
         generate(root, pictures, options.seed)
         measure(report, root, pictures, seed=options.seed)
-    report.notes += notes()
     report.write()
 
 
@@ -78,22 +75,6 @@ def measure(
         report.add("Requests a second", rows)
         memory.append({"when": f"after {clients[-1]} clients", **server.memory()})
         report.add("Memory", memory)
-
-
-def notes() -> list[str]:
-    return [
-        "CPU ms: of the server's process, all threads; wall ms: as the client sees it, on shared "
-        "cores, so read it as an upper bound.  A new search has its first 400 found and kept; "
-        "the next page is read from them.",
-        "Judge and search: a judgement (three liked, two disliked of the twenty shown) is on disk "
-        "when it is acknowledged, then the same query is asked again with 200 results; learned "
-        "weights and verdicts are in use for both.",
-        "Requests a second: new searches with 20 results from a second process on loopback, a "
-        "connection for each client; both processes share the machine's cores, and the client is "
-        "Python too ('client CPU').",
-        "Memory: resident size; pages of mapped segments that were touched count, and can be "
-        "taken back.",
-    ]
 
 
 # -- the server's process -------------------------------------------------------------------

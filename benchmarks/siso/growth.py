@@ -18,7 +18,6 @@ from likewise.solvers.lasso import lasso
 Row = dict[str, object]
 NEXT = 100
 # Times closer than this share are not told apart.
-TIE = 0.05
 
 
 def objectives(model: SparseAnnotator, Q: Any) -> Any:
@@ -123,48 +122,6 @@ def growth(
             path = Path(folder) / "rows.npy" if n > 200_000 else None
             made += at_size(enlarged(real, n, seed, path), n_queries, alpha, modes)
     return made
-
-
-def crossing(rows: list[Row]) -> str:
-    """Where an index costs less than the exact scan, by how much and at what loss.
-
-    Times that differ by less than ``TIE`` are called a tie.
-    """
-    said = []
-    for search in ("lsh", "lsh, not certified", "hnsw", "hnsw, not certified"):
-        here = [r for r in rows if r["search"] == search]
-        if here:
-            found = [text for r in here if (text := _against_exact(r, _exact_ms(rows, r)))]
-            said.append(f"{search}: " + (", ".join(found) if found else "nowhere"))
-    return "Cheaper than the exact scan (query time, one thread): " + "; ".join(said) + "."
-
-
-def _against_exact(row: Row, exact: float) -> str:
-    """What to say about one row of ``growth``; nothing where the exact scan is cheaper."""
-    ms, at = _number(row, "ms a query"), f"at {row['pictures']:,} pictures"
-    if ms > (1 + TIE) * exact:
-        return ""
-    if ms >= (1 - TIE) * exact:
-        text = f"a tie {at} ({ms:.3g} against {exact:.3g} ms)"
-    else:
-        text = f"{exact / ms:.2g} times cheaper {at} ({ms:.3g} against {exact:.3g} ms)"
-    if "not" not in str(row["search"]):
-        return text
-    return text + (
-        f" with recall {_number(row, 'recall, alpha .1'):.2f} at alpha .1 and "
-        f"{_number(row, 'recall, alpha .004'):.2f} at .004, an objective "
-        f"{_number(row, 'objective excess %'):.3g} % too high and "
-        f"{_number(row, 'top 5 changed %'):.3g} % of the top 5 labels changed"
-    )
-
-
-def _number(row: Row, key: str) -> float:
-    return float(str(row[key]))
-
-
-def _exact_ms(rows: list[Row], row: Row) -> float:
-    same = (r for r in rows if (r["pictures"], r["search"]) == (row["pictures"], "exact"))
-    return _number(next(same), "ms a query")
 
 
 def draw(rows: list[Row]) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.siso.data import N_REAL, NOISE, Tagged, enlarged, pictures
-from benchmarks.siso.growth import crossing, draw, growth
+from benchmarks.siso.data import N_REAL, Tagged, enlarged, pictures
+from benchmarks.siso.growth import draw, growth
 from benchmarks.siso.peers import PEERS, available, judged, run_peer, versions
 from likewise.solvers.lasso import lasso
 from likewise.solvers.lasso_scan import Dictionary
@@ -24,14 +24,6 @@ Row = dict[str, object]
 ALPHAS = (0.1, 0.02, 0.002)
 LARGE = 162_000
 # Wanted at alpha = .002 against celer with its default tolerance: at least, and the goal.
-BARS = {N_REAL: (6, 20), LARGE: (15, 50)}
-PREFACE = (
-    "How well SISO tags, beside other methods, is on [another page](siso.md) (`make bench-siso`)."
-)
-QUALITY = (
-    "Label quality here (top 5 and top 1 changed) is agreement with the labels of the exact code, "
-    "not accuracy: nothing is compared with the true class of a query."
-)
 
 
 def ours(D: Dictionary, Q: Any, alpha: float, solver: str = "homotopy") -> Row:
@@ -78,21 +70,6 @@ def table(data: Tagged, n_ours: int, n_peers: int, peers: Any) -> list[Row]:
     return made
 
 
-def reached(rows: list[Row], what: str) -> str:
-    """Whether the speed wanted was reached, from the rows of ``table``."""
-    said = []
-    for n, (bar, goal) in BARS.items():
-        of_celer = [
-            float(str(r["times ours"]))
-            for r in rows
-            if (r["columns"], r["alpha"], r["solver"]) == (n, ALPHAS[-1], PEERS[0].name)
-        ]
-        for times in of_celer:
-            verdict = "goal reached" if times >= goal else "reached" if times >= bar else "missed"
-            said.append(f"{n:,} columns {times:g}x (bar {bar}x {verdict}, goal {goal}x)")
-    return f"Against celer at its default tolerance, alpha = .002, {what}: " + "; ".join(said) + "."
-
-
 def sub_solvers(data: Tagged, n_queries: int) -> list[Row]:
     """The three solvers for working sets; coordinate descent on fewer pictures at small alpha."""
     D = Dictionary([data.X])
@@ -122,13 +99,6 @@ def threads(data: Tagged, n_queries: int) -> list[Row]:
     return made
 
 
-def busy() -> str:
-    """How far wall times can be trusted."""
-    load, cores = os.getloadavg()[0], os.cpu_count()
-    said = "so wall times of the two threads say little" if load > 2.5 else "a quiet machine"
-    return f"Load while threads were compared: {load:.1f} on {cores} cores, {said}."
-
-
 def main() -> None:
     options = harness.arguments(__doc__ or "")
     full = options.full
@@ -139,7 +109,6 @@ def main() -> None:
         "SISO: a lasso over all tagged pictures, for many queries at once",
         "full" if full else "default",
         {"alpha": "0.1, 0.02, 0.002", "tol": 1e-4, "expand": 100, "width": 428} | versions(),
-        preface=[PREFACE],
     )
     n_ours, n_peers = (400, 20) if full else (192, 6)
     rows = table(real, n_ours, n_peers, PEERS)
@@ -150,36 +119,14 @@ def main() -> None:
     report.add("28,000 Gaussian rows, support near 428", hard)
     report.add("Solvers for the working set, 28,000 pictures", sub_solvers(real, 32))
     report.add("Two threads, 162,000 rows, alpha = .002", threads(large, n_ours))
-    report.notes.append(busy())
+    report.parameters["load while threads were compared"] = round(os.getloadavg()[0], 1)
     sizes = (10_000, 28_000, 100_000, 300_000, 1_000_000)
     grown = growth(real, sizes, 0.002, sizes[-1] if full else 300_000, 32, options.seed)
     report.add("Time against the number of pictures, alpha = .002", grown)
     draw(grown)
-    report.notes += [
-        reached(rows, "pictures"),
-        reached(hard, "Gaussian rows"),
-        crossing(grown),
-        "Rows: 28,000 CIFAR-10 pictures (32 x 32), queries from its test part; more rows are "
-        "generated: mixes of two pictures of a class plus noise with the covariance of all "
-        f"pictures, {NOISE:g} of its spread.",
-        "relative gap: the largest (P - D) / P of the pictures solved, float64, all columns; "
-        "non-zeros and rounds are means.  Peers solve one picture at a time, and few of them "
-        "(last column); ours a batch.",
-        "The pace at which gamma comes down and the sizes of lists (constants in lasso_queue) were "
-        "chosen by time on the first 64 to 128 of these same queries, mostly at 28,000 columns; "
-        f"the ratios are means over different pictures ({n_ours} of ours, {n_peers} of celer's).",
-        "Not run because of time: scikit-learn's coordinate descent at alpha = .002 and at "
-        "162,000 columns, LARS (scikit-learn, SPAMS) at 162,000 columns and alpha = .002"
-        + ("." if full else ", HNSW over 1,000,000 rows (FULL=1 does)."),
-        "recall: share of the next 100 violators, by the exact residual at that alpha, that the "
-        "index finds.  top 5 and top 1 are of ten classes; sets beyond 200,000 rows are "
-        "memory-mapped.",
-        QUALITY,
-        "Time against n (siso-speed.svg).",
-    ]
     missing = sorted({peer.package for peer in PEERS if not available(peer)})
     if missing:
-        report.notes.append(f"Not installed, so not compared: {', '.join(missing)}.")
+        report.left_out.append(f"{', '.join(missing)} (not installed)")
     report.write()
 
 

@@ -18,12 +18,11 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import harness
 from benchmarks.solis import data as solis_data
 from benchmarks.solis import figure as solis_figure
-from benchmarks.solis import findings as solis_findings
-from benchmarks.solis import preface as solis_preface
 from benchmarks.solis import speed as solis_speed
 from benchmarks.solis import widths as solis_widths
 from benchmarks.solis.curves import cost_table, curves
 from benchmarks.solis.data import Bags
+from benchmarks.solis.gaps import ONE_A_GROUP, ONE_FOR_ALL, gap_rows
 from benchmarks.solis.protocol import Draw, draws, shared_draws
 from benchmarks.solis.table import Table, compare
 from benchmarks.solis.tuning import Tuned, tune_all
@@ -54,7 +53,7 @@ class Found:
     shared: dict[str, Table] = field(default_factory=dict)
     tuned: dict[str, Tuned] = field(default_factory=dict)
     panels: dict[str, tuple[list[Row], float]] = field(default_factory=dict)
-    costs: dict[str, list[Row]] = field(default_factory=dict)
+    drawn: list[Row] = field(default_factory=list)
 
 
 def plans(seed: int, full: bool) -> list[Plan]:
@@ -83,11 +82,9 @@ def one_a_group(plan: Plan, bags: Bags, curve_draws: int, found: Found, report: 
     rows = curves(same, tuned, cost)
     # Of the same draws as the curves: draws differ by more than methods do.
     found.panels[title] = rows, float(np.mean([d.ranked(np.ones(X.shape[1])) for d in same]))
-    found.costs[title] = cost_table(rows)
     heading = f"{title}: postings at equal mAP, with and without word_cost"
-    report.add(heading, found.costs[title])
-    report.notes.append(f"{title}: {used(taken, bags)}")
-    report.notes.append(f"{title}: chosen {tuned.shown()}.  Points tried: {_tried(tuned)}.")
+    report.add(heading, cost_table(rows))
+    found.drawn.append({"collection": title, **used(taken, bags)})
 
 
 def one_for_all(plan: Plan, bags: Bags, n_draws: int, found: Found, report: Report) -> None:
@@ -105,46 +102,20 @@ def one_for_all(plan: Plan, bags: Bags, n_draws: int, found: Found, report: Repo
         f"{plan.title}: one shared w for {len(bags.groups)} groups, {len(taken)} draws",
         table.rows(),
     )
-    report.notes.append(
-        f"{title}: {plan.training} training pictures a group, {len(taken[0].negatives)} of no "
-        f"group, {SHARED_TRIPLETS:,} triplets at random, {len(bags.groups)} x 5 queries a draw; "
-        f"chosen {tuned.shown()}.  Points tried: {_tried(tuned)}."
-    )
+    found.drawn.append({"collection": title, **used(taken, bags), "groups": len(bags.groups)})
 
 
-def used(taken: list[Draw], bags: Bags) -> str:
+def used(taken: list[Draw], bags: Bags) -> Row:
     """How much of a collection the draws take."""
     triplets = sorted({len(d.triplets) for d in taken})
     negatives = sorted({len(d.negatives) for d in taken})
-    groups, there = len({d.group for d in taken}), len(bags.groups)
-    of = f"all {there}" if groups == there else f"the first {groups} of {there}"
-    return (
-        f"{of} groups; {' or '.join(f'{n:,}' for n in triplets)} triplets a draw "
-        f"({' or '.join(map(str, negatives))} negatives)."
-    )
-
-
-def _tried(tuned: Tuned) -> str:
-    return ", ".join(f"{name} {n}" for name, n in tuned.tried().items())
-
-
-NOTES = [
-    "![weights that are exactly zero against mAP](solis.svg)",
-    "mAP: mean of groups and draws, trapezoid AP; ±: standard error over draws.  Retrieval set: "
-    "all pictures not trained on, junk and the query left out; other queries of a group stay in "
-    "it, as relevant pictures.  LEGO and LMNN rank by minus their distance; postings a query are "
-    "those of S_w with their weights.",
-    "Rows named by the method alone have the setting with the best mAP on the validation draws.  "
-    "sparse: the sparsest setting within one point of mAP of that one, on the same draws.",
-    "within error: a gap inside its 95 % interval (Student, paired over draws).  The worse or "
-    "better of several methods is the one that looked so on the draws reported.",
-    "of touched: share of exact zeros among words that some training triplet's z has; from zeros, "
-    "words outside the training pictures are zero for free, whatever the penalty.",
-    "Times are CPU seconds of one thread, while a second draw is worked on beside it.  Indexing "
-    "and search are timed on the first draw of each group.",
-    "Rocchio and the SVM get the same seven positives (the SVM also the negatives) at query time; "
-    "they answer one landmark and leave nothing behind for another query.",
-]
+    return {
+        "groups": len({d.group for d in taken}),
+        "of": len(bags.groups),
+        "draws": len(taken),
+        "triplets a draw": " or ".join(f"{n:,}" for n in triplets),
+        "negatives": " or ".join(map(str, negatives)),
+    }
 
 
 def say(text: str) -> None:
@@ -165,54 +136,48 @@ def main() -> int:
         "SOLIS: sparse online learning of similarity, against its rivals and honest yardsticks",
         "FULL" if full else "default size",
         {"seed": seed, "training positives": 7, "negatives": 300, "queries": 5},
-        notes=list(NOTES),
     )
     found = Found()
     for plan in plans(seed, full):
         bags = plan.make()
         if bags is None:
-            report.notes.append(f"{plan.title}: not here (LIKEWISE_DATA); left out.")
+            report.left_out.append(f"{plan.title} (not here)")
             continue
         one_a_group(plan, bags, 10 if full else 2, found, report)
         if plan.training is not None:
             one_for_all(plan, bags, 10 if full else 5, found, report)
         say(f"{plan.title}: done")
-    speed, notes = solis_speed.speed(seed, 1_000_000)
+    speed, read = solis_speed.speed(seed, 1_000_000)
     report.add("Speed: 100,000 words, one thread", speed)
+    report.add("Speed: what memory allows", read)
     say("speed: done")
     wide = solis_widths.widths(seed, 1_000_000 if full else 100_000)
     report.add(
         "Generated collections: time, sparsity and accuracy against the number of words", wide
     )
-    conclude(report, found, [*notes, solis_speed.goal(speed)], wide)
+    conclude(report, found)
     solis_figure.draw(found.panels)
     report.write()
     say("done")
     return 0
 
 
-def conclude(report: Report, found: Found, speed: list[str], wide: list[Row]) -> None:
-    """Curves, verdicts, and the preface."""
+def conclude(report: Report, found: Found) -> None:
+    """Gaps between methods, what was drawn and chosen, curves."""
+    report.add("Gaps, one weight vector a group", gap_rows(found.tables, ONE_A_GROUP))
+    if found.shared:
+        report.add("Gaps, one shared w", gap_rows(found.shared, ONE_FOR_ALL))
+    report.add("Draws", found.drawn)
+    report.add(
+        "Chosen on the validation draws",
+        [
+            {
+                "collection": title,
+                "chosen": tuned.shown(),
+                "points tried": ", ".join(f"{name} {n}" for name, n in tuned.tried().items()),
+            }
+            for title, tuned in found.tuned.items()
+        ],
+    )
     for title, (rows, _) in found.panels.items():
         report.add(f"{title}: along l1 (the figure solis.svg)", rows)
-    made = [*solis_findings.claims(found.tables)]
-    made += solis_findings.shared_claims(found.shared) if found.shared else []
-    facts = [
-        solis_findings.sparse_points({**found.tables, **found.shared}),
-        solis_findings.sparsity({**found.tables, **found.shared}),
-        solis_findings.savings(found.costs),
-        solis_widths.growth(wide),
-        solis_widths.learned(wide),
-        speed[-1],
-    ]
-    report.preface += solis_preface.preface(made, facts, found.tuned)
-    report.notes += [
-        *speed[:-1],
-        solis_findings.times(found.tables, "paper Table III"),
-        solis_findings.ratios(found.tables),
-        solis_findings.times(found.shared, "one shared w, paper Table VI"),
-    ]
-    oxfords = [title for title in found.tables if title.startswith("oxford")]
-    if len(oxfords) == 2:
-        report.notes.append(solis_findings.widening(found.tables, *oxfords))
-    report.notes += [claim.line for claim in made]

@@ -126,36 +126,3 @@ def _judged(learner: Any, p: Problem) -> Row:
         if len(left)
         else 0,
     }
-
-
-def growth(rows: list[Row]) -> str:
-    """How training time goes with the number of words, from the rows of ``widths``."""
-    parts, grown = [], []
-    for name in METHODS:
-        mine = [r for r in rows if r["learner"] == name]
-        times = [float(str(r["training s"])) for r in mine]
-        parts.append(f"{name} " + ", ".join(f"{t:.2g}" for t in times))
-        # CPU times of a shared machine differ by a tenth from run to run.
-        if max(times[1:]) > 1.1 * times[0]:
-            grown.append(name)
-    at = ", ".join(f"{w:,}" for w in dict.fromkeys(int(str(r["words"])) for r in rows))
-    said = f"grows for {', '.join(grown)}" if grown else "does not grow"
-    return (
-        f"Training time {said} with the number of words (CPU s at {at} words: {'; '.join(parts)})."
-    )
-
-
-def learned(rows: list[Row]) -> str:
-    """How accuracy stands against plain weights, from the same rows."""
-    parts = []
-    for n_words in dict.fromkeys(int(str(r["words"])) for r in rows):
-        at = {str(r["learner"]): r for r in rows if r["words"] == n_words}
-        ada = at["ada, sparse"]
-        parts.append(
-            f"{n_words:,} words: plain {at['plain']['accuracy']}, ADA {at['ada']['accuracy']}, "
-            f"OASIS {at['OASIS']['accuracy']}; sparse ADA keeps {ada['weights left']:,} words and "
-            f"{ada['postings left %']} % of the postings at {ada['accuracy']}"
-        )
-    return "Generated collections, accuracy on triplets of pictures not trained on: " + (
-        ". ".join(parts) + "."
-    )

@@ -6,7 +6,6 @@ that suggests tags (catalog, views, evidence, calibration) is the product's own.
 
 from __future__ import annotations
 
-# isort: split
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -7,9 +7,6 @@ nor did the calibration, so what it says of itself is put to a real test.
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import harness
 from benchmarks.tags.collection import balanced, collection_of, tag_as_listed
 from likewise.collection.collection import Collection
 from likewise.collection.tagging.calibrating import Calibration, Measuring, isotonic

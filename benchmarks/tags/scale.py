@@ -7,9 +7,6 @@ peak of memory is its own.
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import shutil
 import time
 from collections.abc import Callable
@@ -18,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.siso.data import Tagged, enlarged, pictures
 from benchmarks.siso.features import cifar_rows, why_not
 from benchmarks.tags.collection import collection_of, tag_as_listed

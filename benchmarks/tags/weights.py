@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import warnings
 
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.tags.collection import balanced
 from benchmarks.tags.quality import Row, Setting
 from likewise.annotation.annotator import SparseAnnotator

@@ -202,18 +202,5 @@ def main() -> int:
     for n_words in (10_000, 100_000):
         made += retrieval(data, X, starts, n_words, options.seed)
     report.add("Retrieval, leave-one-out over positives, trapezoid AP", made)
-    report.notes += [
-        f"Held-out distortion: mean squared distance of {HELD_OUT:,} descriptors not trained on "
-        "to the nearest returned word, recomputed exactly.",
-        "faiss exact at 100k words: one round measured and multiplied; no distortion is claimed.",
-        "Queries: every positive of the landmarks with at least 14 (radcliffe_camera, "
-        "christ_church, all_souls, hertford); the query and junk leave the ranking. "
-        "mAP is the mean over queries, beside it the mean of the four landmarks.",
-        "tf-idf2: rows of tf times idf squared, unit length.  Words were trained on all "
-        "descriptors of the collection, as the system does.",
-        "A million words, a single run on generated rows: 1.5 million rows of width 32, 2 "
-        "rounds, took 438 CPU s and at most 1.2 GB; quantise 69 us a descriptor, open 1.7 "
-        "s.",
-    ]
     report.write()
     return 0

@@ -18,7 +18,7 @@ from likewise.features.local import SIFT, DenseSIFT
 def test_report_writes_markdown_and_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = harness.Report("toy", "A toy", "tiny", {"seed": 3})
     report.add("first", [{"method": "a", "ms": 1.23456}, {"method": "b", "ratio": 12_345.6}])
-    report.notes.append("a note")
+    report.left_out.append("a peer (not installed)")
     path = report.write(tmp_path)
     text = path.read_text()
     assert "| a | 1.23 |  |" in text
@@ -26,7 +26,7 @@ def test_report_writes_markdown_and_csv(tmp_path: Path, capsys: pytest.CaptureFi
     assert "Size: tiny." in text
     assert "seed 3" in text
     assert "numpy" in text
-    assert "- a note" in text
+    assert "Left out: a peer (not installed)." in text
     assert capsys.readouterr().out == text
     rows = list(csv.DictReader((tmp_path / "toy.csv").read_text().splitlines()))
     assert rows[0] == {"table": "first", "method": "a", "ms": "1.23456", "ratio": ""}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from benchmarks.ordinal import findings
 from benchmarks.ordinal.data import answered, error_of, flipped, planted
-from benchmarks.ordinal.paper import METHODS, diverged, step_curves, steps_table, to_goal
 from benchmarks.ordinal.paper import Paper as PaperRuns
+from benchmarks.ordinal.paper import diverged, step_curves, steps_table, to_goal
 from benchmarks.ordinal.peers import faster, plain_fits
 from benchmarks.ordinal.people import SOLVERS, vote_noise
 from benchmarks.ordinal.report import wanted
 from benchmarks.ordinal.retrieval import Scores, _tables, class_triplets, scores
-from benchmarks.ordinal.runs import LOSSES, Run, watched, within
+from benchmarks.ordinal.runs import Run, watched, within
 from benchmarks.ordinal.scale import DASH, P, shown
 from likewise.evaluation.metrics import precision_at, triplet_error
 
@@ -176,68 +173,3 @@ def test_parts_are_measured_and_the_others_kept() -> None:
     assert wanted(["bench", "--resume"]) == (True, [])
     with pytest.raises(SystemExit, match="no section stairs"):
         wanted(["bench", "--parts=stairs"])
-
-
-def paper_facts(**passes: float) -> dict[str, Any]:
-    """SBB after 7 passes and 5 ms, every rival after 20 and 40 ms, unless said otherwise."""
-    one = {"test": 0.05, "passes": 20.0, "ms": 40.0, "diverged": 0}
-    out = {loss: {name: dict(one) for name in METHODS} for loss in LOSSES}
-    for loss in LOSSES:
-        out[loss]["SVRG-SBB_eps"].update(passes=7.0, ms=5.0)
-        for name, value in passes.items():
-            out[loss][name].update(passes=value, ms=2 * value)
-    return out
-
-
-def test_findings_follow_the_figures() -> None:
-    calm = paper_facts()
-    assert "it holds:" in findings.first_to_goal(calm, findings.TUNED, "tuned")
-    assert "Here it holds" in findings.speed_up(calm)
-    zero = {"ste 0.01": 0, "ste 0.05": 0}
-    assert "does not hold" in findings.stability({"SBB_0": zero, "SBB_eps": zero}, 20)
-    assert "it holds (" in findings.same_end(calm)
-    fast = paper_facts(**{"SGD, tuned": 1.0})
-    assert "holds in 12 of 15" in findings.first_to_goal(fast, findings.TUNED, "tuned")
-    assert "it holds:" in findings.first_to_goal(fast, findings.UNTUNED, "untuned")
-    assert "does not hold" in findings.speed_up(fast)
-    some = {"ste 0.01": 12, "ste 0.05": 0}
-    wild = findings.stability({"SBB_0": some, "SBB_eps": zero}, 20)
-    assert "Here it holds" in wild
-    assert "STE from 0.01 12" in wild
-    fast["ste"]["SVRG-SBB_0"]["test"] = 0.2
-    assert "does not hold for all" in findings.same_end(fast)
-    never = paper_facts(**dict.fromkeys(findings.TUNED, -1.0))
-    assert "SGD never" in findings.first_to_goal(never, findings.TUNED, "tuned")
-
-
-def test_goals_are_missed_when_they_are() -> None:
-    peer = {"objects": 1_000, "cblearn": "GNMDS", "times faster": 44.0, "our best": "x",
-            "svrg-sbb, times faster": 9.0}  # fmt: skip
-    row = {"n": 10_000, "loss": "gnmds", "reached": True}
-    facts = [
-        {**row, "solver": "lbfgs", "seconds": 1.6},
-        {**row, "solver": "adagrad", "seconds": 0.9},
-        {**row, "solver": "svrg-sbb", "seconds": 3.2},
-    ]
-    good = findings.targets({"facts": facts}, {"raced": [peer]})
-    assert "Reached when ours stops at its error: GNMDS 44.0" in good[0]
-    assert "Reached: adagrad" in good[1]
-    assert "svrg-sbb GNMDS 2.00 times" in good[1]
-    facts[1]["seconds"] = 1.7
-    fit = {"objects": 1_000, "loss": "GNMDS", "library": "likewise", "solver": "svrg-sbb",
-           "CPU s": 0.7, "test error": "0.0432"}  # fmt: skip
-    peers = {"raced": [{**peer, "times faster": 19.0}], "plain": [fit]}
-    bad = findings.targets({"facts": facts}, peers)
-    assert "Missed when ours stops at its error: GNMDS 19.0" in bad[0]
-    assert "GNMDS svrg-sbb 0.7 s, test error 0.0432" in bad[1]
-    assert "Missed: adagrad" in bad[2]
-    # Without the peer nothing is said about it.
-    assert len(findings.targets({"facts": facts}, {})) == 1
-
-
-def test_questions_speak_of_error() -> None:
-    sure = {"a": {"gap": [-0.02, 0.005]}}
-    assert "ones: yes" in findings.questions(sure)
-    unsure = {"a": {"gap": [-0.002, 0.005]}}
-    assert "within two standard errors" in findings.questions(unsure)
-    assert "not everywhere" in findings.questions(unsure)

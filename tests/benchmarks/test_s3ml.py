@@ -12,7 +12,6 @@ from benchmarks.s3ml import peers as s3ml_peers
 from benchmarks.s3ml import propagation as s3ml_propagation
 from benchmarks.s3ml import retrieval as s3ml_retrieval
 from benchmarks.s3ml import uci as s3ml_uci
-from benchmarks.s3ml.findings import findings, said
 from likewise.metric.s3ml import S3ML
 
 
@@ -105,30 +104,3 @@ def test_propagation_is_measured_on_one_problem(tmp_path: Path) -> None:
     scale = np.abs(T["dense"]).max()
     assert np.abs(T["push"] - T["dense"]).max() < 1e-3 * scale
     assert np.abs(T["matrix-free"] - T["dense, theta 0"]).max() < 1e-9 * scale
-
-
-def test_claims_are_worded_from_figures() -> None:
-    assert "holds everywhere" in said("A.", [("x", 2.0, 1.0)])
-    mixed = said("A.", [("x", 2.0, 1.0), ("y", 0.5, 1.0), ("z", -2.0, 1.0)])
-    assert "holds on 1 of 3, within error on 1, the opposite on 1" in mixed
-    assert "not measured" in said("A.", [])
-
-
-def test_findings_name_who_is_better() -> None:
-    rng = np.random.default_rng(0)
-    base = 0.2 + 0.01 * rng.random(20)
-    errors = dict.fromkeys(s3ml_uci.METHODS, base + 0.05) | {"S3ML": base, "LRML": base - 0.02}
-    parts = {
-        "uci": {
-            "errors": {"Iris": {m: e.tolist() for m, e in errors.items()}},
-            "failures": {"Iris": {"SDML": 7}},
-        },
-        "retrieval": {},
-    }
-    lines = findings(parts)
-    goal = next(line for line in lines if line.startswith("Goal"))
-    assert "reached on 0 of 1" in goal
-    assert "LRML lower by 2.00" in goal
-    assert any("S3ML 0 of 20" in line and "SDML 7 of 20" in line for line in lines)
-    against = next(line for line in lines if "lower error than LRML" in line)
-    assert "opposite on 1" in against

@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import harness
 from benchmarks.solis import report as bench
-from benchmarks.solis import speed as solis_speed
 from benchmarks.solis import widths as solis_widths
 from benchmarks.solis.curves import cost_table, curves, postings_needed
 from benchmarks.solis.data import Bags, generated, telling
@@ -240,18 +239,15 @@ def test_the_whole_report(
     for title in ("oxford a", "oxford b"):
         found.tables[title], found.tuned[title] = table, tuned
         found.panels[title] = rows, 0.5
-        found.costs[title] = cost_table(rows)
     found.shared["all"], found.tuned["all"] = shared, none
-    monkeypatch.setattr(solis_widths, "FEW", 200)
-    wide = solis_widths.widths(0, 300, (2000,), 300)
-    bench.conclude(report, found, ["fast", "The goal."], [*wide, *wide])
+    found.drawn.append({"collection": "oxford a", **bench.used(some, bags)})
+    bench.conclude(report, found)
     report.add("table", table.rows())
     text = report.write(tmp_path).read_text()
     capsys.readouterr()
-    assert text.startswith("# A toy\n\n## What did and did not reproduce\n\n")
     for words in (
-        "- The goal.", "tg from ones (l1 0), Rocchio (64)", "beats Rocchio. Here:",
-        "one shared w: ADA beats OASIS. Here:", "paper Table VI", "SOLIS trains faster", "- fast",
+        "tg (0, ", "Rocchio 64!", "| best weights minus Rocchio with the same positives |",
+        "| ADA minus OASIS |", "## oxford b: along l1",
         "| SOLIS ada, word_cost, sparse |", "| linear SVM |",
     ):  # fmt: skip
         assert words in text
@@ -275,17 +271,14 @@ def test_cost_table_needs_no_more_than_the_curve(tuned: Tuned) -> None:
     assert {row["saved %"] for row in made} == {50.0}
 
 
-def test_facts_are_stated(bags: Bags) -> None:
+def test_what_the_draws_take(bags: Bags) -> None:
     X = bags.tf_idf
     one, two = (draws(bags, X, [0], n) for n in (1, 2))
-    assert bench.used(one, bags) == "the first 1 of 6 groups; 2,058 triplets a draw (49 negatives)."
-    assert "2,058 or 2,100 triplets a draw (49 or 50 negatives)" in bench.used(two, bags)
-    assert bench.used(draws(bags, X, [0]), bags).startswith("all 6 groups")
-    speed: list[bench.Row] = [
-        {"learner": "SOLIS ada", "against the loop": 18.8},
-        {"learner": "SOLIS ada, triplets sorted by anchor", "against the loop": 26.5},
-    ]
-    assert "is not reached in random order (18.8x; 26.5x sorted" in solis_speed.goal(speed)
+    assert bench.used(one, bags) == {
+        "groups": 1, "of": 6, "draws": 1, "triplets a draw": "2,058", "negatives": "49",
+    }  # fmt: skip
+    assert bench.used(two, bags)["triplets a draw"] == "2,058 or 2,100"
+    assert bench.used(draws(bags, X, [0]), bags)["groups"] == 6
 
 
 # -- generated ------------------------------------------------------------------------------
@@ -342,10 +335,3 @@ def test_generated_table_has_plain_weights_and_ties(monkeypatch: pytest.MonkeyPa
     for row in rows:
         accuracy, ties = float(str(row["accuracy"])), float(str(row["ties %"]))
         assert 0 <= accuracy <= 1 - ties / 100 + 1e-3
-    assert "at 2,000, 4,000 words" in solis_widths.growth(rows)
-    grown: list[bench.Row] = [
-        {"words": w, "learner": m, "training s": s if m == "tg" else 1.0}
-        for w, s in ((10, 1.0), (20, 1.5))
-        for m in METHODS
-    ]
-    assert "grows for tg with" in solis_widths.growth(grown)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from benchmarks.siso.data import enlarged
-from benchmarks.tags import report as tags
 from benchmarks.tags import scale as tags_scale
 from benchmarks.tags.collection import balanced, collection_of, tag_as_listed
 from benchmarks.tags.figure import draw
@@ -106,7 +105,6 @@ def test_held_out_pictures_are_asked_about(quality: Quality) -> None:
     assert trust["leave together"] == 1
     assert float(str(trust["error, top"])) < 0.2
     assert float(str(time_row(quality)["suggestion ms"])) > 0
-    assert "at most 0.000" in tags.groups_matter([quality])
 
 
 def test_causes_are_told_apart(quality: Quality) -> None:
@@ -159,10 +157,3 @@ def test_the_figure(quality: Quality, tmp_path: Path) -> None:
     few = dataclasses.replace(quality, setting=quality.setting._replace(space="holistic"))
     draw([quality, few], tmp_path)
     assert (tmp_path / "tags.png").read_bytes()[:4] == b"\x89PNG"
-
-
-def test_notes_say_what_was_measured(quality: Quality) -> None:
-    text = "\n".join(tags.notes(12.0, [quality]))
-    assert "a 50th of the tagged leave together" in text
-    assert "12 s of CPU" in text
-    assert "s of CPU" not in "\n".join(tags.notes(12.0, []))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 from collections.abc import Sequence
 
 import numpy as np
+
+from benchmarks import harness
 
 Row = dict[str, object]
 _COLOURS = {"APSC": "#0072b2", "exact PSC": "#d55e00", "SC": "#009e73"}

@@ -5,7 +5,6 @@ No coder grades itself: objective and gap are computed here in float64 from the 
 
 from __future__ import annotations
 
-# isort: split
 import contextlib
 import importlib
 import importlib.metadata

@@ -7,9 +7,6 @@ k^2 products of the same words, so that SC and PSC have the same optimum and dif
 
 from __future__ import annotations
 
-from benchmarks import harness
-
-# isort: split
 import os
 import time
 from collections.abc import Sequence
@@ -17,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.psc.speed.convergence import growth, objectives, slope
 from benchmarks.psc.speed.data import (
     ALPHA,
     CODED,
     NAMES,
-    ROUNDS,
     SEED,
-    TRAINED,
     K,
     halves,
     sift,
@@ -43,7 +39,7 @@ from benchmarks.psc.speed.peers import (
     spams_version,
     timed,
 )
-from benchmarks.psc.speed.rounds import table, take_turns, verdicts
+from benchmarks.psc.speed.rounds import ratios, table, take_turns
 from likewise.coding.product import ProductSparseCoder
 from likewise.coding.sparse import SparseCoder
 
@@ -222,26 +218,11 @@ def threads(X: Any, books: Sequence[Floats]) -> list[Row]:
     return rows
 
 
-def _range(rows: Sequence[Row], column: str) -> str:
-    """The least and the largest of a column."""
-    values = [float(str(row[column])) for row in rows]
-    return f"{min(values):.0f} to {max(values):.0f}"
-
-
-def against_explicit(rows: Sequence[Row]) -> str:
-    """How many times exact PSC the ways on the explicit codebook take."""
-    us = {str(r["coder"]): float(str(r["us a vector"])) for r in rows}
-    exact = us["Likewise, exact PSC"]
-    slow = [r for r in rows if "explicit" in str(r["words"])]
-    each = [f"{r['coder']} {us[str(r['coder'])] / exact:,.0f}" for r in slow]
-    return f"Times the time of exact PSC, on {slow[0]['words']} words: {'; '.join(each)}."
-
-
 def add_speed(report: harness.Report, full: bool) -> None:
-    """Tables, figures and notes of this file."""
+    """Tables and figures of this file."""
     X = sift()
     if X is None:
-        report.notes.append("Speed: oxford1k is not on this machine; nothing was measured.")
+        report.left_out.append("speed (oxford1k is not here)")
         return
     coded, train = X[:CODED], X[CODED:]
     books = trained(train, K)
@@ -258,56 +239,33 @@ def add_speed(report: harness.Report, full: bool) -> None:
     report.add(f"Speed: {CODED:,} SIFT of oxford1k, alpha {ALPHA}, k = {K}, one thread", rows)
     taken = take_turns(coded, books)
     report.add("APSC, exact PSC and SPAMS in turns, on the same halves", table(taken))
+    report.add("Ratios within those rounds", ratios(taken))
     report.add("Two threads", threads(coded, books))
-    load = os.getloadavg()[0]
+    report.parameters["load while threads were compared"] = round(os.getloadavg()[0], 1)
     quality, steps = objectives(coded, books)
     report.add(f"Objective on the same {CODED:,} SIFT", quality)
     report.add("IPSC after each bisection (psc-convergence.svg)", steps)
     grown = growth(coded, train, full)
     report.add(f"Time against the number of words ({size} size; psc-cost.svg)", grown)
     draw(grown, steps)
-    powers = ", ".join(
-        f"{name} K^{slope(grown, name + ', us'):.2f}" for name in ("APSC", "exact PSC", "SC")
+    report.add(
+        "Growth with the number of words: time as K to the power",
+        [{name: f"{slope(grown, name + ', us'):.2f}" for name in ("APSC", "exact PSC", "SC")}],
     )
-    report.notes += [
-        *verdicts(taken),
-        against_explicit(rows),
-        f"Growth with K, from the last table: {powers} (a half is the square root).  SC is the "
-        "working-set engine here, which itself grows far slower than K, so its ratio to PSC is "
-        f"{_range(grown, 'SC times exact PSC')} at these sizes and does not follow the square "
-        "root of K; SC with a precomputed Gram matrix was measured at one K only.",
-        "SIFT of unit length, half of the descriptors drawn for training (APSC, "
-        f"{TRAINED:,} vectors, {ROUNDS} rounds), the other half coded.  CPU time on a "
-        "shared machine: the least of three runs where all 100,000 vectors are coded, a single run "
-        "of fewer vectors, multiplied, otherwise.  Its ratios move by a fifth between runs; the "
-        "two ratios asked for are from the rounds in turns. "
-        "Objective and gap are recomputed in float64 from what each coder returned; a gap of "
-        "1e-7 is what float32 correlations leave.",
-        "SC works on all products of the same words, so its optimum is that of exact PSC (on "
-        "the vectors it was given). 'on-the-fly' is the many-query lasso engine with its "
-        "working sets, 'precomputed' the classic way with all correlations kept up to date; its "
-        "Gram matrix is made before the clock starts, as is SPAMS's.",
-        "SPAMS on the explicit codebook: its default setting stops far from the optimum there, "
-        "because sums of two products equal sums of two others and supports become dependent (with "
-        "words a little off that grid, or real SIFT as words, it ends well); the row is the "
-        "setting that does end well.",
-        "The paper reports objectives of .594 (APSC) and .590 (IPSC) and about 1 % of vectors "
-        "without a split, on its own SIFT and codebooks: not reproduced as numbers, the order is.",
-        "No split: the optimal threshold of one half is not above zero, so the paper's bisection "
-        "over (0, alpha) has nothing to find.",
-        f"Load while threads were compared: {load:.1f} on {os.cpu_count()} cores"
-        + ("; wall times say little." if load > 2.5 else "."),
-        f"SPAMS {spams_version() or 'not installed'}.",
-    ]
+    report.parameters["SPAMS"] = spams_version() or "not installed"
 
 
-def main() -> None:
-    options = harness.arguments(__doc__ or "")
+def measure(full: bool) -> None:
+    """Write docs/results/psc-speed.md."""
     report = harness.Report(
         "psc-speed",
         "Product sparse coding: speed and objective",
-        "full" if options.full else "default",
+        "full" if full else "default",
         {"alpha": ALPHA, "k": K, "seed": SEED},
     )
-    add_speed(report, options.full)
+    add_speed(report, full)
     report.write()
+
+
+def main() -> None:
+    measure(harness.arguments(__doc__ or "").full)

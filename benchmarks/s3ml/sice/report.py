@@ -33,7 +33,6 @@ from likewise.images import decode
 from likewise.solvers.sice import sparse_inverse_covariance
 
 # At least, against skglm and gglasso, at m = 225 and 500.
-BARS = {"skglm": 1.5, "gglasso": 3.0}
 BLOCK, N_BLOCKS = 50, 200
 
 
@@ -185,53 +184,6 @@ def problems(full: bool, seed: int) -> list[tuple[str, Any, float]]:
     return made
 
 
-def reached(rows: list[Row]) -> list[str]:
-    """Whether the speed wanted was reached, problem by problem; by times that are not rounded."""
-    ours = {
-        (row["problem"], row["m"], row["l1"]): float(str(row["CPU s"]))
-        for row in rows
-        if row["solver"] == "Likewise, auto" and row["reached"] == "yes"
-    }
-    said = []
-    for peer, bar in BARS.items():
-        for m in (225, 500):
-            best: dict[object, float] = {}
-            for row in rows:
-                key = (row["problem"], row["m"], row["l1"])
-                own = row["m"] == m and str(row["solver"]).startswith(peer)
-                if own and row["reached"] == "yes" and key in ours:
-                    times = float(str(row["CPU s"])) / ours[key]
-                    best[key] = min(best.get(key, np.inf), times)
-            if best:
-                below = [times for times in best.values() if times < bar]
-                verdict = f"missed on {len(below)}" if below else "reached"
-                said.append(
-                    f"Against {peer} (its faster form) at m = {m}: {min(best.values()):.2f} to "
-                    f"{max(best.values()):.1f} times as fast over {len(best)} problems (at least "
-                    f"{bar:g} wanted: {verdict}; ratios move by a fifth between runs)."
-                )
-    return said
-
-
-def _summary(rows: list[Row]) -> list[str]:
-    """How many times as fast as each peer, over the problems that both solved; and who failed."""
-    said = []
-    ours = {r["problem"] for r in rows if r["solver"] == "Likewise, auto" and r["reached"] == "yes"}
-    for peer in dict.fromkeys(str(row["solver"]) for row in rows):
-        own = [row for row in rows if row["solver"] == peer]
-        done = [row for row in own if row["reached"] == "yes"]
-        if peer == "Likewise, auto":
-            said.append(f"ours reached the goal on {len(done)} of {len(own)} problems.")
-            continue
-        times = sorted(float(str(r["times ours"])) for r in done if r["problem"] in ours)
-        if times:
-            said.append(
-                f"against {peer}, which reached it on {len(done)}, {times[0]:g} to {times[-1]:g} "
-                f"times as fast over the {len(times)} that both did."
-            )
-    return said
-
-
 def draw(rows: list[Row], folder: Path) -> None:
     """CPU time against m for the chain, one line a solver."""
     import matplotlib
@@ -259,7 +211,7 @@ def draw(rows: list[Row], folder: Path) -> None:
 
 
 def add_sice(report: harness.Report, full: bool) -> None:
-    """Add the tables, notes and the figure of sparse inverse covariance to a report."""
+    """Add the tables and the figure of sparse inverse covariance to a report."""
     limit = 600.0 if full else 15.0
     rows: list[Row] = []
     for method in METHODS:
@@ -286,41 +238,10 @@ def add_sice(report: harness.Report, full: bool) -> None:
     try:
         draw(rows, harness.RESULTS)
     except ImportError:
-        report.notes.append("No figure of sparse inverse covariance: matplotlib is not installed.")
-    report.notes += [
-        *reached(rows),
-        *(f"Held out: {said}" for said in _summary(held)),
-        "Sparse inverse covariance: penalty off the diagonal; relative gap = (F - dual value) / "
-        "|F|, float64, from the matrix returned (and from the covariance, where a solver gives "
-        "one that bounds better).  Each solver climbs its ladder of tolerances to the "
-        f"first that reaches {GOAL:g} (median of three runs if below 2 s); 'no' where none did "
-        f"within {limit:g} s.  Not run beyond m = 225 by default (FULL=1 does): skglm's primal "
-        "form and scikit-learn, the slowest there.  Chains and graphs: 2 m samples, seed 0.  "
-        "non-zeros count the diagonal.",
-        "m = 10,000: S is dense and every entry is non-zero; ours reads and screens all of it. "
-        "Peers have no screening (gglasso has, with m by m copies) and were given the blocks, "
-        "their time scaled up from a few.",
-        "QUIC: skggm 0.2.8, built against OpenBLAS 0.3.21, default start; a warm start and the "
-        "path mode were not used.",
-        "The engine's constants (sweeps, forcing, path, choice of engine) were chosen by time on "
-        "the problems of the first table and on nine more of these kinds (chains, graphs, noise, "
-        "parts of the colour moments), which flatters it there; the peers' tolerances by their "
-        "ladders.",
-        "Held out means: problems never run while constants were chosen, and no constant changed "
-        "in view of them.  They are not of other kinds: graphs, chain and noise differ from "
-        "problems used then in the seed, some in m or l1 too, and two are parts of the same colour "
-        "moments.  One repair (the first step after an idle stage of the path of l1) was made "
-        "after they had first been run, for the random graph of m = 225 and l1 = 0.05, whose "
-        "ratio to gglasso was 2.5 before it and between 2.6 and 3.1 in three runs after it.",
-        "Ill-conditioned problems are of the kind that the steps of alternating "
-        "linearisation were mended on; there l1 is a thousandth of the mean diagonal.  Newton's "
-        "method alone is left out (it did not end within half a minute at m = 60); QUIC, skglm and "
-        "scikit-learn were not run on them.",
-        _versions(),
-    ]
+        report.left_out.append("figure of sparse inverse covariance (matplotlib is not installed)")
     missing = sorted({m.package for m in METHODS if not m.there()})
     if missing:
-        report.notes.append(f"Not installed, so not compared: {', '.join(missing)}.")
+        report.left_out.append(f"{', '.join(missing)} (not installed)")
 
 
 def _rows(name: str, S: Any, l1: float, methods: list[Method], limit: float) -> list[Row]:
@@ -331,11 +252,12 @@ def _rows(name: str, S: Any, l1: float, methods: list[Method], limit: float) -> 
     return made
 
 
-def _versions() -> str:
-    said = []
+def versions() -> dict[str, str]:
+    """Of the solvers compared that are installed."""
+    found = {}
     for package in ("skglm", "gglasso", "scikit-learn"):
         try:
-            said.append(f"{package} {importlib.metadata.version(package)}")
+            found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return "Solvers compared for sparse inverse covariance: " + ", ".join(said) + "."
+    return found
