@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import harness
+from benchmarks import figures
 from benchmarks.loop.methods import BOTH, PLAIN, PROFILE, QUERY, ROCCHIO
 from benchmarks.loop.protocol import ROUNDS, Tally
 
@@ -24,28 +24,11 @@ STYLE: dict[str, tuple[str, str, str]] = {
 }
 
 
-def _pyplot() -> Any:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    # Ids and dates would differ in every run.
-    matplotlib.rcParams["svg.hashsalt"] = "likewise"
-    from matplotlib import pyplot
-
-    return pyplot
-
-
-def _save(pyplot: Any, drawn: Any, name: str) -> None:
-    drawn.tight_layout()
-    harness.RESULTS.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(harness.RESULTS / f"{name}.svg", metadata={"Date": None})
-    pyplot.close(drawn)
-
-
 def rounds(tallies: Mapping[str, Tally], name: str = "loop") -> None:
     """mAP on the common rest (above) and positives found in the own loop (below), by round."""
-    pyplot = _pyplot()
-    drawn, axes = pyplot.subplots(2, len(tallies), figsize=(4 * len(tallies), 7), squeeze=False)
+    drawn, axes = figures.pyplot().subplots(
+        2, len(tallies), figsize=(4 * len(tallies), 7), squeeze=False
+    )
     numbers = np.arange(1, ROUNDS + 1)
     for column, (title, tally) in enumerate(tallies.items()):
         for row, stage in enumerate(("round", "found")):
@@ -63,7 +46,8 @@ def rounds(tallies: Mapping[str, Tally], name: str = "loop") -> None:
     axes[0][0].set_ylabel("mAP on the rest, same judgements, %")
     axes[1][0].set_ylabel("positives found, own loop, %")
     axes[1][-1].legend(fontsize=7, loc="lower right")
-    _save(pyplot, drawn, name)
+    drawn.tight_layout()
+    figures.save(drawn, f"{name}.svg")
 
 
 def _mean(tally: Tally, method: str, stage: str) -> float:
@@ -75,8 +59,9 @@ def clicks_and_transfer(
     noisy: Mapping[str, Mapping[float, Tally]], taught: Mapping[str, Tally], counts: Any
 ) -> None:
     """Wrong clicks (above) and what a profile does for queries never judged (below)."""
-    pyplot = _pyplot()
-    drawn, axes = pyplot.subplots(2, len(noisy), figsize=(4 * len(noisy), 7), squeeze=False)
+    drawn, axes = figures.pyplot().subplots(
+        2, len(noisy), figsize=(4 * len(noisy), 7), squeeze=False
+    )
     for column, (title, by_share) in enumerate(noisy.items()):
         axis = axes[0][column]
         for method, (label, colour, line) in STYLE.items():
@@ -105,4 +90,5 @@ def clicks_and_transfer(
     axes[1][0].set_ylabel("change of mAP by the profile alone, points")
     axes[0][0].legend(fontsize=7)
     axes[1][0].legend(fontsize=7)
-    _save(pyplot, drawn, "loop-clicks")
+    drawn.tight_layout()
+    figures.save(drawn, "loop-clicks.svg")

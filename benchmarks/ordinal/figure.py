@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks import harness
+from benchmarks import figures
 from benchmarks.ordinal.runs import LOSSES, TITLES
 
 SHOWN = {
@@ -24,25 +24,6 @@ SHOWN = {
 }
 
 
-def _pyplot() -> Any:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    # The same run gives the same bytes.
-    matplotlib.rcParams["svg.hashsalt"] = "ordinal"
-    from matplotlib import pyplot
-
-    return pyplot
-
-
-def _save(drawn: Any, name: str) -> None:
-    drawn.tight_layout()
-    harness.RESULTS.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(harness.RESULTS / f"{name}.svg", metadata={"Date": None})
-    drawn.savefig(harness.RESULTS / f"{name}.png", dpi=110)
-    _pyplot().close(drawn)
-
-
 def draw(sections: Mapping[str, Mapping[str, Any]]) -> None:
     """All figures there are curves for."""
     if "paper" in sections:
@@ -56,7 +37,7 @@ def draw(sections: Mapping[str, Mapping[str, Any]]) -> None:
 
 def synthetic(curves: Mapping[str, Any]) -> None:
     """Test error against passes, a panel a loss; bands are quartiles."""
-    pyplot = _pyplot()
+    pyplot = figures.pyplot()
     drawn, axes = pyplot.subplots(2, 2, figsize=(11, 8), sharex=True)
     for axis, loss in zip(axes.flat, LOSSES, strict=True):
         for name, (colour, style) in SHOWN.items():
@@ -69,12 +50,13 @@ def synthetic(curves: Mapping[str, Any]) -> None:
     for axis in axes[1]:
         axis.set(xlabel="gradient evaluations / comparisons (passes)")
     axes[0][0].legend(fontsize=7, ncol=2)
-    _save(drawn, "ordinal")
+    drawn.tight_layout()
+    figures.save(drawn, "ordinal.svg", "ordinal.png")
 
 
 def steps(curves: Mapping[str, Any]) -> None:
     """Step size by epoch of the printed algorithm, SBB_0 beside SBB_eps."""
-    pyplot = _pyplot()
+    pyplot = figures.pyplot()
     drawn, axes = pyplot.subplots(1, len(LOSSES), figsize=(14, 3.4))
     for axis, loss in zip(axes.flat, LOSSES, strict=True):
         for name, (epochs, low, middle, high) in curves[loss].items():
@@ -83,12 +65,13 @@ def steps(curves: Mapping[str, Any]) -> None:
             axis.fill_between(epochs, low, high, color=colour, alpha=0.2, linewidth=0)
         axis.set(title=TITLES[loss], yscale="log", xlabel="epoch", ylabel="step")
     axes[0].legend(fontsize=8)
-    _save(drawn, "ordinal-steps")
+    drawn.tight_layout()
+    figures.save(drawn, "ordinal-steps.svg", "ordinal-steps.png")
 
 
 def panels(people: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Error by number of comparisons and dimension; suggested against random questions."""
-    pyplot = _pyplot()
+    pyplot = figures.pyplot()
     count = len(people) + len(asked)
     across = min(3, count)
     down = -(-count // across)
@@ -109,4 +92,5 @@ def panels(people: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
         axis.legend(fontsize=7)
     for axis in spots:
         axis.axis("off")
-    _save(drawn, "ordinal-people")
+    drawn.tight_layout()
+    figures.save(drawn, "ordinal-people.svg", "ordinal-people.png")

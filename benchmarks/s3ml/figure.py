@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import harness
+from benchmarks import figures
 
 SHOWN = {
     "Euclidean": "#999999",
@@ -24,14 +24,7 @@ WAYS = {"dense": "o--", "push": "s-", "dense, theta 0": "^--", "matrix-free": "v
 
 def draw(parts: Mapping[str, Mapping[str, Any]]) -> None:
     """Three panels; SVG and PNG in docs/results."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    # The same run gives the same bytes.
-    matplotlib.rcParams["svg.hashsalt"] = "s3ml"
-    from matplotlib import pyplot
-
-    drawn, axes = pyplot.subplots(3, 1, figsize=(9, 11))
+    drawn, axes = figures.pyplot().subplots(3, 1, figsize=(9, 11))
     _bars(axes[0], parts["uci"].get("errors", {}), "1-NN error, %")
     _bars(axes[1], parts["retrieval"].get("precision", {}), "MAP, %")
     rows = parts["propagation"].get("rows", [])
@@ -41,10 +34,7 @@ def draw(parts: Mapping[str, Mapping[str, Any]]) -> None:
     axes[2].set(xlabel="rows, 225 features", ylabel="CPU s of T, one thread")
     axes[2].legend(fontsize=8)
     drawn.tight_layout()
-    harness.RESULTS.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(harness.RESULTS / "s3ml.svg", metadata={"Date": None})
-    drawn.savefig(harness.RESULTS / "s3ml.png", dpi=100)
-    pyplot.close(drawn)
+    figures.save(drawn, "s3ml.svg", "s3ml.png")
 
 
 def _bars(axis: Any, found: Mapping[str, Mapping[str, Any]], title: str) -> None:

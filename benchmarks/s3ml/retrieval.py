@@ -9,20 +9,17 @@ rest of the pool, known pictures left out; average precision, averaged over ques
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from benchmarks.deep.rows import space_rows
+from benchmarks.s3ml import uci
 from benchmarks.s3ml.peers import Job, ask_peers
 from benchmarks.s3ml.uci import by_method, fitted, interval, milliseconds
 from likewise.evaluation.metrics import average_precision
 from likewise.features.holistic import N_COLOUR
-from likewise.metric.base import Euclidean, Mahalanobis
-from likewise.metric.lrml import LRML
-from likewise.metric.s3ml import S3ML
 
 Row = dict[str, object]
 KNOWN = 0.2
@@ -30,13 +27,7 @@ IRRELEVANT = 4
 MOST = {"similar": 200, "dissimilar": 400}
 REDUCED = 128
 
-OURS: dict[str, Callable[[], Any]] = {
-    "Euclidean": Euclidean,
-    "Mahalanobis": Mahalanobis,
-    "LRML": LRML,
-    "S2ML": lambda: S3ML(propagate=False),
-    "S3ML": S3ML,
-}
+OURS = {name: uci.OURS[name] for name in ("Euclidean", "Mahalanobis", "LRML", "S2ML", "S3ML")}
 PEERS = ("ITML", "SDML")
 METHODS = ("Euclidean", "Mahalanobis", "ITML", "SDML", "LRML", "S2ML", "S3ML")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import harness
+from benchmarks import figures
 from benchmarks.siso.results import Results
 
 COLOURS = {
@@ -21,15 +21,8 @@ COLOURS = {
 
 def draw(results: Results, folder: Path | None = None) -> None:
     """One column a data set: MAP above, CPU seconds below; SVG and PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    # The same run gives the same bytes.
-    matplotlib.rcParams["svg.hashsalt"] = "siso"
-    from matplotlib import pyplot
-
     n = max(len(results.tasks), 1)
-    drawn, axes = pyplot.subplots(2, n, figsize=(3.4 * n, 6.4), squeeze=False)
+    drawn, axes = figures.pyplot().subplots(2, n, figsize=(3.4 * n, 6.4), squeeze=False)
     for column, task in enumerate(results.tasks):
         above, below = axes[0][column], axes[1][column]
         for method in results.methods(task):
@@ -47,8 +40,4 @@ def draw(results: Results, folder: Path | None = None) -> None:
         most = max(axes[0], key=lambda axis: len(axis.get_lines()))
         drawn.legend(*most.get_legend_handles_labels(), loc="lower center", ncols=8, fontsize=8)
     drawn.tight_layout(rect=(0, 0.05, 1, 1))
-    folder = harness.RESULTS if folder is None else folder
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(folder / "siso.svg", metadata={"Date": None})
-    drawn.savefig(folder / "siso.png", dpi=110)
-    pyplot.close(drawn)
+    figures.save(drawn, "siso.svg", "siso.png", folder=folder)

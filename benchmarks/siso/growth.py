@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import harness
+from benchmarks import figures, harness
 from benchmarks.siso.data import Tagged, enlarged
 from likewise.annotation.annotator import SparseAnnotator
 from likewise.solvers.lasso import lasso
@@ -126,12 +126,7 @@ def growth(
 
 def draw(rows: list[Row]) -> None:
     """Query time against the number of pictures; left as SVG and PNG in docs/results."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    drawn, axis = pyplot.subplots(figsize=(6, 4))
+    drawn, axis = figures.pyplot().subplots(figsize=(6, 4))
     styles = {
         "exact": ("#0072b2", "o-"),
         "lsh": ("#d55e00", "s-"),
@@ -152,7 +147,4 @@ def draw(rows: list[Row]) -> None:
     axis.set(xlabel="tagged pictures", ylabel="CPU ms a query, one thread")
     axis.legend(fontsize=8)
     drawn.tight_layout()
-    harness.RESULTS.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(harness.RESULTS / "siso-speed.svg", metadata={"Date": None})
-    drawn.savefig(harness.RESULTS / "siso-speed.png", dpi=110)
-    pyplot.close(drawn)
+    figures.save(drawn, "siso-speed.svg", "siso-speed.png")

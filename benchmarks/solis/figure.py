@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from benchmarks import harness
+from benchmarks import figures
 from benchmarks.solis.protocol import METHODS
 
 Row = dict[str, object]
@@ -13,15 +13,10 @@ COLUMNS = 2
 
 def draw(panels: dict[str, tuple[list[Row], float]]) -> None:
     """Sparsity among touched words against mAP, one panel a collection; SVG and PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    # The same run gives the same bytes.
-    matplotlib.rcParams["svg.hashsalt"] = "solis"
-    from matplotlib import pyplot
-
     down = -(-len(panels) // COLUMNS)
-    drawn, axes = pyplot.subplots(down, COLUMNS, figsize=(5 * COLUMNS, 3.6 * down), squeeze=False)
+    drawn, axes = figures.pyplot().subplots(
+        down, COLUMNS, figsize=(5 * COLUMNS, 3.6 * down), squeeze=False
+    )
     colours = dict(zip(METHODS, ("#0072b2", "#d55e00", "#009e73", "#cc79a7"), strict=True))
     for axis in axes.flat[len(panels) :]:
         axis.axis("off")
@@ -41,7 +36,4 @@ def draw(panels: dict[str, tuple[list[Row], float]]) -> None:
     if panels:
         axes[0][0].legend(fontsize=7)
     drawn.tight_layout()
-    harness.RESULTS.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(harness.RESULTS / "solis.svg", metadata={"Date": None})
-    drawn.savefig(harness.RESULTS / "solis.png", dpi=110)
-    pyplot.close(drawn)
+    figures.save(drawn, "solis.svg", "solis.png")

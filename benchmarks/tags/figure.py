@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import harness
+from benchmarks import figures
 from benchmarks.tags.quality import Quality, reliability
 
 _COLOURS = {"deep-dense": "#d55e00", "holistic": "#0072b2"}
@@ -12,13 +12,8 @@ _COLOURS = {"deep-dense": "#d55e00", "holistic": "#0072b2"}
 
 def draw(found: list[Quality], folder: Path | None = None) -> None:
     """A panel for each set and number of tagged pictures, a line for each space; PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     panels = list(dict.fromkeys(_panel(one) for one in found))
-    drawn, axes = pyplot.subplots(
+    drawn, axes = figures.pyplot().subplots(
         1, len(panels), figsize=(3.2 * len(panels), 3.5), squeeze=False, sharey=True
     )
     for axis, panel in zip(axes[0], panels, strict=True):
@@ -36,10 +31,7 @@ def draw(found: list[Quality], folder: Path | None = None) -> None:
     axes[0][0].set_ylabel("share right")
     axes[0][0].legend(fontsize=8, loc="lower right")
     drawn.tight_layout()
-    folder = harness.RESULTS if folder is None else folder
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(folder / "tags.png", dpi=110)
-    pyplot.close(drawn)
+    figures.save(drawn, "tags.png", folder=folder)
 
 
 def _panel(one: Quality) -> str:

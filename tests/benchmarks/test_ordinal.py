@@ -1,4 +1,4 @@
-"""The ordinal benchmark's own arithmetic: protocols, scores, and findings that follow figures."""
+"""The ordinal benchmark's own arithmetic: protocols and scores."""
 
 from __future__ import annotations
 

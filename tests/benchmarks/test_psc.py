@@ -1,4 +1,4 @@
-"""The parts of the PSC benchmark that compute: kernels, draws, and sentences from numbers."""
+"""The parts of the PSC benchmark that compute: kernels and draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The S3ML benchmark's own arithmetic: draws, errors, precision, claims, absent peers."""
+"""The S3ML benchmark's own arithmetic: draws, errors, precision, absent peers."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def named() -> set[str]:
 
 
 def test_what_is_named_is_there() -> None:
-    assert named() >= {"siso-speed", "loop", "index"}
+    assert named() >= {"siso-speed", "loop", "features"}
     for name in named():
         module = f"benchmarks.{name.replace('-', '.')}"
         found = importlib.util.find_spec(module)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 import numpy as np
 
-from benchmarks import harness
+from benchmarks import figures
 
 Row = dict[str, object]
 _COLOURS = {"APSC": "#0072b2", "exact PSC": "#d55e00", "SC": "#009e73"}
@@ -14,17 +15,9 @@ _COLOURS = {"APSC": "#0072b2", "exact PSC": "#d55e00", "SC": "#009e73"}
 
 def draw(grown: Sequence[Row], steps: Sequence[Row]) -> None:
     """psc-cost and psc-convergence, as SVG and PNG; nothing where matplotlib is missing."""
-    try:
-        import matplotlib
-    except ImportError:
+    if find_spec("matplotlib") is None:
         return
-    matplotlib.use("Agg")
-    # The same run gives the same bytes.
-    matplotlib.rcParams["svg.hashsalt"] = "psc"
-    from matplotlib import pyplot
-
-    harness.RESULTS.mkdir(parents=True, exist_ok=True)
-    drawn, axis = pyplot.subplots(figsize=(5.5, 4))
+    drawn, axis = figures.pyplot().subplots(figsize=(5.5, 4))
     K = np.array([float(str(row["K"])) for row in grown])
     for name, colour in _COLOURS.items():
         times = [float(str(row[f"{name}, us"])) for row in grown]
@@ -33,9 +26,9 @@ def draw(grown: Sequence[Row], steps: Sequence[Row]) -> None:
     axis.loglog(K, start * np.sqrt(K / K[0]), ":", color="grey", label="square root of K")
     axis.set(xlabel="words K = k^2", ylabel="microseconds a vector", title="Cost against words")
     axis.legend(fontsize=8)
-    _save(drawn, "psc-cost")
-    pyplot.close(drawn)
-    drawn, axis = pyplot.subplots(figsize=(5.5, 4))
+    drawn.tight_layout()
+    figures.save(drawn, "psc-cost.svg", "psc-cost.png")
+    drawn, axis = figures.pyplot().subplots(figsize=(5.5, 4))
     n = [row["bisections"] for row in steps]
     for column, style in (
         ("above the optimum, mean %", "o-"),
@@ -48,11 +41,5 @@ def draw(grown: Sequence[Row], steps: Sequence[Row]) -> None:
         title="IPSC's convergence",
     )
     axis.legend(fontsize=8)
-    _save(drawn, "psc-convergence")
-    pyplot.close(drawn)
-
-
-def _save(drawn: object, name: str) -> None:
-    drawn.tight_layout()  # type: ignore[attr-defined]
-    drawn.savefig(harness.RESULTS / f"{name}.svg", metadata={"Date": None})  # type: ignore[attr-defined]
-    drawn.savefig(harness.RESULTS / f"{name}.png", dpi=110)  # type: ignore[attr-defined]
+    drawn.tight_layout()
+    figures.save(drawn, "psc-convergence.svg", "psc-convergence.png")

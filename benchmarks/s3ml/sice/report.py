@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import harness
+from benchmarks import figures, harness
 from benchmarks.s3ml.sice.peers import (
     GOAL,
     METHODS,
@@ -186,12 +186,7 @@ def problems(full: bool, seed: int) -> list[tuple[str, Any, float]]:
 
 def draw(rows: list[Row], folder: Path) -> None:
     """CPU time against m for the chain, one line a solver."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6.5, 4.2))
+    figure, axes = figures.pyplot().subplots(figsize=(6.5, 4.2))
     chains = [row for row in rows if row["problem"] == "chain" and row["CPU s"] != ""]
     for name in dict.fromkeys(str(row["solver"]) for row in chains):
         own = [row for row in chains if row["solver"] == name]
@@ -205,9 +200,7 @@ def draw(rows: list[Row], folder: Path) -> None:
     axes.minorticks_off()
     axes.legend(fontsize=8)
     figure.tight_layout()
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "s3ml_sice.png", dpi=110)
-    plt.close(figure)
+    figures.save(figure, "s3ml_sice.png", folder=folder)
 
 
 def add_sice(report: harness.Report, full: bool) -> None:
