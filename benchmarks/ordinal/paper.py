@@ -178,7 +178,7 @@ def steps_table(paper: Paper) -> list[Row]:
 
 
 def section(seed: int, full: bool) -> dict[str, Any]:
-    """Tables, curves and facts of the paper's setting, as plain lists and numbers."""
+    """Tables and curves of the paper's setting, as plain lists and numbers."""
     paper = run_all(seed, 50, 50 if full else 5)
     return {
         "tables": [
@@ -188,7 +188,6 @@ def section(seed: int, full: bool) -> dict[str, Any]:
         + [["Step sizes: SBB_0 beside SBB_eps, the printed algorithm", steps_table(paper)]],
         "curves": {loss: curves(paper.runs[loss]) for loss in LOSSES},
         "steps": {loss: step_curves(paper.runs[loss]) for loss in LOSSES},
-        "facts": {loss: facts(paper.runs[loss]) for loss in LOSSES},
         "starts": [50, 50 if full else 5],
     }
 
@@ -226,18 +225,4 @@ def step_curves(runs: Mapping[str, list[Run]]) -> dict[str, list[list[float]]]:
             ):
                 column.append(float(value))
         out[name] = columns
-    return out
-
-
-def facts(runs: Mapping[str, list[Run]]) -> dict[str, dict[str, float]]:
-    """What the findings speak of; -1 stands for never."""
-    out = {}
-    for name, several in runs.items():
-        passes, ms, _ = to_goal(several)
-        out[name] = {
-            "test": float(np.median([r.test[r.best()] for r in several])),
-            "passes": passes if np.isfinite(passes) else -1.0,
-            "ms": ms if np.isfinite(ms) else -1.0,
-            "diverged": sum(diverged(r) for r in several),
-        }
     return out

@@ -61,7 +61,6 @@ def section(seed: int, full: bool) -> dict[str, Any]:
     seeds = range(10 if full else 3)
     tables: list[Any] = []
     curves: dict[str, Any] = {}
-    facts: dict[str, Any] = {}
     left_out: list[str] = []
     sizes: list[Row] = []
     for name in PEOPLE:
@@ -77,11 +76,9 @@ def section(seed: int, full: bool) -> dict[str, Any]:
                 "held out": len(split.test),
             }
         )
-        rows, best = by_method(name, split, seeds, full)
-        tables.append([_heading(name, split), rows])
+        tables.append([_heading(name, split), by_method(name, split, seeds, full)])
         lines, curves[name] = by_size(name, split, seeds)
         tables.append([f"{name}: by dimension and number of comparisons (STE, svrg-sbb)", lines])
-        facts[name] = best
         if name == "material-appearance":
             said = votes(split, seeds)
             tables += [["material-appearance by single votes", said]] if said else []
@@ -89,7 +86,7 @@ def section(seed: int, full: bool) -> dict[str, Any]:
     if noise:
         tables.append(["How noisy were the answers? Cross-validated on the training part", noise])
     tables.append(["What people compared", sizes])
-    return {"tables": tables, "curves": curves, "facts": facts, "left_out": left_out}
+    return {"tables": tables, "curves": curves, "left_out": left_out}
 
 
 def _heading(name: str, split: Split) -> str:
@@ -100,12 +97,9 @@ def _heading(name: str, split: Split) -> str:
     )
 
 
-def by_method(
-    name: str, split: Split, seeds: range, full: bool
-) -> tuple[list[Row], dict[str, float]]:
+def by_method(name: str, split: Split, seeds: range, full: bool) -> list[Row]:
     """All losses, all solvers, with answers turned round on purpose."""
     rows: list[Row] = []
-    best: dict[str, float] = {}
     levels = NOISE if name == "zappos85" or full else (0.0,)
     for loss in LOSSES:
         for solver in SOLVERS:
@@ -122,11 +116,8 @@ def by_method(
                 row[key] = round(float(np.mean(found)), 4)
                 if level == 0.0:
                     row["±"] = round(float(np.std(found)), 4)
-                    best[f"{loss} {solver}"] = float(np.mean(found))
-                else:
-                    best[f"{loss} {solver} {level}"] = float(np.mean(found))
             rows.append(row)
-    return rows, best
+    return rows
 
 
 def by_size(name: str, split: Split, seeds: range) -> tuple[list[Row], dict[str, Any]]:

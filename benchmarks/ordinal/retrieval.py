@@ -71,7 +71,7 @@ def section(seed: int, full: bool) -> dict[str, Any]:
     """All losses, all solvers, three levels of noise."""
     read = {space: space_rows("corel1k", space) for space in SPACES}
     if any(rows is None for rows in read.values()):
-        return {"tables": [], "facts": {}, "left_out": ["retrieval (corel1k is not here)"]}
+        return {"tables": [], "left_out": ["retrieval (corel1k is not here)"]}
     seeds = range(10 if full else 3)
     results: Results = {}
     made: dict[tuple[str, str], list[float]] = {}
@@ -79,17 +79,7 @@ def section(seed: int, full: bool) -> dict[str, Any]:
     for s in seeds:
         _one_draw(seed + s, read, results, plain, made)
     tables = [t for space in SPACES for t in _tables(space, results, plain[space], made)]
-    facts = {
-        space: {
-            f"{loss} {solver} {level}": float(np.mean([r.map for r in found]))
-            for (loss, solver, level, where), found in results.items()
-            if where == space
-        }
-        for space in SPACES
-    }
-    for space in SPACES:
-        facts[space]["plain"] = float(np.mean([r.map for r in plain[space]]))
-    return {"tables": tables, "facts": facts}
+    return {"tables": tables}
 
 
 def _one_draw(seed: int, read: Any, results: Results, plain: Any, made: Any) -> None:

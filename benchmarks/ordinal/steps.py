@@ -20,7 +20,6 @@ def section(seed: int, full: bool) -> dict[str, Any]:
     split = planted(N, P, TRIPLETS, TEST, seed)
     starts = 50 if full else 20
     rows: list[Row] = []
-    facts: dict[str, dict[str, int]] = {name: {} for name in WAYS}
     for loss in LOSSES:
         warm(loss, P)
         for eta in FIRST:
@@ -33,7 +32,6 @@ def section(seed: int, full: bool) -> dict[str, Any]:
                 # What a user of the printed algorithm gets: the last point, not the best.
                 last = [r.test[-1] if np.isfinite(r.objective[-1]) else 1.0 for r in runs]
                 gone = sum(diverged(r) for r in runs)
-                facts[name][f"{loss} {eta}"] = gone
                 rows.append(
                     {
                         "loss": TITLES[loss],
@@ -45,11 +43,7 @@ def section(seed: int, full: bool) -> dict[str, Any]:
                         "of the best point": quartiles([r.test[r.best()] for r in runs]),
                     }
                 )
-    return {
-        "tables": [["The first step decides whether SBB_0 survives (no guards)", rows]],
-        "facts": facts,
-        "starts": starts,
-    }
+    return {"tables": [["The first step decides whether SBB_0 survives (no guards)", rows]]}
 
 
 def _worst_jump(runs: list[Any]) -> float:

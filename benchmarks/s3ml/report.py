@@ -50,7 +50,6 @@ def uci(full: bool, seed: int) -> Part:
             name: {method: errors.tolist() for method, errors in outcome.errors.items()}
             for name, outcome in outcomes.items()
         },
-        "failures": {name: outcome.failures for name, outcome in outcomes.items()},
     }
 
 

@@ -34,10 +34,6 @@ class Results:
         wanted = (task, method, share)
         return [r for r in self.rows if (r["task"], r["method"], r["share"]) == wanted]
 
-    def has(self, task: str, *methods: str) -> bool:
-        """Whether all of these took part in a task."""
-        return set(methods) <= set(self.methods(task))
-
     def mean(self, task: str, method: str, share: float, what: str = "MAP") -> float:
         """Mean over the seeds."""
         return float(np.mean([row[what] for row in self.some(task, method, share)]))
