@@ -57,9 +57,10 @@ trust: setup
 readers: setup
 	$(BIN)/likewise datasets
 
-# One pattern for all benchmarks: likewise.bench.NAME is run as a module (bench-siso-speed: siso_speed).
+# One rule for all benchmarks: a hyphen is a dot.  bench-siso runs benchmarks.siso, bench-siso-speed
+# benchmarks.siso.speed.
 bench-%: bench-setup
-	$(BIN)/python -m likewise.bench.$(subst -,_,$*) $(if $(FULL),--full)
+	$(BIN)/python -m benchmarks.$(subst -,.,$*) $(if $(FULL),--full)
 
 # The page is tested in a real browser; without one those tests are skipped.
 browser:

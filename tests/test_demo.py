@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from likewise.cli.demo_page import demo_page
-from likewise.demo import SIMILARITIES, run
+from likewise.demo.demo import SIMILARITIES, run
 from likewise.evaluation.metrics import average_precision
 from likewise.features.deep_network import installed
 from tests.cli.process import Likewise, few_views

@@ -22,7 +22,6 @@ FLOORS = [
     {"cli"},
     {"server"},
     {"demo"},
-    {"bench"},
     {"collection"},
     {"index"},
     {"similarity", "metric", "ordinal", "annotation"},
@@ -83,7 +82,7 @@ def test_imports_go_downwards(path: Path) -> None:
         if parts[0] != "likewise":
             continue
         # Through the front door every room can be reached; only entry points may use it.
-        assert len(parts) > 1 or room in ("cli", "server", "bench"), f"{path}:{line}"
+        assert len(parts) > 1 or room in ("cli", "server"), f"{path}:{line}"
         other = parts[1]
         if other == "__version__":
             other = "_version"
@@ -127,8 +126,15 @@ def users_of(module: str) -> set[str]:
     }
 
 
+def test_the_package_does_not_know_its_benchmarks_and_tests() -> None:
+    for outside in ("benchmarks", "tests"):
+        beside = Path(__file__).parents[1] / outside / "__init__.py"
+        assert beside.is_file(), f"{outside} has moved"
+        assert users_of(outside) == set(), outside
+
+
 def test_each_dangerous_tool_has_one_room() -> None:
-    assert all(name.startswith(("neighbours/", "bench/")) for name in users_of("faiss"))
+    assert all(name.startswith("neighbours/") for name in users_of("faiss"))
     assert all(name.startswith("collection/store/") for name in users_of("sqlite3"))
     for module in ("pickle", "cloudpickle", "joblib", "dill", "shelve", "marshal"):
         assert users_of(module) == set(), module
@@ -142,11 +148,10 @@ WRITERS = {
 
 def test_only_images_decodes_pictures() -> None:
     for module in ("PIL", "pillow_heif", "imageio", "matplotlib"):
-        strangers = {name for name in users_of(module) - WRITERS if not name.startswith("bench/")}
-        assert strangers == set(), module
+        assert users_of(module) - WRITERS == set(), module
     for path in FILES:
         name = str(path.relative_to(ROOT))
-        if name == "images.py" or name.startswith("bench/"):
+        if name == "images.py":
             continue
         source = path.read_text()
         for call in ("Image.open", "PIL.Image import open", "imread", "imdecode", "skimage.io"):

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.bench.retrieval import Ranker, read_task, some
 from likewise.collection.collection import Collection
 from likewise.errors import DatasetError, InvalidInput
+from likewise.evaluation.retrieval import Ranker, read_task, some
 from likewise.features.deep_network import installed
 from tests.cli.process import SCENES, Likewise, few_views
 

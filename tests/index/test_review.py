@@ -118,7 +118,7 @@ def test_byte_order_is_the_callers_own() -> None:
 
 def test_the_benchmark_grades_the_call_it_times() -> None:
     """An index that is wrong only when given weights must not look exact."""
-    from likewise.bench import index as bench
+    from benchmarks.index import report as bench
 
     rng = np.random.default_rng(0)
     X = sparse.random_array((300, 80), density=0.2, rng=rng, format="csr", dtype=np.float32)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.bench import harness
+from benchmarks import harness
 from likewise.collection.collection import Collection
 from likewise.collection.store import changes as change
 from likewise.images import ImageInfo, small_jpeg
@@ -89,11 +89,6 @@ def main() -> None:
         "The page: frames of the map and of the grid",
         f"{PICTURES:,} pictures on the map, {RESULTS:,} results in the grid",
         parameters={"frames": FRAMES, "window": "1280 x 900", "seed": 0},
-        notes=[
-            "'painting' is the time the map's code takes for one frame, 'frame to frame' what a "
-            "person sees (60 a second are 16.7 ms); Chromium without a graphics card, as in the "
-            "tests",
-        ],
     )
     with driving.served(root) as server, driving.browser() as chrome:
         report.add("Frames, milliseconds", [*map_rows(chrome, server), grid_row(chrome, server)])

@@ -147,7 +147,7 @@ def keep(page: Page, name: str) -> None:
 
 def collection() -> Path:
     """The collection, from the cache or made now."""
-    from likewise.bench.harness import cache_dir
+    from benchmarks.harness import cache_dir
 
     base = cache_dir() / "screenshots"
     root = base / "photos.lw"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from likewise.bench.solis_data import generated
+from benchmarks.solis.data import generated
 from likewise.errors import InvalidInput
 from likewise.similarity import judging
 from likewise.similarity.judging import judgement_triplets, lesson, profile_learner, within_reach

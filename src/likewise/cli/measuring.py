@@ -59,7 +59,7 @@ def evaluate(
     json_: Json = False,
 ) -> None:  # fmt: skip
     """Measure how well searches find what belongs together, by the data set's own protocol."""
-    from likewise.bench.retrieval import Ranker, read_task, some
+    from likewise.evaluation.retrieval import Ranker, read_task, some
 
     task = read_task(dataset.value, path, n_views=views)
     if queries is not None:

@@ -21,5 +21,5 @@ class UnknownName(CollectionError):
     """A similarity or profile that is not there."""
 
 
-class UnknownPicture(CollectionError):
+class UnknownPicture(CollectionError, LookupError):
     """An id or path that is not in the collection."""

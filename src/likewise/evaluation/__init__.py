@@ -30,5 +30,8 @@ if TYPE_CHECKING:
     from likewise.evaluation.protocols import evaluate as evaluate
     from likewise.evaluation.protocols import leave_one_out as leave_one_out
     from likewise.evaluation.protocols import positives_in_turn as positives_in_turn
+    from likewise.evaluation.retrieval import Ranker as Ranker
+    from likewise.evaluation.retrieval import Task as Task
+    from likewise.evaluation.retrieval import read_task as read_task
 
 __getattr__, __dir__, __all__ = doors(__name__)

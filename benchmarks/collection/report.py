@@ -1,0 +1,256 @@
+"""A collection at work: pictures a second, time to the first search, opening, searching, memory.
+
+Real pictures for adding (a sample of each data set, decoded and described as a user would);
+generated term counts for opening and searching at 10,000, 100,000 and a million pictures, written
+through the same segments and catalog.  Each measurement of memory runs in a process of its own.
+Run by ``make bench-collection``.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import harness
+from benchmarks.index.report import Setting, term_counts, word_chances
+from likewise.coding.bow import BagOfWords
+from likewise.coding.vocabulary import Vocabulary
+from likewise.collection.collection import Collection
+from likewise.collection.jobs import Progress
+from likewise.collection.spaces import rows as space_rows
+from likewise.collection.store import changes as change
+from likewise.collection.store import segments as seg
+from likewise.evaluation.datasets import data_root
+from likewise.images import ImageInfo
+
+SETS = {
+    "oxford1k": "oxford1k/images/*.jpg",
+    "corel1k": "corel1k/images/*.jpg",
+    "caltech101": "caltech101/*/*.jpg",
+}
+
+
+def main() -> None:
+    options = harness.arguments(__doc__ or "")
+    count = 1000 if options.full else 240
+    report = harness.Report(
+        "collection",
+        "A collection at work",
+        f"{count} pictures a set for adding, generated codes up to a million pictures"
+        + (" (FULL)" if options.full else ""),
+        {"seed": options.seed},
+    )
+    with tempfile.TemporaryDirectory(prefix="likewise-bench-") as folder:
+        root = Path(folder)
+        added = []
+        for name, paths in pictures(count, options.seed).items():
+            copied = root / name
+            copied.mkdir()
+            for path in paths:
+                shutil.copy2(path, copied / f"{path.parent.name}-{path.name}")
+            added += [adding_row(root, name, copied, workers) for workers in (1, 2)]
+        report.add("Adding", added)
+        report.add("Opening and searching (generated words)", generated_rows(root, options.seed))
+    report.write()
+
+
+def pictures(count: int, seed: int) -> dict[str, list[Path]]:
+    root = data_root()
+    found: dict[str, list[Path]] = {}
+    for name, pattern in SETS.items():
+        paths = sorted(root.glob(pattern)) if root else []
+        if paths:
+            rng = np.random.default_rng(seed)
+            chosen = rng.choice(len(paths), min(count, len(paths)), replace=False)
+            found[name] = [paths[i] for i in sorted(chosen)]
+    if not found:
+        from likewise.evaluation.planted import write_planted
+
+        folder = harness.cache_dir() / "planted-views"
+        found["planted views"] = list(write_planted(folder).paths.values())[:count]
+    return found
+
+
+def adding_row(root: Path, name: str, folder: Path, workers: int) -> dict[str, object]:
+    """One run of ``add`` in a process of its own."""
+    target = root / f"{name}-{workers}.lw"
+    said = harness.in_process(
+        "benchmarks.collection", "add", str(target), str(folder), str(workers)
+    )
+    shutil.rmtree(target)
+    return {"data": name, "workers": workers, **said}
+
+
+def run_add(target: str, folder: str, workers: str) -> dict[str, object]:
+    stages: dict[str, float] = {}
+    last = [time.monotonic()]
+    first_search = [0.0]
+    start = time.monotonic()
+    query = sorted(Path(folder).iterdir())[0]
+    with Collection.create(target) as col, Collection.open(target) as reader:
+
+        def watch(progress: Progress) -> None:
+            now = time.monotonic()
+            kind = progress.stage.split()[0]
+            stages[kind] = stages.get(kind, 0.0) + now - last[0]
+            last[0] = now
+
+        stop = threading.Event()
+
+        def look() -> None:
+            while not stop.is_set():
+                if reader.spaces["words"].generation:
+                    reader.search(query, k=10, by="words")
+                    first_search[0] = time.monotonic() - start
+                    return
+                time.sleep(0.05)
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        result = col.add(folder, workers=int(workers), report=watch)
+        stop.set()
+        thread.join()
+        if not first_search[0]:
+            col.search(query, k=10, by="words")
+            first_search[0] = time.monotonic() - start
+    return {
+        "pictures": result.added,
+        "pictures/s": result.added / result.seconds,
+        "described/s": result.added / max(stages.get("adding", 0.0), 1e-9),
+        "learning s": stages.get("learning", 0.0),
+        "first search s": first_search[0],
+        "peak MB": harness.peak() / (1 << 20),
+    }
+
+
+def generated_rows(root: Path, seed: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for n in (10_000, 100_000, 1_000_000):
+        target = root / f"generated-{n}.lw"
+        start = time.process_time()
+        generate(target, n, seed)
+        built = time.process_time() - start
+        said = harness.in_process("benchmarks.collection", "open", str(target), str(n))
+        size = seg.size_of(target)
+        rows.append(
+            {"pictures": n, "build CPU s": built, **said, "bytes a picture": round(size / n)}
+        )
+        shutil.rmtree(target)
+    return rows
+
+
+def generate(target: Path, n: int, seed: int) -> None:
+    """A collection of n pictures that exist only as term counts, in full segments."""
+    words = 100_000
+    setting = Setting("generated", n, words, 200, 10.0, 0)
+    chance, tokens = word_chances(setting)
+    rng = np.random.default_rng(seed)
+    col = Collection.create(target, words={"n_words": words}, deep=False)
+    store, root = col._store, col.root
+    info = ImageInfo("", "JPEG", 640, 480, "RGB", 1, None, 1000)
+    chunks = []
+    bag = BagOfWords()
+    for first in range(0, n, seg.FULL):
+        size = min(seg.FULL, n - first)
+        counts = term_counts(size, chance, tokens, rng)
+        with store.write() as c:
+            ids = [
+                change.put_image(c, int(i).to_bytes(20, "big"), info)[0]
+                for i in range(first, first + size)
+            ]
+            for image in ids:
+                change.put_file(c, f"/pictures/{image:07d}.jpg", 1000, 0, image=image)
+        bag.partial_fit(counts)
+        # Kept on disk between the two passes, as a real build keeps them in the catalog.
+        (root / seg.FOLDER).mkdir(exist_ok=True)
+        part = root / seg.FOLDER / f"pass-{first}.npz"
+        np.savez(part, d=counts.data, i=counts.indices, p=counts.indptr)
+        chunks.append((part, np.array(ids, np.int64)))
+    bag.refresh()
+    (root / "words").mkdir(exist_ok=True)
+    bag.save(root / "words/words-1.bag")
+    # Queries are pictures of the collection, so no descriptor is ever looked up in it.
+    centres = np.eye(128, dtype=np.float32)
+    Vocabulary.from_words(centres).save(root / "words/words-1.lwv")
+    from scipy import sparse
+
+    with store.write() as c:
+        for serial, (part, names) in enumerate(chunks):
+            with np.load(part, allow_pickle=False) as saved:
+                counts = sparse.csr_array(
+                    (saved["d"], saved["i"], saved["p"]), shape=(len(names), words)
+                )
+            name = space_rows.segment_name("words", 1, 0, serial)
+            raw = seg.SparseRows(names, counts)
+            n_bytes = seg.write_sparse(root, name, raw, bag.transform(counts))
+            change.put_segment(c, name, "words", 1, len(names), n_bytes)
+        change.switch_generation(
+            c, "words", 1, width=words, n_pictures=n,
+            files={"vocabulary": "words/words-1.lwv", "bag": "words/words-1.bag"},
+        )  # fmt: skip
+    seg.sweep(root, store.named_files())
+    store.fold_journal()
+    col.close()
+
+
+def run_open(target: str, n: str) -> dict[str, object]:
+    before = harness.resident()
+    start = time.perf_counter()
+    col = Collection.open(target)
+    pictures_ = len(col)
+    opened = time.perf_counter() - start
+    held = harness.resident() - before
+    start = time.perf_counter()
+    col.search(1, k=20, by="words")
+    first = time.perf_counter() - start
+    rng = np.random.default_rng(0)
+    queries = [int(i) for i in rng.integers(1, int(n) + 1, 200)]
+    timing = harness.cpu_times(lambda q: col.search(q, k=20, by="words"), queries)
+    hit = col.search(queries[0], k=20, by="words")
+    assert len(hit) == 20
+    assert pictures_ == int(n)
+    adding = search_while_adding(col)
+    return {
+        "open ms": 1000 * opened,
+        "first answer ms": 1000 * first,
+        "search p50 ms": 1000 * timing.median,
+        "search p99 ms": 1000 * timing.p99,
+        "while adding p50 ms": 1000 * adding,
+        "opened MB": held / 1e6,
+        "searched MB": (harness.resident() - before) / 1e6,
+    }
+
+
+def search_while_adding(col: Collection) -> float:
+    """Median CPU of a search when another connection commits a picture before each."""
+    with Collection.open(col.root) as writer:
+        info = ImageInfo("", "JPEG", 640, 480, "RGB", 1, None, 1000)
+        rng = np.random.default_rng(1)
+        seconds = []
+        for turn in range(30):
+            words = np.sort(rng.choice(100_000, 200, replace=False))
+            with writer._store.write() as c:
+                digest = (10**9 + turn).to_bytes(20, "big")
+                image, _ = change.put_image(c, digest, info)
+                change.put_file(c, f"/pictures/new-{turn}.jpg", 1000, 0, image=image)
+                blob = seg.pack_sparse(words, np.ones(200))
+                change.put_vector(c, "words", 1, image, blob)
+            start = time.process_time()
+            hits = col.search(image, k=20, by="words")
+            seconds.append(time.process_time() - start)
+            assert len(hits) == 20
+    return float(np.median(seconds))
+
+
+def child(what: str, arguments: Sequence[str]) -> None:
+    jobs: dict[str, Any] = {"add": run_add, "open": run_open}
+    sys.stdout.write(json.dumps(jobs[what](*arguments)) + "\n")

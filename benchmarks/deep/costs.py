@@ -1,0 +1,135 @@
+"""What deep spaces cost: CPU a picture, bytes on disk, search time, and onnxruntime's settings."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import harness
+from benchmarks.deep.rows import SPACES, SpaceRows, pictures, words_files
+from likewise.collection.ingest.walk import Candidate
+from likewise.collection.ingest.workers import DescribeTask, describe
+from likewise.collection.spaces.recipes import Step, local_features, vector_of, words_of
+from likewise.collection.store import segments as seg
+from likewise.features.deep_graph import POOLED, build
+from likewise.features.deep_network import MODEL, PREPARATION, weights_path
+from likewise.features.deep_runtime import Network
+from likewise.features.deep_weights import read_tensors
+from likewise.images import decode
+from likewise.index.inverted import InvertedIndex
+from likewise.neighbours.exact import Exact
+
+Row = dict[str, object]
+
+
+def steps_of(dataset: str) -> dict[str, Step]:
+    """What a worker does for each space, with the words that the set has."""
+    made = {}
+    for name, recipe in SPACES.items():
+        files = words_files(dataset, name) if name in ("words", "deep-words") else {}
+        made[name] = Step(name, 1, recipe, files.get("vocabulary"), files.get("projection"))
+    return made
+
+
+def cpu_a_picture(steps: dict[str, Step], paths: list[Path], n_timed: int) -> list[Row]:
+    """Median CPU milliseconds of one picture in each space, decoding apart, one thread."""
+    timed = list(pictures(paths[:: max(1, len(paths) // n_timed)][:n_timed]))
+    rows: list[Row] = [
+        {
+            "space": "(decoding)",
+            "describe ms": _median(lambda p: decode(p), paths[:n_timed]),
+            "to words ms": "",
+            "together ms": "",
+        }
+    ]
+    for name, step in steps.items():
+        if step.vocabulary is not None:
+            found = [local_features(step.recipe, picture).descriptors for picture in timed]
+            first = _median(partial(local_features, step.recipe), timed)
+            second = _median(words_of(step).counted, found)
+        else:
+            first, second = _median(partial(vector_of, step), timed), 0.0
+        rows.append(
+            {
+                "space": name,
+                "describe ms": first,
+                "to words ms": second or "",
+                "together ms": first + second,
+            }
+        )
+    return rows
+
+
+def add_rates(steps: dict[str, Step], paths: list[Path], n_timed: int) -> dict[str, float]:
+    """Pictures a CPU second that a worker of ``add`` takes in, for SIFT words and for deep alone.
+
+    Read, decode, describe, pack: all that a worker does, with one space in the collection.
+    """
+    chosen = paths[:: max(1, len(paths) // n_timed)][:n_timed]
+    rates = {}
+    for spaces in (("words",), ("deep",), ("deep", "deep-dense"), ("deep-words",)):
+        these = tuple(steps[space] for space in spaces)
+        tasks = [DescribeTask(Candidate(str(path), 1, 1), these) for path in chosen]
+        rates[" and ".join(spaces)] = len(tasks) / harness.cpu_times(describe, tasks).total
+    return rates
+
+
+def kept_and_searched(rows: SpaceRows, n_queries: int = 100) -> Row:
+    """Bytes of a sealed segment for each picture, and CPU milliseconds of a search of 20."""
+    X, n = rows.X, len(rows.names)
+    ids = np.arange(n, dtype=np.int64)
+    asked = range(0, n, max(1, n // n_queries))
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        if isinstance(X, np.ndarray):
+            size = seg.write_dense(root, "segments/dense", seg.DenseRows(ids, X))
+            exact = Exact("ip").build(X)
+            spent = harness.cpu_times(lambda i: exact.search(X[i : i + 1], 20), list(asked))
+            entries: object = X.shape[1]
+        else:
+            size = seg.write_sparse(root, "segments/sparse", seg.SparseRows(ids, X), X)
+            index = InvertedIndex.build(X, ids)
+            spent = harness.cpu_times(lambda i: index.search(X[i : i + 1], 20), list(asked))
+            entries = X.nnz / n
+    return {
+        "width": int(X.shape[1]),
+        "entries a picture": entries,
+        "bytes a picture": size / n,
+        "search ms": 1000 * spent.median,
+        "search p99 ms": 1000 * spent.p99,
+    }
+
+
+def runtime_settings(paths: list[Path]) -> list[Row]:
+    """onnxruntime by batch size and threads: milliseconds a picture, wall and CPU."""
+    some = np.stack([PREPARATION(picture) for picture in pictures(paths[:32])])
+    model = build(read_tensors(weights_path()))
+    rows: list[Row] = []
+    for threads in (1, 2):
+        network = Network(model, MODEL, n_threads=threads)
+        for batch in (1, 4, 8, 32):
+            parts = [some[i : i + batch] for i in range(0, len(some), batch)]
+            network.run(parts[0], POOLED)
+            wall, cpu = time.perf_counter(), time.process_time()
+            for part in parts:
+                network.run(part, POOLED)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            rows.append(
+                {
+                    "threads": threads,
+                    "batch": batch,
+                    "wall ms a picture": 1000 * wall / len(some),
+                    "CPU ms a picture": 1000 * cpu / len(some),
+                }
+            )
+    return rows
+
+
+def _median(call: Callable[[Any], object], inputs: list[Any]) -> float:
+    return 1000 * harness.cpu_times(call, inputs).median

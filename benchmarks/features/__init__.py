@@ -1,0 +1,1 @@
+"""Local and holistic features: speed, and what they find."""

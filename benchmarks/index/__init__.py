@@ -1,0 +1,1 @@
+"""The inverted index: size, speed and exactness against other ways of sparse search."""

@@ -1,0 +1,1 @@
+"""Ordinal embedding: SVRG-SBB against its rivals, at scale, and on what people said."""

@@ -1,0 +1,1 @@
+"""Product sparse coding's speed: the cost of a code, convergence, peers."""

@@ -1,0 +1,1 @@
+"""S3ML: error, retrieval, propagation and defaults against other metric learners."""

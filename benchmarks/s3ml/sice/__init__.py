@@ -1,0 +1,1 @@
+"""Sparse inverse covariance, S3ML's inner problem, against other solvers."""

@@ -1,0 +1,1 @@
+"""SISO: quality against other annotators, and (``siso.speed``) speed against lasso solvers."""

@@ -1,0 +1,1 @@
+"""SOLIS: sparse online learning of similarity against its rivals and yardsticks."""

@@ -1,0 +1,1 @@
+"""Suggested tags of the product: quality, confidence, and cost at scale."""

@@ -1,0 +1,1 @@
+"""Visual words: training time and quality of vocabularies."""

@@ -1,0 +1,289 @@
+"""The embedded demo: pictures in, a collection, searches, figures and something to look at out.
+
+On planted views the truth is known, so mean average precision is printed by similarity and by
+kind of view.  On a folder of one's own there is no truth, and a few pictures drawn by seed are
+searched instead.  A second run uses the collection of the first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionError
+from likewise.collection.ingest.add import AddResult
+from likewise.collection.ingest.walk import candidates
+from likewise.collection.jobs import Report, silent
+from likewise.collection.search.searching import Hit
+from likewise.collection.spaces.recipes import DECODE_SIDE
+from likewise.collection.store.store import ImageRow
+from likewise.demo.lesson import Lesson, teach
+from likewise.evaluation.datasets import RetrievalQuery
+from likewise.evaluation.retrieval import Ranker, planted
+from likewise.images import decode
+
+SIMILARITIES = ("words", "holistic", "both")
+MOST_PICTURES = 1_000
+"""Pictures of a folder of one's own the demo looks at, so that it takes minutes at most."""
+_SHOWN_QUERIES = 12
+_SHOWN_WORST = 4
+_SHOWN_HITS = 8
+_SHOWN_TAUGHT = 4
+_TIMED = 40
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One hit; ``right`` is None where nobody knows."""
+
+    hit: Hit
+    row: ImageRow
+    right: bool | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One query and what was found by each similarity shown; AP of the last where known."""
+
+    row: ImageRow
+    found: Mapping[str, Sequence[Found]]
+    average_precision: float | None = None
+
+
+@dataclass(frozen=True)
+class Taught:
+    """One query before and after one judgement; AP of the pictures that were not judged."""
+
+    row: ImageRow
+    before: Sequence[Found]
+    after: Sequence[Found]
+    liked: int
+    disliked: int
+    residual_before: float
+    residual_after: float
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """What happened, for whoever prints it or draws it."""
+
+    collection: Path
+    pictures: int
+    added: int
+    seconds: float
+    search_ms: Mapping[str, float]
+    new_picture_ms: float
+    asked: Sequence[Asked]
+    means: Mapping[str, float] = field(default_factory=dict)
+    by_kind: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    taught: Sequence[Taught] = ()
+    lesson: Lesson | None = None
+
+    @property
+    def reused(self) -> bool:
+        """Whether the collection of an earlier run was there already."""
+        return self.added == 0
+
+
+def run(
+    out: Path,
+    *,
+    folder: Path | None = None,
+    n_views: int = 16,
+    fresh: bool = False,
+    seed: int = 0,
+    say: Say = lambda _: None,
+    report: Report = silent,
+) -> DemoResult:
+    """Build (or use again) the collection below ``out`` and search it."""
+    if folder is None:
+        return _on_planted(out, n_views, fresh, say, report)
+    return _on_folder(out, folder, fresh, seed, say, report)
+
+
+def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) -> DemoResult:
+    say("Planting views of the photographs that scikit-image and scikit-learn ship ...")
+    pictures = out / "pictures"
+    _forget_other_views(pictures, n_views)
+    task = planted(pictures, n_views)
+    with _collection(out / "planted.lw", [pictures], fresh, say) as col:
+        result = _filled(col, [pictures], report)
+        say("Searching every view among all others, by each similarity ...")
+        ranker = Ranker(col, task)
+        scores = {by: ranker.score(task, by) for by in _ready(col)}
+        kinds: dict[str, dict[str, list[float]]] = {}
+        for by, score in scores.items():
+            for name, value in score.average_precisions.items():
+                kind = name.rsplit("-", 1)[1]
+                kinds.setdefault(kind, {}).setdefault(by, []).append(value)
+        ids = {name: col.id_of(path) for name, path in task.paths.items()}
+        main = "deep" if "deep" in scores else "both"
+        chosen = _chosen(task.queries, scores[main].average_precisions)
+        asked = []
+        for query in chosen:
+            right = {ids[name] for name in query.positives}
+            value = scores[main].average_precisions[query.name]
+            asked.append(
+                replace(_ask(col, ids[query.query], (main,), right), average_precision=value)
+            )
+        say("Judging a handful of answers, as a person would, and asking again ...")
+        lesson = teach(col, task, ranker)
+        search_ms, new_ms = _timings(col)
+        return DemoResult(
+            collection=col.root,
+            pictures=len(col),
+            added=result.added,
+            seconds=result.seconds,
+            search_ms=search_ms,
+            new_picture_ms=new_ms,
+            asked=asked,
+            means={by: score.mean for by, score in scores.items()},
+            by_kind={
+                kind: {by: float(np.mean(values)) for by, values in found.items()}
+                for kind, found in kinds.items()
+            },
+            taught=_taught(col, ids, lesson),
+            lesson=lesson,
+        )
+
+
+def _taught(col: Collection, ids: Mapping[str, int], lesson: Lesson | None) -> list[Taught]:
+    """The judged queries as a page shows them: what gained most first."""
+    if lesson is None:
+        return []
+    gained = sorted(lesson.judged, key=lambda one: one.residual_before - one.residual_after)
+    made = []
+    for one in gained[:_SHOWN_TAUGHT]:
+        right = {ids[name] for name in one.query.positives}
+        judged = {*one.liked, *one.disliked}
+        before, after = (
+            [Found(hit, col.image(hit.id), hit.id in right) for hit in hits if hit.id not in judged]
+            for hits in (one.before, one.after)
+        )
+        made.append(
+            Taught(
+                col.image(one.image), before[:_SHOWN_HITS], after[:_SHOWN_HITS],
+                len(one.liked), len(one.disliked), one.residual_before, one.residual_after,
+            )
+        )  # fmt: skip
+    return made
+
+
+def _on_folder(
+    out: Path, folder: Path, fresh: bool, seed: int, say: Say, report: Report
+) -> DemoResult:
+    folder = folder.expanduser().absolute()
+    if not folder.exists():
+        raise CollectionError(f"{folder} is not there; a folder of pictures expected")
+    places = [folder]
+    files = [Path(one.path) for one in candidates([folder])]
+    rng = np.random.default_rng(seed)
+    if len(files) > MOST_PICTURES:
+        say(
+            f"{folder} holds {len(files):,} pictures; the demo looks at {MOST_PICTURES:,} of "
+            "them, drawn by seed (likewise add takes them all)."
+        )
+        picked = rng.choice(len(files), MOST_PICTURES, replace=False)
+        places = [files[i] for i in sorted(picked.tolist())]
+    with _collection(out / "own.lw", places, fresh, say) as col:
+        result = _filled(col, places, report)
+        rows = list(col.images())
+        if len(rows) < 2:
+            raise CollectionError(
+                f"{folder} holds {len(rows)} usable pictures; at least 2 expected"
+                + (f" ({result.skipped[0][0]}: {result.skipped[0][1]})" if result.skipped else "")
+            )
+        # Other pictures are asked for than were drawn, whatever the folder's size.
+        chosen = np.random.default_rng([seed, 1]).choice(
+            len(rows), min(_SHOWN_QUERIES // 2, len(rows)), replace=False
+        )
+        search_ms, new_ms = _timings(col)
+        return DemoResult(
+            collection=col.root,
+            pictures=len(rows),
+            added=result.added,
+            seconds=result.seconds,
+            search_ms=search_ms,
+            new_picture_ms=new_ms,
+            asked=[_ask(col, rows[i].id, _ready(col), None) for i in chosen.tolist()],
+        )
+
+
+def _chosen(queries: Sequence[RetrievalQuery], values: Mapping[str, float]) -> list[RetrievalQuery]:
+    """Queries to show: some from everywhere, then those that went worst."""
+    # A stride that is prime to the number of views walks through scenes and kinds alike.
+    count = min(_SHOWN_QUERIES - _SHOWN_WORST, len(queries))
+    spread = [queries[i * 29 % len(queries)] for i in range(count)]
+    rest = [query for query in queries if query not in spread]
+    return spread + sorted(rest, key=lambda query: values[query.name])[:_SHOWN_WORST]
+
+
+def _forget_other_views(pictures: Path, n_views: int) -> None:
+    """Take away views that a run with another number of views left behind."""
+    for path in pictures.glob("*-[0-9][0-9]-*.jpg"):
+        if int(path.stem.rsplit("-", 2)[1]) >= n_views:
+            path.unlink()
+
+
+def _collection(path: Path, places: list[Path], fresh: bool, say: Say) -> Collection:
+    """The collection of an earlier run on the same pictures, else a new one."""
+    if path.exists():
+        col = Collection.open(path)
+        same = set(col.info()["roots"]) == {str(place.absolute()) for place in places}
+        if same and not fresh:
+            say(f"{path} is there from an earlier run and is used again (--fresh builds it anew).")
+            return col
+        say(f"{path} is built anew.")
+        col.destroy()
+    return Collection.create(path)
+
+
+def _filled(col: Collection, places: list[Path], report: Report) -> AddResult:
+    """Take in the pictures; a collection that has them follows what changed."""
+    if col.info()["roots"]:
+        return col.sync(report=report)
+    return col.add(*places, report=report)
+
+
+def _ready(col: Collection) -> tuple[str, ...]:
+    """What can be searched by: deep with the extra; no words without a single keypoint."""
+    deep = ("deep",) if "deep" in col.spaces else ()
+    return (*(SIMILARITIES if col.spaces["words"].generation else ("holistic",)), *deep)
+
+
+def _ask(col: Collection, image: int, by: tuple[str, ...], right: set[int] | None) -> Asked:
+    found = {}
+    for name in by:
+        hits = col.search(image, _SHOWN_HITS, by=name)
+        found[name] = [
+            Found(hit, col.image(hit.id), None if right is None else hit.id in right)
+            for hit in hits
+        ]
+    return Asked(col.image(image), found)
+
+
+def _timings(col: Collection) -> tuple[dict[str, float], float]:
+    """Milliseconds a search of 20 takes: by similarity, and for a picture never seen before."""
+    rows = list(col.images())[:: max(1, len(col) // _TIMED)]
+    by_similarity = {}
+    for by in _ready(col):
+        spent = []
+        for row in rows:
+            start = time.perf_counter()
+            col.search(row.id, 20, by=by)
+            spent.append(time.perf_counter() - start)
+        by_similarity[by] = 1000 * float(np.median(spent))
+    spent = []
+    for row in rows[:5]:
+        # Given as pixels it is a stranger, to be described like any other file.
+        start = time.perf_counter()
+        col.search(decode(row.path, max_side=DECODE_SIDE), 20)
+        spent.append(time.perf_counter() - start)
+    return by_similarity, 1000 * float(np.median(spent))

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import harness
+from benchmarks.features import report as features
+from likewise.evaluation.planted import scenes
+from likewise.features.holistic import colour_moments, edge_histogram, wavelet_texture
+from likewise.features.local import SIFT, DenseSIFT
+
+
+def test_report_writes_markdown_and_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = harness.Report("toy", "A toy", "tiny", {"seed": 3})
+    report.add("first", [{"method": "a", "ms": 1.23456}, {"method": "b", "ratio": 12_345.6}])
+    report.left_out.append("a peer (not installed)")
+    path = report.write(tmp_path)
+    text = path.read_text()
+    assert "| a | 1.23 |  |" in text
+    assert "| b |  | 12,346 |" in text
+    assert "Size: tiny." in text
+    assert "seed 3" in text
+    assert "numpy" in text
+    assert "Left out: a peer (not installed)." in text
+    assert capsys.readouterr().out == text
+    rows = list(csv.DictReader((tmp_path / "toy.csv").read_text().splitlines()))
+    assert rows[0] == {"table": "first", "method": "a", "ms": "1.23456", "ratio": ""}
+
+
+def test_cpu_times_warm_up_is_not_counted() -> None:
+    calls: list[int] = []
+    timing = harness.cpu_times(calls.append, [1, 2, 3], warm_up=2)
+    assert calls == [1, 2, 1, 2, 3]
+    assert len(timing.seconds) == 3
+    assert timing.p99 >= timing.median >= 0
+    assert timing.total == pytest.approx(sum(timing.seconds))
+
+
+def test_threads_are_pinned_before_numpy_loads() -> None:
+    code = (
+        "import benchmarks.harness, threadpoolctl, numpy, scipy.linalg\n"
+        "assert all(p['num_threads'] == 1 for p in threadpoolctl.threadpool_info())"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_plain_loops_compute_the_same_features() -> None:
+    """A benchmark against a peer that computes something else would prove nothing."""
+    photo = dict(scenes())["china"]
+    for ours, plain in (
+        (SIFT().extract(photo).descriptors, features.plain_sift(photo)),
+        (DenseSIFT().extract(photo).descriptors, features.plain_dense(photo)),
+        (colour_moments(photo), features.plain_moments(photo)),
+        (wavelet_texture(photo), features.plain_texture(photo)),
+        (edge_histogram(photo), features.plain_edges(photo)),
+    ):
+        assert np.shape(ours) == np.shape(plain)
+        assert features.cosine(ours, plain) > 0.97

@@ -1,0 +1,41 @@
+"""The judge of sparse inverse covariance, and one small comparison from end to end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.s3ml.sice.peers import GOAL, METHODS, compared, judged
+from benchmarks.s3ml.sice.report import chain, factors, graph, unseen
+from likewise.solvers.sice import sparse_inverse_covariance
+from likewise.solvers.sice_problem import Problem
+
+
+def test_the_judge_agrees_with_the_engine() -> None:
+    """Two computations of one gap that share no code."""
+    S = chain(20, 60, 0)
+    M = sparse_inverse_covariance(S, 0.1, False, tol=1e-3).precision
+    gap, F = judged(S, 0.1, M)
+    problem = Problem(S, 0.1, False)
+    assert pytest.approx(problem.value(M)) == F
+    assert gap * abs(F) == pytest.approx(problem.gap(M), rel=1e-6)
+    best = sparse_inverse_covariance(S, 0.1, False, tol=1e-9)
+    # The best covariance beside a rough precision bounds better.
+    assert judged(S, 0.1, M, np.linalg.inv(best.precision))[0] < gap
+    assert judged(S, 0.1, -M) == (np.inf, np.inf)
+
+
+def test_a_comparison_from_end_to_end() -> None:
+    ours = [method for method in METHODS if method.package == "likewise"]
+    made = compared(graph(30, 90, 0), 0.1, ours, 30.0)
+    assert [row["reached"] for row in made] == ["yes"] * 3
+    assert made[0]["times ours"] == 1.0
+    assert all(float(str(row["relative gap"])) <= GOAL for row in made)
+
+
+def test_problems_apart_from_those_constants_were_chosen_on() -> None:
+    """Symmetric, with a positive diagonal; the factors are as ill-conditioned as they claim."""
+    for _, S, l1 in unseen():
+        np.testing.assert_allclose(S, S.T, atol=1e-12)
+        assert np.all(np.diagonal(S) > l1)
+    assert np.linalg.cond(factors(50, 0.05, 0)) > 1e4

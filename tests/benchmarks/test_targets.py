@@ -1,0 +1,42 @@
+"""Every ``make bench-NAME`` that anything here names can be run: a hyphen is a dot."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import benchmarks
+
+ROOT = Path(benchmarks.__file__).parents[1]
+FOLDERS = sorted(path.parent for path in (ROOT / "benchmarks").rglob("__main__.py"))
+
+
+def named() -> set[str]:
+    places = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "pyproject.toml"]
+    for folder, ending in (("docs", "md"), ("benchmarks", "py"), ("src", "py")):
+        places += (ROOT / folder).rglob(f"*.{ending}")
+    found = {
+        name
+        for path in places
+        for name in re.findall(r"\bmake bench-([a-z0-9-]+)", path.read_text())
+    }
+    return found - {"setup"}
+
+
+def test_what_is_named_is_there() -> None:
+    assert named() >= {"siso-speed", "loop", "features"}
+    for name in named():
+        module = f"benchmarks.{name.replace('-', '.')}"
+        found = importlib.util.find_spec(module)
+        assert found is not None, name
+        if found.submodule_search_locations:
+            assert importlib.util.find_spec(f"{module}.__main__"), name
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_can_be_run_leaves_a_page(folder: Path) -> None:
+    name = "-".join(folder.relative_to(ROOT / "benchmarks").parts)
+    assert (ROOT / "docs" / "results" / f"{name}.md").is_file()
