@@ -32,6 +32,7 @@ FLOORS = [
     {"evaluation"},
     {"images"},
     {"recognition"},
+    {"_estimators"},
     {"errors", "_doors", "_version"},
 ]
 HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for room in rooms}

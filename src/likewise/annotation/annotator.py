@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, TransformerTags
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import Estimator, check_is_fitted
 from likewise.annotation.annotator_warnings import warn_of_zeros, warn_unfinished
 from likewise.annotation.checks import check_parameters
 from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_ids, dense, next_id
@@ -29,10 +27,13 @@ from likewise.solvers.lasso import Codes, lasso
 from likewise.solvers.lasso_certificate import certify
 from likewise.solvers.lasso_scan import Dictionary
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
 Floats = NDArray[np.float64]
 
 
-class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
+class SparseAnnotator(Estimator):
     """Tagging by sparse reconstruction over all tagged pictures.
 
     ``search`` says how columns for the reconstruction are found: "exact" scans all pictures,
@@ -290,6 +291,8 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
     _index: Suggestions | None
 
     def __sklearn_tags__(self) -> Tags:
+        from sklearn.utils import TransformerTags
+
         tags = super().__sklearn_tags__()
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         tags.target_tags.required = True

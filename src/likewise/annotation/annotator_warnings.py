@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from likewise.solvers.lasso import Codes
 
@@ -28,6 +27,8 @@ def warn_of_zeros(empty: NDArray[np.int64]) -> None:
 def warn_unfinished(codes: Codes, tol: float) -> None:
     """Of codes whose end was not reached."""
     if not codes.converged.all():
+        from sklearn.exceptions import ConvergenceWarning
+
         worst = float(np.nanmax(codes.gap[~codes.converged], initial=0.0))
         _warn(
             f"{int((~codes.converged).sum())} queries did not reach tol={tol:g} "

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 
+from likewise._estimators import Transformer
 from likewise.coding._aggregate_kernels import add_residuals
 from likewise.coding.word_search import (
     Descriptors,
@@ -23,7 +23,7 @@ from likewise.coding.word_search import (
 from likewise.errors import InvalidInput
 
 
-class VLAD(WordSearch, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class VLAD(WordSearch, Transformer):
     """One vector a picture, of ``words * columns`` numbers.
 
     Parameters

@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import Transformer, check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.neighbours.protocol import positive
@@ -76,7 +75,7 @@ def _one_picture(
     return names[some].astype(np.int64), totals[some].astype(np.float32)
 
 
-class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class BagOfWords(Transformer):
     """Weights term counts by what is rare in the database.
 
     ``weighting``: "tf-idf" as in the module; "tf" without idf; "tf-idf2" with idf squared;
@@ -156,10 +155,6 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         made.eliminate_zeros()
         return made
-
-    def fit_transform(self, counts: Any, y: object = None) -> sparse.csr_array:
-        """``fit``, then ``transform`` of the same counts."""
-        return self.fit(counts).transform(counts)
 
     def save(self, path: str | Path) -> None:
         """One checksummed file."""

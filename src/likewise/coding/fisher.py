@@ -13,9 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import Transformer, check_is_fitted
 from likewise.coding.aggregate import checked_power, rooted_sums, unit_rows
 from likewise.coding.mixture import Mixture, Sums, fit_mixture
 from likewise.coding.word_search import (
@@ -29,7 +28,7 @@ from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive, rows
 
 
-class FisherVector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class FisherVector(Transformer):
     """One vector a picture, of ``2 * components * dimensions`` numbers.
 
     Parameters

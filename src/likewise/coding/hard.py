@@ -11,13 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 
+from likewise._estimators import Transformer
 from likewise.coding.word_search import ROWS_AT_ONCE, Descriptors, WordSearch, in_batches
 from likewise.neighbours.protocol import rows
 
 
-class VQ(WordSearch, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class VQ(WordSearch, Transformer):
     """Hard assignment.
 
     Parameters

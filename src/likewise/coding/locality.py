@@ -12,15 +12,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 
+from likewise._estimators import Transformer
 from likewise.coding._locality_kernels import locality_weights
 from likewise.coding.word_search import ROWS_AT_ONCE, Descriptors, WordSearch
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive, rows
 
 
-class LLC(WordSearch, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LLC(WordSearch, Transformer):
     """Locality-constrained linear coding.
 
     Parameters

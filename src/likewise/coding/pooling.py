@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 
+from likewise._estimators import Transformer
 from likewise.coding._pooling_kernels import add_codes, max_codes, max_products
 from likewise.coding.word_search import ROWS_AT_ONCE, Floats, batches_of, pictures_of
 from likewise.errors import InvalidInput
@@ -23,7 +23,7 @@ Normalise = Literal["l2", "l1"] | None
 Cells = NDArray[np.int64]
 
 
-class MaxPooling(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MaxPooling(Transformer):
     """The largest code by word; a word nobody uses is zero, and nothing falls below zero.
 
     Parameters

@@ -13,9 +13,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import NotFittedError
 
+from likewise._estimators import Transformer, not_fitted
 from likewise.coding.dictionary import train
 from likewise.coding.product_kernels import crossed
 from likewise.coding.product_split import Split, columns, columns_of
@@ -32,7 +31,7 @@ _METHODS = ("approximate", "iterative", "exact")
 _ROWS = 4096
 
 
-class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ProductSparseCoder(Transformer):
     """Non-negative sparse codes over a product codebook: for each row x the minimum over y >= 0 of
     ||x - A y||^2 + alpha |y|_1, A having the k^m products of words as columns.
 
@@ -207,7 +206,7 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             books, parts = self._given()
             paths = ProductPaths(books)
         else:
-            raise NotFittedError("ProductSparseCoder has no codebooks; call fit or give codebooks")
+            raise not_fitted("ProductSparseCoder has no codebooks; call fit or give codebooks")
         X = vectors(X, width=sum(len(part) for part in parts))
         return X, paths, [_part(X, part) for part in parts]
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 
+from likewise._estimators import Transformer
 from likewise.coding.pooling import Buffer, Cells, Normalise, checked_normalise, scaled, stacked
 from likewise.coding.word_search import ROWS_AT_ONCE, Floats
 from likewise.errors import InvalidInput
@@ -30,7 +30,7 @@ class Placed(NamedTuple):
     size: tuple[float, float]
 
 
-class SpatialPyramid(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SpatialPyramid(Transformer):
     """Pooled codes by region: the whole first, then each finer grid row by row.
 
     Parameters

@@ -6,9 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import NotFittedError
 
+from likewise._estimators import Transformer, not_fitted
 from likewise.coding.dictionary import train
 from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
@@ -23,7 +22,7 @@ _METHODS = ("homotopy", "feature-sign", "nearest")
 _MANY = 2_048
 
 
-class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SparseCoder(Transformer):
     """For each row x the minimum over y >= 0 of ||x - A y||^2 + alpha |y|_1, the words (of unit
     norm) being the columns of A.
 
@@ -157,7 +156,7 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         elif self.codebook is not None:
             paths = self._prepared(self._given())
         else:
-            raise NotFittedError("SparseCoder has no codebook; call fit or give codebook")
+            raise not_fitted("SparseCoder has no codebook; call fit or give codebook")
         return paths, vectors(X, width=paths.words.shape[1])
 
     def _code(self, paths: WordPaths, X: NDArray[Any], method: Coding | None = None) -> Any:

@@ -15,9 +15,8 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import Estimator, check_is_fitted
 from likewise.coding.kmeans import approximate_kmeans
 from likewise.coding.progress import Report, reporting
 from likewise.coding.reservoir import Reservoir
@@ -39,7 +38,7 @@ _LIBRARIES = ("faiss-cpu", "numba", "numpy")
 _TINY = float(np.finfo(np.float32).tiny)
 
 
-class Vocabulary(BaseEstimator):  # type: ignore[misc]
+class Vocabulary(Estimator):
     """Words for local descriptors.
 
     Parameters

@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import Transformer, check_is_fitted
 from likewise.coding.linear import products
 from likewise.coding.pooling import scaled
 from likewise.errors import InvalidInput
@@ -25,7 +24,7 @@ from likewise.neighbours.protocol import positive, rows
 Floats = NDArray[np.float32]
 
 
-class Whitening(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Whitening(Transformer):
     """Rows (dense or CSR) to ``n_components`` whitened columns of unit length.
 
     Parameters

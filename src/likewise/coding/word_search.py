@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import NotFittedError
 
+from likewise._estimators import not_fitted
 from likewise.coding.reservoir import Reservoir
 from likewise.coding.vocabulary import Vocabulary
 from likewise.errors import InvalidInput
@@ -76,7 +76,7 @@ class WordSearch:
     def _searched(self) -> tuple[Floats, Exact]:
         source = self.codebook if self.codebook is not None else getattr(self, "codebook_", None)
         if source is None:
-            raise NotFittedError(
+            raise not_fitted(
                 f"this {type(self).__name__} has no words yet: call fit, or give it a codebook"
             )
         kept: tuple[Any, Floats, Exact] | None = getattr(self, "_kept", None)

@@ -11,10 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from likewise._estimators import Estimator, check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.ordinal.comparisons import (
     Rows,
@@ -32,7 +31,7 @@ from likewise.solvers.ordinal_problem import Problem, Record, Solved
 Floats = NDArray[np.float64]
 
 
-class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
+class OrdinalEmbedding(Estimator):
     """Points whose distances agree with what people said.
 
     Parameters

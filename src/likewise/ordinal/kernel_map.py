@@ -14,9 +14,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import Transformer, check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.ordinal.parameters import generator
 
@@ -31,7 +30,7 @@ _ALPHAS = (1e-3, 1e-2, 0.1, 1.0)
 _JITTER = 1e-10
 
 
-class KernelMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelMap(Transformer):
     """RBF kernel ridge from features to an embedding.
 
     ``gamma`` is a number, ``"median"`` (1 / (2 median |f - g|^2)) or ``"cv"``; ``alpha`` a number

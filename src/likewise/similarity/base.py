@@ -14,9 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import Estimator, check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.similarity.margin_kernels import Rows, margins, new_work
@@ -25,7 +24,7 @@ from likewise.similarity.rows import Floats, Triplets, as_rows, as_sample_weight
 Saved = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
-class WeightedSimilarity(BaseEstimator, ABC):  # type: ignore[misc]
+class WeightedSimilarity(Estimator, ABC):
     """S_w(a, b) = sum_j w_j a_j b_j with learnt weights; scikit-learn's manners.
 
     Every learner has ``weights_``, ``sparsity_``, ``changed_``, ``scales_`` (what was measured or

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.similarity.base import WeightedSimilarity
 from likewise.similarity.rows import Floats, as_rows, as_triplets

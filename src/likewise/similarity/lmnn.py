@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.similarity.rivals import MinusDistance
 from likewise.similarity.rows import Floats, Triplets, as_rows, as_triplets, number, whole

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numba import njit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import check_is_fitted
 from likewise.similarity.base import WeightedSimilarity
 from likewise.similarity.margin_kernels import count_margins, new_work, write_margins
 from likewise.similarity.rows import (

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, scattered
 from likewise.similarity.margin_kernels import Rows, new_work

@@ -9,25 +9,26 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
+from likewise._estimators import Estimator, check_is_fitted
 from likewise.annotation.checks import is_whole
 from likewise.annotation.pictures import Rows, as_rows
 from likewise.annotation.tags import from_matrix, from_names, is_names, listed
 from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 Floats = NDArray[np.float64]
 
 _HERE = str(Path(__file__).parent)
 
 
-class Baseline(BaseEstimator):  # type: ignore[misc]
+class Baseline(Estimator):
     """``fit(X, Y)``, ``predict_scores(X)`` and ``predict(X, k)``, as ``SparseAnnotator`` has them.
 
     After ``fit``: ``tags_`` (columns of ``predict_scores``) and ``n_features_in_``.

@@ -59,8 +59,8 @@ class Pooled(NamedTuple):
         """Codebooks from descriptors; fewer words where there are few of those."""
         n_words = max(2, min(int(recipe["n_words"]), len(X) // 8))
         if recipe["feature"] == "vlad":
-            coder = VLAD(n_words, intra=recipe["intra"], n_iter=_ROUNDS, random_state=seed)
-            return cls(coder.fit(X))
+            vlad = VLAD(n_words, intra=recipe["intra"], n_iter=_ROUNDS, random_state=seed)
+            return cls(vlad.fit(X))
         coder = ProductSparseCoder(
             n_words, alpha=recipe["alpha"], n_iter=_ROUNDS, random_state=seed, progress=progress
         )
