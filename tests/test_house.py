@@ -33,7 +33,8 @@ FLOORS = [
     {"evaluation"},
     {"images"},
     {"recognition"},
-    {"errors", "_doors", "_version"},
+    {"_kernels", "errors"},
+    {"_doors", "_version"},
 ]
 HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
+
+# When this package was first imported; a source written later is not the one that runs.
+OPENED = time.time()
 
 DOORS: dict[str, dict[str, str]] = {
     "likewise": {

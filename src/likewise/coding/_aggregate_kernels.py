@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from likewise._kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_residuals(X, labels, words, out):  # type: ignore[no-untyped-def]
     """``out[labels[i]] += X[i] - words[labels[i]]`` for every row; out is float64."""
     for i in range(X.shape[0]):

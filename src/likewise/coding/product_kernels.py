@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from likewise._kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def crossed(ends, ids, values, other_ends, other_ids, other_values, k, masses):  # type: ignore[no-untyped-def]
     """Each row's outer product of two codes, divided by its mass; ids become id k + other id."""
     n = len(ends) - 1

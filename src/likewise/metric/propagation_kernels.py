@@ -7,10 +7,11 @@ Pi = (1 - a)(I - aP)^-1 has non-negative rows that sum to 1 (spec s3ml, section 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from likewise._kernels import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sweep(graph, B, a, F):
     """F_i <- (1-a) B_i + a mean of F over the neighbours, row after row; the largest change.
 
@@ -35,7 +36,7 @@ def sweep(graph, B, a, F):
     return change
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def send(graph, a, u, out):
     """out <- (1-a) 1 + a P'u; the sum of the changes."""
     n, k = graph.shape
@@ -52,7 +53,7 @@ def send(graph, a, u, out):
     return change
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _push(graph, source, a, eps, p, r, queue, waiting, touched):
     """Row ``source`` of Pi into ``p``; the rows touched are listed, their number returned.
 
@@ -94,7 +95,7 @@ def _push(graph, source, a, eps, p, r, queue, waiting, touched):
     return n_touched
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _clear(p, r, waiting, touched, n_touched):
     for t in range(n_touched):
         v = touched[t]
@@ -103,7 +104,7 @@ def _clear(p, r, waiting, touched, n_touched):
         waiting[v] = 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def push_rows(graph, sources, begin, a, eps, least, wanted, work, ends, columns, values):
     """Entries of at least ``least`` in rows of Pi, where ``wanted`` is not 0, without the diagonal.
 
@@ -131,7 +132,7 @@ def push_rows(graph, sources, begin, a, eps, least, wanted, work, ends, columns,
     return len(sources)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def push_lookup(graph, low, high, a, eps, starts, asked, work, values):
     """Pi_ji for each row j and the i asked for in ``asked[starts[j]:starts[j + 1]]``."""
     p, r, queue, waiting, touched = work

@@ -7,13 +7,12 @@ default.  It needs no factor, so dependent columns need no care.
 
 from __future__ import annotations
 
-from numba import njit
-
+from likewise._kernels import kernel
 from likewise.solvers.lasso_cholesky import FAST
 from likewise.solvers.lasso_homotopy import DONE, STUCK
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def descend(G, x, c, w, gamma, nonnegative, tol, epochs):  # type: ignore[no-untyped-def]
     """Epochs until no coordinate moves its fit by more than ``tol``; (state, epochs taken)."""
     taken = 0

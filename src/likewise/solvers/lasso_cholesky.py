@@ -8,7 +8,8 @@ times as fast as one row at a time.  Only the leading n-by-n part of an array is
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from likewise._kernels import kernel
 
 # Sums may be reordered, which is what lets them run in vector registers; NaN stays NaN.
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -19,7 +20,7 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 DEPENDENT = 1e-12
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def forward(U, n, v):  # type: ignore[no-untyped-def]
     """v becomes the solution of U'u = v."""
     i = 0
@@ -44,7 +45,7 @@ def forward(U, n, v):  # type: ignore[no-untyped-def]
         i += 1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def backward(U, n, z, d):  # type: ignore[no-untyped-def]
     """Fill d with the solution of U d = z."""
     i = n
@@ -73,7 +74,7 @@ def backward(U, n, z, d):  # type: ignore[no-untyped-def]
         d[i] = s / U[i, i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def project(U, n, G, act, j, u):  # type: ignore[no-untyped-def]
     """u = U^-T G[act, j]; gives what is left of G[j, j]: the squared distance to the span."""
     row = G[j]
@@ -86,7 +87,7 @@ def project(U, n, G, act, j, u):  # type: ignore[no-untyped-def]
     return left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def append(U, n, u, left):  # type: ignore[no-untyped-def]
     """Add the column that ``project`` looked at."""
     for i in range(n):
@@ -94,7 +95,7 @@ def append(U, n, u, left):  # type: ignore[no-untyped-def]
     U[n, n] = np.sqrt(left)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def remove(U, n, z, p):  # type: ignore[no-untyped-def]
     """Take column p out; Givens rotations mend the rows below it, and z = U^-T v with them."""
     for i in range(p):
@@ -115,7 +116,7 @@ def remove(U, n, z, p):  # type: ignore[no-untyped-def]
         z[i], z[i + 1] = cosine * t + sine * v, cosine * v - sine * t
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def spread(G, s, act, n, d, w, dense, out):  # type: ignore[no-untyped-def]
     """out[j] = G[j, act] d for every j outside the support; entries of the support are left.
 

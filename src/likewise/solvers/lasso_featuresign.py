@@ -10,13 +10,13 @@ strictly in every step, hence no support with its signs comes twice.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.solvers.lasso_cholesky import DEPENDENT, append, backward, forward, project, spread
 from likewise.solvers.lasso_homotopy import DONE, FULL, STUCK, leave, make_way
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_step(x, act, n, s, d, curvature, gamma, nonnegative):  # type: ignore[no-untyped-def]
     """(step, who): where the objective is least on x + t d, 0 <= t <= 1; who reaches zero there.
 
@@ -41,7 +41,7 @@ def _best_step(x, act, n, s, d, curvature, gamma, nonnegative):  # type: ignore[
     return max(1.0 - risen / curvature, 0.0), -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _worst(c, s, barred, w, nonnegative):  # type: ignore[no-untyped-def]
     """The column outside the support with the largest correlation, and that."""
     who, largest = -1, 0.0
@@ -53,7 +53,7 @@ def _worst(c, s, barred, w, nonnegative):  # type: ignore[no-untyped-def]
     return who, largest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(G, U, x, c, b, s, act, size, most, gamma, nonnegative, limit):  # type: ignore[no-untyped-def]
     """Bring x to the optimum; ``size`` is (working set, support, pivots).  Gives the state.
 

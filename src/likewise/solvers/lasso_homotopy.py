@@ -14,8 +14,8 @@ residual stays, until a coefficient of the support is zero and leaves.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.solvers.lasso_cholesky import (
     DEPENDENT,
     FAST,
@@ -35,7 +35,7 @@ _AT_ONCE = 1e-14
 _WAITS, _NEVER = 1, 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next_event(x, c, b, s, act, n, d, dc, db, w, barred, nonnegative, left):  # type: ignore[no-untyped-def]
     """(step, kind, who): 0 arrived, 1 act[who] leaves, 2 who enters with +, 3 with -."""
     step, kind, who = left, 0, -1
@@ -62,7 +62,7 @@ def _next_event(x, c, b, s, act, n, d, dc, db, w, barred, nonnegative, left):  #
     return max(step, 0.0), kind, who
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _advance(x, c, b, act, n, d, dc, db, w, step):  # type: ignore[no-untyped-def]
     for i in range(n):
         x[act[i]] -= step * d[i]
@@ -71,7 +71,7 @@ def _advance(x, c, b, act, n, d, dc, db, w, step):  # type: ignore[no-untyped-de
         b[k] += step * db[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave(U, n, z, x, s, act, p):  # type: ignore[no-untyped-def]
     """Take act[p] out of the support; gives the new size."""
     x[act[p]] = 0.0
@@ -82,7 +82,7 @@ def leave(U, n, z, x, s, act, p):  # type: ignore[no-untyped-def]
     return n - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_way(U, n, x, s, act, u, sign, v):  # type: ignore[no-untyped-def]
     """Which of the support leaves for a column that depends on it, and the newcomer's size.
 
@@ -105,7 +105,7 @@ def make_way(U, n, x, s, act, u, sign, v):  # type: ignore[no-untyped-def]
     return who, size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def follow(G, U, x, c, b, s, act, size, most, target, nonnegative, most_entries, limit):  # type: ignore[no-untyped-def]
     """Lower all bounds to ``target``, or until ``most_entries`` columns have entered.
 

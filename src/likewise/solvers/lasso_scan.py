@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from likewise._kernels import kernel
 from likewise.errors import InvalidInput
 
 Floats = NDArray[np.float64]
@@ -121,7 +121,7 @@ class Sifted:
         return self.ids[b, : self.count[b]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _select(values, ids, count, k):  # type: ignore[no-untyped-def]
     """Bring the k largest of the first ``count`` to the front (Hoare's quickselect)."""
     low, high = 0, count - 1
@@ -146,7 +146,7 @@ def _select(values, ids, count, k):  # type: ignore[no-untyped-def]
             return
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "ninf", "nsz", "reassoc", "contract"})
+@kernel(fastmath={"nnan", "ninf", "nsz", "reassoc", "contract"})
 def _any_above(row, factor, floor):  # type: ignore[no-untyped-def]
     most = np.float32(-1.0)
     for b in range(row.shape[0]):
@@ -154,7 +154,7 @@ def _any_above(row, factor, floor):  # type: ignore[no-untyped-def]
     return most > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sift(C, scale, start, members, floor, k, nonnegative, ids, values, count):  # type: ignore[no-untyped-def]
     """Sort a tile's correlations (rows, queries) into the lists."""
     for i in range(C.shape[0]):
@@ -174,7 +174,7 @@ def _sift(C, scale, start, members, floor, k, nonnegative, ids, values, count): 
                     _cut(ids[b], values[b], count, floor, b, k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut(ids, values, count, floor, b, k):  # type: ignore[no-untyped-def]
     """Keep the k largest; from now on only larger ones count."""
     _select(values, ids, count[b], k)
@@ -184,14 +184,14 @@ def _cut(ids, values, count, floor, b, k):  # type: ignore[no-untyped-def]
     floor[b], count[b] = least, k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _close(ids, values, count, floor, k):  # type: ignore[no-untyped-def]
     for b in range(ids.shape[0]):
         if count[b] > k:
             _cut(ids[b], values[b], count, floor, b, k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark(members, ids, on):  # type: ignore[no-untyped-def]
     """Set or clear the bits of some columns for one query."""
     for i in ids:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from likewise._kernels import kernel
 from likewise.solvers.lasso_cd import descend
 from likewise.solvers.lasso_certificate import relative_gap
 from likewise.solvers.lasso_cholesky import DEPENDENT, append, project
@@ -25,7 +25,7 @@ _PIVOTS = 20_000
 _EPOCHS = 2_000
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _place(G, block, at, w):  # type: ignore[no-untyped-def]
     """Write rows and columns ``at`` of the symmetric G from ``block`` (len(at), w)."""
     for i in range(at.shape[0]):
@@ -37,7 +37,7 @@ def _place(G, block, at, w):  # type: ignore[no-untyped-def]
             row[at[i]] = block[i, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rebase(c, b, s, w, level):  # type: ignore[no-untyped-def]
     """Bounds such that x is optimal for them; gives the largest error on the support."""
     wrong = 0.0
@@ -50,7 +50,7 @@ def _rebase(c, b, s, w, level):  # type: ignore[no-untyped-def]
     return wrong
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _factor(G, U, x, s, act, size):  # type: ignore[no-untyped-def]
     """U of the support x has, in order of position; dependent columns lose their coefficient."""
     w, n = size[0], 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.solvers.ordinal_loops import FAST, HALF, gap, hint, objects
 from likewise.solvers.ordinal_problem import Floats, Rows, pad
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _squares(X, rows, a, b):  # type: ignore[no-untyped-def]
     n = rows.shape[0]
     for t in range(n):

@@ -3,7 +3,6 @@
 None of these is a kernel: those that take a loss as their first argument are inlined, with it, into
 the thin, cached kernels that a loss names (``ordinal/*_kernels.py``), so nothing compiled is ever
 passed around at run time; numba keeps one copy a kernel, and a second process compiles nothing.
-(The copy does not know when this file changes: remove ``__pycache__`` after editing it.)
 
 A comparison (i, j, l, k) says a = |x_i - x_j|^2 < b = |x_l - x_k|^2; a triplet (i, j, k) is the
 same with l = i.  A loss gives (f, f_a, f_b) for (a, b), and its gradient has the rows
@@ -17,8 +16,8 @@ outside the near caches, and the hints made a sweep three to five times faster.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.solvers.prefetch import prefetch
 
 # Sums may be reordered (vector registers); NaN stays NaN.
@@ -32,7 +31,7 @@ _LINE = 8  # float64 in a cache line
 _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def objects(rows, t):  # type: ignore[no-untyped-def]
     """(i, j, l, k) of comparison t, of three or four columns."""
     width = rows.shape[1]
@@ -44,7 +43,7 @@ def objects(rows, t):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def gap(X, i, j):  # type: ignore[no-untyped-def]
     """|x_i - x_j|^2."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -60,7 +59,7 @@ def gap(X, i, j):  # type: ignore[no-untyped-def]
     return (s0 + s1) + (s2 + s3)
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def push(G, i, j, d0, d1, d2, d3, c):  # type: ignore[no-untyped-def]
     """Add d to row i and take it from row j, four columns; all is read before anything is written,
     which lets the compiler use vector registers although the rows might overlap."""
@@ -72,7 +71,7 @@ def push(G, i, j, d0, d1, d2, d3, c):  # type: ignore[no-untyped-def]
     G[j, c], G[j, c + _1], G[j, c + _2], G[j, c + _3] = h0, h1, h2, h3
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def pull(X, G, i, j, w):  # type: ignore[no-untyped-def]
     """Add w (x_i - x_j) to row i of G and take it from row j."""
     for c in range(np.uint64(0), np.uint64(X.shape[1]), np.uint64(4)):
@@ -86,7 +85,7 @@ def pull(X, G, i, j, w):  # type: ignore[no-untyped-def]
         )  # fmt: skip
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def hint(A, rows, t):  # type: ignore[no-untyped-def]
     """Rows of A that comparison t names will be wanted soon."""
     p = A.shape[1]
@@ -96,14 +95,14 @@ def hint(A, rows, t):  # type: ignore[no-untyped-def]
             prefetch(A, at)
 
 
-@njit(inline="always")
+@kernel(cache=False, inline="always")
 def evaluate_of(loss, a, b, parameter, f, fa, fb):  # type: ignore[no-untyped-def]
     """f, f_a and f_b of every (a, b)."""
     for t in range(len(a)):
         f[t], fa[t], fb[t] = loss(a[t], b[t], parameter)
 
 
-@njit(inline="always")
+@kernel(cache=False, inline="always")
 def sweep_of(loss, X, rows, parameter, G):  # type: ignore[no-untyped-def]
     """Sum of f over all comparisons; adds the gradient of that sum to G unless G has no rows."""
     wanted = G.shape[0] > 0
@@ -123,7 +122,7 @@ def sweep_of(loss, X, rows, parameter, G):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def draw(state, n):  # type: ignore[no-untyped-def]
     """A number below n (< 2^32) from splitmix64; gives the next state too."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
@@ -134,7 +133,7 @@ def draw(state, n):  # type: ignore[no-untyped-def]
     return state, np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def drift(X, slope, done, r, now, step):  # type: ignore[no-untyped-def]
     """Give row r the full-gradient steps it has missed: x_r -= step (now - done_r) slope_r."""
     missed = now - done[r]
@@ -145,7 +144,7 @@ def drift(X, slope, done, r, now, step):  # type: ignore[no-untyped-def]
         done[r] = now
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def difference(X, S, i, j, w, ws, out):  # type: ignore[no-untyped-def]
     """out = w (x_i - x_j) - ws (s_i - s_j): one half of a comparison's correction."""
     for c in range(np.uint64(0), np.uint64(X.shape[1]), np.uint64(4)):
@@ -156,14 +155,14 @@ def difference(X, S, i, j, w, ws, out):  # type: ignore[no-untyped-def]
         out[c], out[c + _1], out[c + _2], out[c + _3] = d0, d1, d2, d3
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def apply(X, i, j, d):  # type: ignore[no-untyped-def]
     """x_i -= d, x_j += d."""
     for c in range(np.uint64(0), np.uint64(X.shape[1]), np.uint64(4)):
         push(X, j, i, d[c], d[c + _1], d[c + _2], d[c + _3], c)
 
 
-@njit(inline="always")
+@kernel(cache=False, inline="always")
 def svrg_of(weights, X, S, slope, done, rows, parameter, step, steps, seed, room):  # type: ignore[no-untyped-def]
     """``steps`` inner steps of SVRG from the snapshot S, whose full gradient is ``slope``.
 
@@ -212,14 +211,14 @@ def svrg_of(weights, X, S, slope, done, rows, parameter, step, steps, seed, room
         drift(X, slope, done, r, steps, step)
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def grown(squares, r, size):  # type: ignore[no-untyped-def]
     """Add to what object r has seen of squared gradient; 1 / sqrt of it."""
     squares[r] += size
     return 1.0 / np.sqrt(squares[r]) if squares[r] > 0.0 else 0.0
 
 
-@njit(inline="always")
+@kernel(cache=False, inline="always")
 def online_of(weights, X, squares, rows, parameter, step, first, stride, room):  # type: ignore[no-untyped-def]
     """One pass over all comparisons in the order first, first + stride, ... (modulo their number).
 
@@ -267,7 +266,7 @@ def online_of(weights, X, squares, rows, parameter, step, first, stride, room): 
         left -= taken
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def stretch(X, squares, i, j, l, k, u, v, unscale):  # type: ignore[no-untyped-def]  # noqa: E741
     """AdaGrad's step on the rows of one comparison: u on i (minus on j), v on l (minus on k)."""
     uu, vv, uv = 0.0, 0.0, 0.0

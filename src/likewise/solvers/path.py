@@ -32,9 +32,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from likewise._kernels import kernel
 from likewise.solvers.path_lanes import (
     beside,
     count_up,
@@ -87,7 +87,7 @@ def room(k: int, most: NDArray[np.int64], dtype: Any) -> State:
     return State(floats, whole, c, w, np.zeros((2, wide), np.int64))
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def _fading(F, i, n, sign):  # type: ignore[no-untyped-def]
     """The mass's rate; the step after which the first coefficient is zero, and its place."""
     zero, one = spread(F, 0.0), spread(F, 1.0)
@@ -106,7 +106,7 @@ def _fading(F, i, n, sign):  # type: ignore[no-untyped-def]
     return total(rates), first, int(beside(steps, first, place))
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def look(G, F, I, c, w, i, sign, still):  # type: ignore[no-untyped-def]  # noqa: E741
     """The piece at hand and its end; ``sign`` is 1 for a falling h, -1 for a rising one.
 
@@ -125,7 +125,7 @@ def look(G, F, I, c, w, i, sign, still):  # type: ignore[no-untyped-def]  # noqa
     I[i, END, EVENT], I[i, END, WHO] = event, who
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def go(F, I, i, step):  # type: ignore[no-untyped-def]  # noqa: E741
     """h falls by ``step`` (rises, if that is negative) along the piece looked at.
 
@@ -139,7 +139,7 @@ def go(F, I, i, step):  # type: ignore[no-untyped-def]  # noqa: E741
     F[i, NOW, DUE] = step
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
     """Word j joins the support with coefficient zero, unless it depends on the support.
 
@@ -174,7 +174,7 @@ def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
     I[i, END, SIZE] = n + 1
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def leave(F, I, c, w, i, p):  # type: ignore[no-untyped-def]  # noqa: E741
     """The word at place p of the support goes; the last one takes its place."""
     n = I[i, END, SIZE]
@@ -205,7 +205,7 @@ def leave(F, I, c, w, i, p):  # type: ignore[no-untyped-def]  # noqa: E741
     I[i, END, SIZE] = last
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def turn(E, F, I, c, w, i):  # type: ignore[no-untyped-def]  # noqa: E741
     """The event at the end of the piece."""
     if I[i, END, EVENT] == ENTERS:
@@ -214,7 +214,7 @@ def turn(E, F, I, c, w, i):  # type: ignore[no-untyped-def]  # noqa: E741
         leave(F, I, c, w, i, I[i, END, WHO])
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def forget(F, I, i):  # type: ignore[no-untyped-def]  # noqa: E741
     """No support; what was used of the state is zero again."""
     n, zero = I[i, END, SIZE], spread(F, 0.0)
@@ -226,7 +226,7 @@ def forget(F, I, i):  # type: ignore[no-untyped-def]  # noqa: E741
     I[i, END, SIZE], I[i, END, DEPENDS], F[i, NOW, MASS], F[i, NOW, DUE] = 0, 0, 0.0, 0.0
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def begin(E, F, I, c, w, given, i, at):  # type: ignore[no-untyped-def]  # noqa: E741
     """The path's start for the correlations given[i, at]: no mass, h at the largest of them."""
     forget(F, I, i)
@@ -249,7 +249,7 @@ def begin(E, F, I, c, w, given, i, at):  # type: ignore[no-untyped-def]  # noqa:
     F[i, V0, 0], F[i, Q, 0] = 1.0 / length, 1.0 / length
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def walk(G, E, F, I, c, w, i, target, still, limit):  # type: ignore[no-untyped-def]  # noqa: E741
     """Bring h to ``target``, up or down; True if it arrived.  Without support it stands."""
     sign = 1.0 if F[i, NOW, H] >= target else -1.0
@@ -266,13 +266,13 @@ def walk(G, E, F, I, c, w, i, target, still, limit):  # type: ignore[no-untyped-
     return False
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def sound(F, c, w, i, still):  # type: ignore[no-untyped-def]
     """Whether no correlation is above h, but for rounding: the optimum, for this h."""
     return height(F, c, w, i) <= F[i, NOW, H] + 10.0 * still * F[i, NOW, SCALE]
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def settle(E, F, I, given, i, row):  # type: ignore[no-untyped-def]  # noqa: E741
     """p = G_SS^-1 c_S into U and q = G_SS^-1 1 anew, so that u(h) = p - h q: no drift is left.
 

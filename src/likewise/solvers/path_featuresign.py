@@ -9,8 +9,8 @@ to date from their Gram rows: the classic algorithm, with the Cholesky kernels o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.solvers.lasso_cholesky import DEPENDENT, append, backward, forward, project
 from likewise.solvers.lasso_homotopy import leave, make_way
 from likewise.solvers.path_scan import FAR
@@ -20,7 +20,7 @@ _SLACK = 1e-9
 _DEPENDENT_SHORT = 1e-5
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp", "nnan"})
+@kernel(fastmath={"contract", "reassoc", "nsz", "arcp", "nnan"})
 def _lower(c, G, act, d, n, step):  # type: ignore[no-untyped-def]
     """c loses ``step`` times the sum of d_p G[act_p]; two rows at a time."""
     kind, p = c.dtype.type, 0
@@ -36,7 +36,7 @@ def _lower(c, G, act, d, n, step):  # type: ignore[no-untyped-def]
             c[j] -= a * G[r, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _largest(c, s, barred):  # type: ignore[no-untyped-def]
     """The word outside the support with the largest correlation, and that."""
     who, most = -1, -FAR
@@ -46,7 +46,7 @@ def _largest(c, s, barred):  # type: ignore[no-untyped-def]
     return who, most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(G, U, c, x, act, d, rhs, n, h):  # type: ignore[no-untyped-def]
     """Towards the minimum of the support; gives who reaches zero on the way, or -1."""
     for p in range(n):
@@ -63,7 +63,7 @@ def _move(G, U, c, x, act, d, rhs, n, h):  # type: ignore[no-untyped-def]
     return who
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _activate(E, U, x, s, act, n, most, who, u, v):  # type: ignore[no-untyped-def]
     """The support with one more word, or with it in the place of another; its size, -1 if stuck."""
     dependent = DEPENDENT if E.itemsize == 8 else _DEPENDENT_SHORT
@@ -81,7 +81,7 @@ def _activate(E, U, x, s, act, n, most, who, u, v):  # type: ignore[no-untyped-d
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def feature_sign(G, E, given, h, most, limit, ids, values, counts):  # type: ignore[no-untyped-def]
     """Codes of the rows of correlations ``given`` at half-threshold h.
 

@@ -15,8 +15,8 @@ falls strictly and factors that exist for every support in general position.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.solvers.path import (
     ACT,
     DEPENDS,
@@ -45,7 +45,7 @@ from likewise.solvers.path_scan import KERNEL, NOW, Q
 DONE, TIED = 0, 1
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def _write(F, I, B, i, row, h, ids, values, counts):  # type: ignore[no-untyped-def]  # noqa: E741
     """The support by rising word and u = p - h q of path i, as ``settle`` left them.
 
@@ -70,7 +70,7 @@ def _write(F, I, B, i, row, h, ids, values, counts):  # type: ignore[no-untyped-
     counts[i, row] = found
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def apart(G, E, state, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """Each part by itself at the half-threshold ``level``: APSC (eq. 12)."""
     F, I, c, w, B = state  # noqa: E741
@@ -87,7 +87,7 @@ def apart(G, E, state, given, level, still, limit, ids, values, counts, status):
             _write(F, I, B, i, row, level, ids, values, counts)
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped-def]
     """The path at half-threshold h, from wherever it stands; False where words depend."""
     F, I, c, w, _ = state  # noqa: E741
@@ -100,7 +100,7 @@ def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped
     return arrived and not I[i, END, DEPENDS] and sound(F, c, w, i, still)
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """Two parts, thresholds bisected until masses agree: IPSC (section 3.2 of the paper)."""
     F, I = state.F, state.I  # noqa: E741
@@ -125,7 +125,7 @@ def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, cou
             _write(F, I, state.B, i, row, first if i == 0 else half - first, ids, values, counts)
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def _meet(F, half, lift, low, high):  # type: ignore[no-untyped-def]
     """The mass at which thresholds add up, on the pieces at hand: h_i falls by 1 / rate_i."""
     m = F.shape[0]
@@ -138,7 +138,7 @@ def _meet(F, half, lift, low, high):  # type: ignore[no-untyped-def]
     return min(max(mass, low), high)
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-def]
     """Follow all paths to the piece where thresholds add up to ``half``: (low, high) masses."""
     F, I, c, w, _ = state  # noqa: E741
@@ -164,7 +164,7 @@ def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-de
     return -1.0, -1.0
 
 
-@njit(**KERNEL)
+@kernel(**KERNEL)
 def together(G, E, state, given, plain, half, lift, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
     """All parts at the common mass where their half-thresholds add up to ``half``: the optimum.
 
@@ -211,7 +211,7 @@ def together(G, E, state, given, plain, half, lift, still, limit, ids, values, c
                 values[i, row, p] *= mass / kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack(ids, values, counts, ends, all_ids, all_values):  # type: ignore[no-untyped-def]
     """Rows of a batch to their places in a CSR matrix; ``ends`` are theirs."""
     for row in range(counts.shape[0]):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from numba import njit
+from typing import Any
 
+from likewise._kernels import kernel
 from likewise.solvers.path_lanes import (
     beside,
     count_up,
@@ -24,7 +25,7 @@ from likewise.solvers.path_lanes import (
 # numpy's error model: no test for zero before every division.  Nothing is allocated in here, so no
 # references need counting, and what runs at every step is made a part of its caller: both together
 # a third of the time.
-KERNEL = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+KERNEL: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 
 # Rows of a state's arrays F and I that are read here, and a place in the first; see ``path``.
 NOW, Q, ROW = 0, 2, 1
@@ -32,7 +33,7 @@ DUE = 5
 FAR = 1e30
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def _nearer(way, rate, word, other_way, other_rate, other_word):  # type: ignore[no-untyped-def]
     """Lane by lane the smaller way / rate, without dividing; ways and the first rate are above
     zero, and the other is not taken where its rate is not."""
@@ -44,7 +45,7 @@ def _nearer(way, rate, word, other_way, other_rate, other_word):  # type: ignore
     )
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def _block(c, w, i, j, due, h, sign, tiny, own, way, rate, word):  # type: ignore[no-untyped-def]
     """The words from j on, whose rates ``own`` are new, against the nearest so far."""
     now = minus(load(c, (i, j)), due, load(w, (i, j)))
@@ -55,7 +56,7 @@ def _block(c, w, i, j, due, h, sign, tiny, own, way, rate, word):  # type: ignor
     return _nearer(way, rate, word, left, minus(sign, sign, own), count_up(c, j))
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def ahead(G, F, I, c, w, i, n, h, sign, tiny):  # type: ignore[no-untyped-def]  # noqa: E741
     """The step after which the first correlation reaches h, and its word; 1e30 if none does.
 
@@ -92,7 +93,7 @@ def ahead(G, F, I, c, w, i, n, h, sign, tiny):  # type: ignore[no-untyped-def]  
     return float(step), int(beside(steps, step, word))
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def largest(c, i):  # type: ignore[no-untyped-def]
     """The largest correlation's word."""
     L = lanes(c)
@@ -104,7 +105,7 @@ def largest(c, i):  # type: ignore[no-untyped-def]
     return int(beside(top, most(top), word))
 
 
-@njit(**KERNEL, inline="always")
+@kernel(**KERNEL, inline="always")
 def height(F, c, w, i):  # type: ignore[no-untyped-def]
     """The largest correlation, the step that is due taken."""
     L = lanes(c)

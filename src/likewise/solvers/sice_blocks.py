@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from likewise._kernels import kernel
 from likewise.solvers.sice_problem import Floats
 
 Whole = NDArray[np.int64]
 TILE = 64
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _root(parent, i):  # type: ignore[no-untyped-def]
     while parent[i] != i:
         parent[i] = parent[parent[i]]
@@ -33,7 +33,7 @@ def _root(parent, i):  # type: ignore[no-untyped-def]
     return i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scan(S, l1, parent):  # type: ignore[no-untyped-def]
     """Join what |S_ij| > l1 connects; (largest |S_ij - S_ji|, largest |S_ij|, all finite).
 

@@ -11,14 +11,15 @@ diagonal first in each row.  All run in the precision of what they are given.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from likewise._kernels import kernel
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 # Rows of the model are settled to this share of sqrt(W_ii W_jj): they change again anyway.
 SETTLED = 1e-3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mirror(H):  # type: ignore[no-untyped-def]
     """Copy the upper triangle of H onto the lower one, tile by tile."""
     m = len(H)
@@ -30,7 +31,7 @@ def mirror(H):  # type: ignore[no-untyped-def]
                     H[j, i] = H[i, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def boxed(W, A, l1, Z):  # type: ignore[no-untyped-def]
     """The upper triangle of Z: W clipped to A -+ l1, its diagonal that of A."""
     m = len(A)
@@ -40,7 +41,7 @@ def boxed(W, A, l1, Z):  # type: ignore[no-untyped-def]
             Z[i, j] = min(max(W[i, j], A[i, j] - l1), A[i, j] + l1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def free_pairs(A, M, W, l1, starts, columns):  # type: ignore[no-untyped-def]
     """Pairs that may move: the diagonal, M_ij != 0, or |A_ij - W_ij| > l1; how many."""
     m = len(A)
@@ -57,7 +58,7 @@ def free_pairs(A, M, W, l1, starts, columns):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _dots(B, v, columns, r):  # type: ignore[no-untyped-def]
     """r[j] = <v, row j of B> for the columns j, four rows at a time so that v is read once."""
     m = len(v)
@@ -84,7 +85,7 @@ def _dots(B, v, columns, r):  # type: ignore[no-untyped-def]
         t += 1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _combine(B, x, columns, target):  # type: ignore[no-untyped-def]
     """target += sum of x[t] times row columns[t] of B, four rows at a time."""
     m = len(target)
@@ -104,14 +105,14 @@ def _combine(B, x, columns, target):  # type: ignore[no-untyped-def]
         t += 1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def _add(share, row, target):  # type: ignore[no-untyped-def]
     """target += share * row; both begin at 0, which lets the compiler use vectors."""
     for k in range(len(target)):
         target[k] += share * row[k]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def sweep(W, inverted, g, x, d, U, l1, starts, columns, inner):  # type: ignore[no-untyped-def]
     """One pass of coordinate descent over the model; (sum |change|, sum |d|).
 
@@ -195,7 +196,7 @@ def sweep(W, inverted, g, x, d, U, l1, starts, columns, inner):  # type: ignore[
     return changed, size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def both_ways(starts, columns):  # type: ignore[no-untyped-def]
     """The pairs i <= j as full rows of a symmetric matrix: where rows begin, columns, places."""
     m = len(starts) - 1
@@ -221,7 +222,7 @@ def both_ways(starts, columns):  # type: ignore[no-untyped-def]
     return begins, others, places
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def spread(B, x, begins, others, places, U):  # type: ignore[no-untyped-def]
     """U = X B for the symmetric X with values x on the pairs, given as full rows."""
     m = len(B)
@@ -235,7 +236,7 @@ def spread(B, x, begins, others, places, U):  # type: ignore[no-untyped-def]
         _combine(B, values[:n], others[top : top + n], target)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def between(B, U, starts, columns, y):  # type: ignore[no-untyped-def]
     """y = values of B U on the pairs."""
     m = len(B)
@@ -246,7 +247,7 @@ def between(B, U, starts, columns, y):  # type: ignore[no-untyped-def]
         _dots(B, v, columns[starts[i] : starts[i + 1]], y[starts[i] : starts[i + 1]])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def sparse_sandwich(M, begins, places, x, starts, columns, U, y):  # type: ignore[no-untyped-def]
     """y = values of M X M on the pairs, through the non-zeros of M only.
 
