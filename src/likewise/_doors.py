@@ -173,6 +173,16 @@ DOORS: dict[str, dict[str, str]] = {
         "root_sift": "local",
         "wavelet_texture": "holistic",
     },
+    "likewise.solvers": {
+        "Dictionary": "lassos.scan",
+        "lasso": "lassos.engine",
+    },
+    "likewise.solvers.lassos": {
+        "Codes": "engine",
+        "Dictionary": "scan",
+        "certify": "certificate",
+        "lasso": "engine",
+    },
     "likewise.similarity": {
         "Conflicts": "triplets",
         "IdfWeights": "fixed",

@@ -9,7 +9,7 @@ from likewise.bench.siso_data import Tagged, enlarged
 from likewise.bench.siso_growth import at_size, changed, crossing, percent
 from likewise.bench.siso_peers import PEERS, available, judged, run_peer, versions
 from likewise.bench.siso_speed import ours, reached, sub_solvers, table
-from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lassos.scan import Dictionary
 from tests.solvers.problems import by_sklearn, columns, gap, problem
 
 

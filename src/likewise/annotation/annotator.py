@@ -25,9 +25,9 @@ from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_id
 from likewise.annotation.suggestions import Suggestions
 from likewise.annotation.tags import from_matrix, from_names, is_names, listed
 from likewise.errors import InvalidInput
-from likewise.solvers.lasso import Codes, lasso
-from likewise.solvers.lasso_certificate import certify
-from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lassos.certificate import certify
+from likewise.solvers.lassos.engine import Codes, lasso
+from likewise.solvers.lassos.scan import Dictionary
 
 Floats = NDArray[np.float64]
 

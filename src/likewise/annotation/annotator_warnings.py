@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise.solvers.lasso import Codes
+from likewise.solvers.lassos.engine import Codes
 
 _OURS = {__file__, str(Path(__file__).with_name("annotator.py"))}
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from likewise.annotation.annotator import SparseAnnotator
 from likewise.bench.siso_data import Tagged, enlarged
-from likewise.solvers.lasso import lasso
+from likewise.solvers.lassos.engine import lasso
 
 Row = dict[str, object]
 NEXT = 100

@@ -18,8 +18,8 @@ import numpy as np
 from likewise.bench.siso_data import N_REAL, NOISE, Tagged, enlarged, pictures
 from likewise.bench.siso_growth import crossing, draw, growth
 from likewise.bench.siso_peers import PEERS, available, judged, run_peer, versions
-from likewise.solvers.lasso import lasso
-from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lassos.engine import lasso
+from likewise.solvers.lassos.scan import Dictionary
 
 Row = dict[str, object]
 
@@ -167,7 +167,7 @@ def main() -> None:
         "relative gap: the largest (P - D) / P of the pictures solved, float64, all columns; "
         "non-zeros and rounds are means.  Peers solve one picture at a time, and few of them "
         "(last column); ours a batch.",
-        "The pace at which gamma comes down and the sizes of lists (constants in lasso_queue) were "
+        "The pace at which gamma comes down and the sizes of lists (constants in queries.py) were "
         "chosen by time on the first 64 to 128 of these same queries, mostly at 28,000 columns; "
         f"the ratios are means over different pictures ({n_ours} of ours, {n_peers} of celer's).",
         "Not run because of time: scikit-learn's coordinate descent at alpha = .002 and at "

@@ -1,1 +1,11 @@
 """Solvers: arrays in, arrays and certificates out; and what compiled kernels share."""
+
+from typing import TYPE_CHECKING
+
+from likewise._doors import doors
+
+if TYPE_CHECKING:
+    from likewise.solvers.lassos.engine import lasso as lasso
+    from likewise.solvers.lassos.scan import Dictionary as Dictionary
+
+__getattr__, __dir__, __all__ = doors(__name__)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise.solvers import path_slow
-from likewise.solvers.lasso_threads import one_blas_thread
+from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.path import State, room
 from likewise.solvers.path_lanes import padded, zeros
 from likewise.solvers.path_product import DONE, apart, halving, pack, together

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.lasso_cholesky import DEPENDENT, append, backward, forward, project
-from likewise.solvers.lasso_homotopy import leave, make_way
+from likewise.solvers.lassos.cholesky import DEPENDENT, append, backward, forward, project
+from likewise.solvers.lassos.homotopy import leave, make_way
 from likewise.solvers.path_scan import FAR
 
 _SLACK = 1e-9

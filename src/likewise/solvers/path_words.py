@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.solvers.lasso import lasso
-from likewise.solvers.lasso_scan import Dictionary
-from likewise.solvers.lasso_threads import one_blas_thread
+from likewise.solvers.blas_threads import one_blas_thread
+from likewise.solvers.lassos.engine import lasso
+from likewise.solvers.lassos.scan import Dictionary
 from likewise.solvers.path_codes import ProductPaths, Task, packed, stacked
 from likewise.solvers.path_featuresign import feature_sign
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.lasso_cd import descend
+from likewise.solvers.lassos.coordinate_descent import descend
 
 _MOST_STEPS = 20_000
 

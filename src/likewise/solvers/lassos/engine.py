@@ -23,7 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise.solvers.lasso_input import (
+from likewise.solvers.blas_threads import one_blas_thread
+from likewise.solvers.lassos.input import (
     Sizes,
     as_gammas,
     as_matrix,
@@ -31,9 +32,8 @@ from likewise.solvers.lasso_input import (
     check_data,
     check_settings,
 )
-from likewise.solvers.lasso_queue import Settings, Solved, run
-from likewise.solvers.lasso_scan import Dictionary, Floats
-from likewise.solvers.lasso_threads import one_blas_thread
+from likewise.solvers.lassos.queries import Settings, Solved, run
+from likewise.solvers.lassos.scan import Dictionary, Floats
 
 # What working sets of one batch may take together, in bytes.
 _MEMORY = 700 << 20
@@ -76,19 +76,50 @@ def lasso(
 ) -> Codes:
     """Codes of the rows of Y over the rows of A, which are scaled to unit length.
 
-    ``gamma`` is ``alpha`` times the largest correlation of each query, unless given.  ``expand``
-    columns at most join a working set in a round.  ``solver`` is the one for working sets:
-    "homotopy", "feature-sign" or "cd".  ``start`` (CSR) are codes to begin with.  ``search(R, k)``
-    suggests columns for residuals (rows of R, unit length; -1 for none) in place of a scan; with
-    ``certify`` scans still have the last word: where such a scan finds violators the search had
-    missed, that query stays on scans to its end, as its residual has become nearly orthogonal to
-    all columns, which no index is good at.  ``max_rounds`` (default: 500, or 20 times the width if
-    that is more) ends what does not converge.
+    Parameters
+    ----------
+    A : array of shape (n, d), or Dictionary
+        The columns of the lasso, one a row.  Lengths from 1e-15 to 1e15, or zero.  A
+        :class:`Dictionary` is scaled once and may be memory-mapped.
+    Y : array of shape (q, d)
+        Queries, of any size: they are scaled by powers of two inside.  Only where a code itself
+        would leave the range of float64 (entries of y about 1e308, or below 1e-300) is it given
+        with ``converged`` False and a gap of NaN.
+    alpha : float, default=0.002
+        ``gamma`` as a share of each query's largest correlation, between 0 and 1.
+    gamma : float or array of shape (q,), optional
+        The weight of |x|_1 itself, in place of ``alpha``.
+    tol : float, default=1e-4
+        The relative duality gap (P - D) / P at which a query is done.
+    expand : int, default=100
+        Columns that join a working set in a round, at most.
+    nonnegative : bool, default=False
+        Whether codes may have no negative entries.
+    solver : {"homotopy", "feature-sign", "cd"}, default="homotopy"
+        How the lasso on a working set is solved.
+    start : sparse matrix of shape (q, n), optional
+        Codes to begin with.
+    search : callable, optional
+        ``search(R, k)`` suggests columns for residuals (rows of R, unit length; -1 for none) in
+        place of a scan.
+    certify : bool, default=True
+        Whether scans have the last word over ``search``: where such a scan finds violators the
+        search had missed, that query stays on scans to its end, as its residual has become nearly
+        orthogonal to all columns, which no index is good at.
+    batch : int, optional
+        Queries at a time; by default as many as fit the memory, 96 at most.
+    n_jobs : int, default=1
+        Threads.
+    max_rounds : int, optional
+        Ends what does not converge; by default 500, or 20 times d if that is more.
 
-    Queries may have any size: they are scaled by powers of two inside.  Only where the code itself
-    would leave the range of float64 (entries of y about 1e308, or below 1e-300) is it given with
-    ``converged`` False and a gap of NaN.  Rows of A must have lengths from 1e-15 to 1e15, or zero.
+    Returns
+    -------
+    Codes
+        ``x`` (CSR, q by n) and for each query gamma, the gap, and how it was reached.
 
+    Examples
+    --------
     >>> A = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
     >>> codes = lasso(A, np.array([[0.0, 1.0]]), alpha=0.5)
     >>> codes.x.toarray().round(3).tolist(), codes.gap.round(6).tolist()

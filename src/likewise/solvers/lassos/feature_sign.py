@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.lasso_cholesky import DEPENDENT, append, backward, forward, project, spread
-from likewise.solvers.lasso_homotopy import DONE, FULL, STUCK, leave, make_way
+from likewise.solvers.lassos.cholesky import DEPENDENT, append, backward, forward, project, spread
+from likewise.solvers.lassos.homotopy import DONE, FULL, STUCK, leave, make_way
 
 
 @kernel

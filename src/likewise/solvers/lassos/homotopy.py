@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.lasso_cholesky import (
+from likewise.solvers.lassos.cholesky import (
     DEPENDENT,
     FAST,
     append,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.solvers.lasso_scan import Dictionary, Floats
+from likewise.solvers.lassos.scan import Dictionary, Floats
 
 
 def relative_gap(

@@ -1,7 +1,7 @@
 """The rounds of SISO for a queue of queries: slots are filled, scanned together, and emptied.
 
 What one query does between two scans is here (``Slot``); the mathematics of its working set is in
-``lasso_state``, the scan in ``lasso_scan``.
+``working_set``, the scan in ``scan``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.solvers.lasso_scan import Dictionary, Floats, Ids, mark
-from likewise.solvers.lasso_state import WorkingSet
+from likewise.solvers.lassos.scan import Dictionary, Floats, Ids, mark
+from likewise.solvers.lassos.working_set import WorkingSet
 
 Search = Callable[[Floats, int], NDArray[np.int64]]
 

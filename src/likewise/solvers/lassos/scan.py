@@ -40,7 +40,7 @@ class Dictionary:
         self.n = int(self.starts[-1])
         self.width = int(self.blocks[0].shape[1])
         self.scale = unit_scale(self) if scale is None else np.asarray(scale, np.float64)
-        # A scale beyond float32 is refused where scans are asked for (lasso_input).
+        # A scale beyond float32 is refused where scans are asked for (``input``).
         with np.errstate(over="ignore"):
             self._scale32 = self.scale.astype(np.float32)
 

@@ -6,20 +6,20 @@ support plus the newcomers of one round, and nothing moves in memory.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise._kernels import kernel
-from likewise.solvers.lasso_cd import descend
-from likewise.solvers.lasso_certificate import relative_gap
-from likewise.solvers.lasso_cholesky import DEPENDENT, append, project
-from likewise.solvers.lasso_featuresign import search
-from likewise.solvers.lasso_homotopy import DONE, FULL, PAUSED, STUCK, follow
-from likewise.solvers.lasso_scan import Floats, Ids
+from likewise.solvers.lassos.certificate import relative_gap
+from likewise.solvers.lassos.cholesky import DEPENDENT, append, project
+from likewise.solvers.lassos.coordinate_descent import descend
+from likewise.solvers.lassos.feature_sign import search
+from likewise.solvers.lassos.homotopy import DONE, FULL, PAUSED, STUCK, follow
+from likewise.solvers.lassos.scan import Floats, Ids
 
-SOLVERS = ("homotopy", "feature-sign", "cd")
 # More pivots than this in one walk are a sign of trouble, not of a hard problem.
 _PIVOTS = 20_000
 _EPOCHS = 2_000
@@ -74,7 +74,7 @@ class WorkingSet:
     """Everything about one query; reused for the next one when it is solved."""
 
     def __init__(self, width: int, n: int, *, solver: str, nonnegative: bool) -> None:
-        self.solver, self.nonnegative = solver, nonnegative
+        self.solver, self.nonnegative = SOLVERS[solver], nonnegative
         self.most = min(width, n)
         self.size = np.zeros(3, np.int64)
         self.rows = np.empty((0, width))
@@ -165,20 +165,10 @@ class WorkingSet:
 
     def solve(self, target: float, most_entries: int, precision: float) -> None:
         """Go to ``target``, or part of the way; ``level`` says where we are, r and c are fresh."""
-        if self.solver == "homotopy":
-            self._walk(target, most_entries)
-        elif self.solver == "feature-sign":
-            self._search(target)
-        else:
-            state, taken = descend(
-                self.G, self.x, self.c, self.w, target, self.nonnegative, precision, _EPOCHS
-            )
-            self.size[2] += taken
-            self.s[: self.w] = np.sign(self.x[: self.w])
-            self.settled, self.level = state == DONE, target
+        self.solver.run(self, target, most_entries, precision)
         self.refresh()
 
-    def _walk(self, target: float, most_entries: int) -> None:
+    def _walk(self, target: float, most_entries: int, _: float) -> None:
         for _ in range(8):
             wrong = _rebase(self.c, self.b, self.s, self.w, self.level)
             state, left = follow(
@@ -195,7 +185,7 @@ class WorkingSet:
             self.refresh()
         self.settled = state in (DONE, PAUSED)
 
-    def _search(self, target: float) -> None:
+    def _search(self, target: float, _: int, __: float) -> None:
         for _ in range(8):
             state = search(
                 self.G, self.U, self.x, self.c, self.b, self.s, self.act, self.size,
@@ -210,9 +200,17 @@ class WorkingSet:
             self.refresh()
         self.settled, self.level = state == DONE, target
 
+    def _descend(self, target: float, _: int, precision: float) -> None:
+        state, taken = descend(
+            self.G, self.x, self.c, self.w, target, self.nonnegative, precision, _EPOCHS
+        )
+        self.size[2] += taken
+        self.s[: self.w] = np.sign(self.x[: self.w])
+        self.settled, self.level = state == DONE, target
+
     def polish(self) -> None:
         """A fresh factor and another go: what is left when only round-off stands in the way."""
-        if self.solver != "cd":
+        if self.solver.factors:
             _factor(self.G, self.U, self.x, self.s, self.act, self.size)
         self.refresh()
 
@@ -240,3 +238,21 @@ class WorkingSet:
         at = np.flatnonzero(self.x[: self.w])
         order = np.argsort(self.ids[at])
         return self.ids[at][order], self.x[at][order]
+
+
+class Solver(NamedTuple):
+    """How the lasso on a working set is solved.
+
+    ``run`` takes the set to a target; it may pause after so many entries, or end at a precision,
+    where it knows how to.  ``factors`` says whether it needs the factor of the support kept.
+    """
+
+    run: Callable[[WorkingSet, float, int, float], None]
+    factors: bool
+
+
+SOLVERS = {
+    "homotopy": Solver(WorkingSet._walk, factors=True),
+    "feature-sign": Solver(WorkingSet._search, factors=True),
+    "cd": Solver(WorkingSet._descend, factors=False),
+}

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.solvers.lasso_queue import Solved
-from likewise.solvers.lasso_scan import Dictionary, Floats
-from likewise.solvers.lasso_state import SOLVERS
+from likewise.solvers.lassos.queries import Solved
+from likewise.solvers.lassos.scan import Dictionary, Floats
+from likewise.solvers.lassos.working_set import SOLVERS
 
 # Rows times their scale in float32: beyond these lengths products could leave its range.
 SHORTEST, LONGEST = 1e-15, 1e15

@@ -8,8 +8,8 @@ default.  It needs no factor, so dependent columns need no care.
 from __future__ import annotations
 
 from likewise._kernels import kernel
-from likewise.solvers.lasso_cholesky import FAST
-from likewise.solvers.lasso_homotopy import DONE, STUCK
+from likewise.solvers.lassos.cholesky import FAST
+from likewise.solvers.lassos.homotopy import DONE, STUCK
 
 
 @kernel(fastmath=FAST)
