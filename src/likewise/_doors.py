@@ -176,12 +176,23 @@ DOORS: dict[str, dict[str, str]] = {
     "likewise.solvers": {
         "Dictionary": "lassos.scan",
         "lasso": "lassos.engine",
+        "nonnegative_codes": "product.words",
+        "product_codes": "product.codes",
     },
     "likewise.solvers.lassos": {
         "Codes": "engine",
         "Dictionary": "scan",
         "certify": "certificate",
         "lasso": "engine",
+    },
+    "likewise.solvers.product": {
+        "ProductPaths": "codes",
+        "Task": "codes",
+        "WordPaths": "words",
+        "certified": "certificate",
+        "nonnegative_codes": "words",
+        "objectives": "certificate",
+        "product_codes": "codes",
     },
     "likewise.similarity": {
         "Conflicts": "triplets",

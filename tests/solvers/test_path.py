@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from likewise.solvers import path_slow
-from likewise.solvers.path import ACT, END, SIZE, H, U, begin, room, walk
-from likewise.solvers.path_codes import ProductPaths, Task
-from likewise.solvers.path_lanes import padded
-from likewise.solvers.path_scan import NOW
+from likewise.solvers.product import root_finding
+from likewise.solvers.product.codes import ProductPaths, Task
+from likewise.solvers.product.lanes import padded
+from likewise.solvers.product.path import ACT, END, SIZE, H, U, begin, room, walk
+from likewise.solvers.product.scan import NOW
 from tests.coding.psc_reference import by_sklearn, unit_words
 
 WORDS = unit_words(25, 9, 1.0, 0, signed=True)
@@ -51,7 +51,7 @@ def test_below_zero_and_at_rest() -> None:
         paths = ProductPaths(books)
         found = paths.code([data[:, :3], data[:, 3:]], Task(0.05, "exact"))
         for row, x in enumerate(data):
-            slow = path_slow.together(books, [x[:3], x[3:]], 0.025)
+            slow = root_finding.together(books, [x[:3], x[3:]], 0.025)
             for i, book in enumerate(books):
                 fast = found[i][[row]].toarray()[0]
                 np.testing.assert_allclose(fast @ book, slow[i] @ book, atol=1e-8)

@@ -9,7 +9,7 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from likewise.solvers.path_lanes import (
+from likewise.solvers.product.lanes import (
     BYTES,
     beside,
     count_up,

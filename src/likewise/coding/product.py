@@ -2,7 +2,7 @@
 
 A word of the product codebook is one word of each of m sub-codebooks, side by side (Ge, He and Sun
 2014).  The optimal code depends on its marginals only, and those are found from the m parts of a
-vector; "exact" takes any vector and any m (see ``solvers.path_product``).
+vector; "exact" takes any vector and any m (see ``solvers.product``).
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive
-from likewise.solvers.path_certificate import certified, objectives
-from likewise.solvers.path_codes import Method, ProductPaths, Task
+from likewise.solvers.product.certificate import certified, objectives
+from likewise.solvers.product.codes import METHODS, Method, ProductPaths, Task
 
 Floats = NDArray[np.float64]
-_METHODS = ("approximate", "iterative", "exact")
 # Rows at a time where dense reconstructions are formed.
 _ROWS = 4096
 
@@ -170,11 +169,13 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         positive(self.n_steps, "n_steps", 0)
         positive(self.n_threads, "n_threads")
         positive_number(self.alpha, "alpha")
-        one_of(self.method, "method", _METHODS)
+        one_of(self.method, "method", tuple(METHODS))
         one_of(self.mass, "mass", ("geometric", "optimal"))
-        if self.method == "iterative" and self.n_subspaces != 2:
+        wanted = METHODS[self.method].parts
+        if wanted is not None and self.n_subspaces != wanted:
             raise InvalidInput(
-                f'method="iterative" is for 2 subspaces, not {self.n_subspaces}; "exact" takes any'
+                f'method="{self.method}" is for {wanted} subspaces, not {self.n_subspaces}; '
+                '"exact" takes any'
             )
 
     def _given(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
@@ -222,7 +223,9 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _marginals(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:
         found = self._raw(paths, parts)
-        return found if self.method == "exact" else self._common(found, paths.codebooks, parts)
+        if METHODS[self.method].common:
+            return found
+        return self._common(found, paths.codebooks, parts)
 
     def _common(
         self, found: list[Any], books: list[Floats], parts: list[NDArray[Any]]

@@ -7,5 +7,7 @@ from likewise._doors import doors
 if TYPE_CHECKING:
     from likewise.solvers.lassos.engine import lasso as lasso
     from likewise.solvers.lassos.scan import Dictionary as Dictionary
+    from likewise.solvers.product.codes import product_codes as product_codes
+    from likewise.solvers.product.words import nonnegative_codes as nonnegative_codes
 
 __getattr__, __dir__, __all__ = doors(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from likewise._kernels import kernel
-from likewise.solvers.path_lanes import (
+from likewise.solvers.product.lanes import (
     beside,
     count_up,
     if_less,

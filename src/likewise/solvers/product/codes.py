@@ -1,4 +1,4 @@
-"""Vectors in batches, over threads, through the kernels of ``path_product``: marginals as CSR.
+"""Vectors in batches, over threads, through the kernels of ``marching``: marginals as CSR.
 
 The type of the vectors decides about scans: float32 vectors are projected and scanned in float32,
 float64 vectors in float64.  Supports, coefficients and thresholds are float64 in both cases.
@@ -6,7 +6,7 @@ float64 vectors in float64.  Supports, coefficients and thresholds are float64 i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -15,11 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise.solvers import path_slow
+from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
-from likewise.solvers.path import State, room
-from likewise.solvers.path_lanes import padded, zeros
-from likewise.solvers.path_product import DONE, apart, halving, pack, together
+from likewise.solvers.lassos.input import as_matrix
+from likewise.solvers.product import root_finding
+from likewise.solvers.product.input import as_count, as_weight, as_words, check_rows
+from likewise.solvers.product.lanes import padded, zeros
+from likewise.solvers.product.marching import DONE, apart, halving, pack, together
+from likewise.solvers.product.path import State, room
 
 Floats = NDArray[np.float64]
 Method = Literal["approximate", "iterative", "exact"]
@@ -74,7 +77,7 @@ class ProductPaths:
     def __init__(self, codebooks: Sequence[Floats]) -> None:
         self.codebooks = [np.ascontiguousarray(words, np.float64) for words in codebooks]
         self.m, self.k = len(self.codebooks), len(self.codebooks[0])
-        # One more coordinate of the words' own size (see path_product).
+        # One more coordinate of the words' own size (see ``marching``).
         self.lift = 1.0 / self.m
         self._kept: dict[tuple[Any, float], tuple[NDArray[Any], NDArray[Any]]] = {}
         self._most: dict[float, NDArray[np.int64]] = {}
@@ -149,13 +152,13 @@ class ProductPaths:
         return [stacked([one[i] for one in done], self.k) for i in range(self.m)]
 
     def _turned(self, book: Floats, dtype: Any) -> NDArray[Any]:
-        """Words as columns, with columns of zeros up to the width of ``path_lanes``."""
+        """Words as columns, with columns of zeros up to the width of ``lanes``."""
         turned = np.zeros((book.shape[1], padded(self.k)), dtype)
         turned[:, : self.k] = book.T
         return turned
 
     def _lift(self, task: Task) -> float:
-        return self.lift if task.method == "exact" else 0.0
+        return self.lift if METHODS[task.method].common else 0.0
 
     def _room(self, n: int, dtype: Any, task: Task) -> _Room:
         most = self._largest(self._lift(task))
@@ -172,16 +175,11 @@ class ProductPaths:
         self, grams: Any, C: Any, plain: Any, task: Task, space: _Room
     ) -> tuple[tuple[Any, Any, Any], NDArray[np.uint8]]:
         """Supports and coefficients of a batch, and which rows were not followed to the end."""
-        m, n, _ = C.shape
+        n = C.shape[1]
         ids, values, counts = (_first(a, n) for a in (space.ids, space.values, space.counts))
         status = np.zeros(n, np.uint8)
         out = (_STILL[C.dtype], 50 + 20 * ids.shape[2], ids, values, counts, status)
-        if task.method == "approximate":
-            apart(*grams, space.state, C, task.half / m, *out)
-        elif task.method == "iterative":
-            halving(*grams, space.state, C, task.half, task.n_steps, task.tol, *out)
-        else:
-            together(*grams, space.state, C, plain, task.half, self.lift, *out)
+        METHODS[task.method].batch((*grams, space.state, C), plain, task, self.lift, out)
         return (ids, values, counts), status
 
     def _again(self, rows: Any, parts: Sequence[Any], out: Any, task: Task) -> None:
@@ -211,17 +209,128 @@ class ProductPaths:
         ids, values, counts = out
         for row in rows.tolist():
             own = [part[row].astype(np.float64) for part in parts]
-            if task.method == "exact":
-                found = path_slow.together(self.codebooks, own, task.half)
-            elif task.method == "approximate":
-                found = path_slow.apart(self.codebooks, own, [task.half / self.m] * self.m)
-            else:
-                steps, tol = task.n_steps, task.tol
-                found = path_slow.halving(self.codebooks, own, task.half, steps, tol)
-            for i, u in enumerate(found):
+            for i, u in enumerate(METHODS[task.method].single(self.codebooks, own, task)):
                 used = np.flatnonzero(u > 0)
                 counts[i, row] = len(used)
                 ids[i, row, : len(used)], values[i, row, : len(used)] = used, u[used]
+
+
+# -- the methods ------------------------------------------------------------------------------
+
+
+class Rule(NamedTuple):
+    """How the thresholds of the parts are found, and what that needs.
+
+    ``batch`` runs the kernel; ``single`` is for a vector that no path could follow.  ``common``:
+    masses of the parts come out equal, for which Gram matrices are lifted (see ``marching``).
+    ``parts`` is how many parts there must be, None for any number.
+    """
+
+    batch: Callable[[tuple[Any, ...], Any, Task, float, tuple[Any, ...]], None]
+    single: Callable[[Sequence[Floats], Sequence[Floats], Task], list[Floats]]
+    common: bool
+    parts: int | None
+
+
+def _apart(given: Any, plain: Any, task: Task, lift: float, out: Any) -> None:
+    apart(*given, task.half / len(plain), *out)
+
+
+def _apart_single(books: Sequence[Floats], parts: Sequence[Floats], task: Task) -> list[Floats]:
+    return root_finding.apart(books, parts, [task.half / len(books)] * len(books))
+
+
+def _halving(given: Any, plain: Any, task: Task, lift: float, out: Any) -> None:
+    halving(*given, task.half, task.n_steps, task.tol, *out)
+
+
+def _halving_single(books: Sequence[Floats], parts: Sequence[Floats], task: Task) -> list[Floats]:
+    return root_finding.halving(books, parts, task.half, task.n_steps, task.tol)
+
+
+def _together(given: Any, plain: Any, task: Task, lift: float, out: Any) -> None:
+    together(*given, plain, task.half, lift, *out)
+
+
+def _together_single(books: Sequence[Floats], parts: Sequence[Floats], task: Task) -> list[Floats]:
+    return root_finding.together(books, parts, task.half)
+
+
+METHODS: dict[Method, Rule] = {
+    "approximate": Rule(_apart, _apart_single, common=False, parts=None),
+    "iterative": Rule(_halving, _halving_single, common=False, parts=2),
+    "exact": Rule(_together, _together_single, common=True, parts=None),
+}
+
+
+def product_codes(
+    parts: Sequence[NDArray[Any]],
+    codebooks: Sequence[NDArray[Any]],
+    alpha: float,
+    *,
+    method: Method = "exact",
+    n_steps: int = 10,
+    tol: float = 1e-6,
+    n_threads: int = 1,
+) -> list[Any]:
+    """Non-negative sparse codes over all products of words, as their marginals (PSC).
+
+    A vector x of m parts is coded over the k^m products of the words of m codebooks: the minimum
+    of |x - A y|^2 + alpha |y|_1 over y >= 0.  Its value depends on y through the m marginals only,
+    and these are what is found, without anything of size k^m.
+
+    Parameters
+    ----------
+    parts : m arrays of shape (n, d_i)
+        The parts of the vectors, all float32 or all float64; float32 is scanned in float32.
+    codebooks : m arrays of shape (k, d_i)
+        Words, one a row, each of norm 1 / sqrt(m), so that their products have norm 1.
+    alpha : float
+        The weight of the code's sum.
+    method : {"exact", "approximate", "iterative"}, default="exact"
+        "exact" is the optimum.  "approximate" codes every part by itself at alpha / m (APSC), and
+        "iterative" bisects the thresholds of two parts until masses agree (IPSC).
+    n_steps, tol : int, float
+        End the bisections of "iterative".
+    n_threads : int, default=1
+        Threads, one batch of vectors each.
+
+    Returns
+    -------
+    list of m CSR arrays of shape (n, k)
+        The marginals.  Sums of rows are common to all parts for "exact" only.
+        :func:`likewise.solvers.product.certified` gives their objective and duality gap.
+
+    Examples
+    --------
+    >>> words = np.eye(2) / np.sqrt(2)
+    >>> left, right = product_codes([np.array([[0.6, 0.0]])] * 2, [words, words], 0.4)
+    >>> left.toarray().round(3).tolist(), right.toarray().round(3).tolist()
+    ([[0.649, 0.0]], [[0.649, 0.0]])
+    """
+    if method not in METHODS:
+        raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")
+    m = len(codebooks)
+    if m == 0 or len(parts) != m:
+        raise InvalidInput(f"{len(parts)} parts for {m} codebooks; as many of each expected")
+    wanted = METHODS[method].parts
+    if wanted is not None and m != wanted:
+        raise InvalidInput(f'method "{method}" is for {wanted} parts, not {m}; "exact" takes any')
+    books = [as_words(words, f"codebook {i}", 1 / np.sqrt(m)) for i, words in enumerate(codebooks)]
+    given = [as_matrix(part, f"part {i}") for i, part in enumerate(parts)]
+    for i, (part, words) in enumerate(zip(given, books, strict=True)):
+        if part.dtype != given[0].dtype or len(part) != len(given[0]):
+            raise InvalidInput(
+                f"part {i} has {len(part)} rows of {part.dtype}; "
+                f"{len(given[0])} of {given[0].dtype} expected, as part 0 has"
+            )
+        if len(words) != len(books[0]):
+            raise InvalidInput(
+                f"codebook {i} has {len(words)} words; {len(books[0])} expected, as codebook 0 has"
+            )
+        check_rows(part, f"part {i}", words.shape[1])
+    task = Task(as_weight(alpha), method, as_count(n_steps, "n_steps", 0), float(tol))
+    return ProductPaths(books).code(given, task, n_threads=as_count(n_threads, "n_threads", 1))
 
 
 def packed(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:

@@ -13,7 +13,7 @@ has done to it.
 
 A state is five arrays for one thread; [i] of each belongs to path i of m, which runs over rows
 i k to i k + k of the stacked Gram matrices G (for scans) and E (float64, for supports).  k is the
-number of words, made up to what ``path_lanes.padded`` says with words that are far from everything.
+number of words, made up to what ``lanes.padded`` says with words that are far from everything.
 
     F[i, NOW]   h, mass, its rate, length of the piece, scale,     I[i, END]  see SIZE to WORDS
                 the step that c has not taken yet
@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise._kernels import kernel
-from likewise.solvers.path_lanes import (
+from likewise.solvers.product.lanes import (
     beside,
     count_up,
     if_less,
@@ -54,7 +54,7 @@ from likewise.solvers.path_lanes import (
     total,
     zeros,
 )
-from likewise.solvers.path_scan import DUE, FAR, KERNEL, NOW, ROW, Q, ahead, height, largest
+from likewise.solvers.product.scan import DUE, FAR, KERNEL, NOW, ROW, Q, ahead, height, largest
 
 # A word whose squared distance to the span of the support is below this share of its squared
 # length is taken as a combination of it; the second where Gram matrices are in float32.

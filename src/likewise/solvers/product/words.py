@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.lassos.engine import lasso
+from likewise.solvers.lassos.input import as_matrix
 from likewise.solvers.lassos.scan import Dictionary
-from likewise.solvers.path_codes import ProductPaths, Task, packed, stacked
-from likewise.solvers.path_featuresign import feature_sign
+from likewise.solvers.product.codes import ProductPaths, Task, packed, stacked
+from likewise.solvers.product.feature_sign import feature_sign
+from likewise.solvers.product.input import as_count, as_weight, as_words, check_rows
 
 Floats = NDArray[np.float64]
 Coding = Literal["homotopy", "feature-sign", "nearest"]
@@ -41,13 +44,20 @@ class WordPaths:
         self, X: NDArray[Any], alpha: float, method: Coding, *, n_nearest: int, n_threads: int
     ) -> Any:
         """CSR (vectors by words) of the minima of |x - y words|^2 + alpha |y|_1 over y >= 0."""
-        if method == "nearest":
-            return self._in_batches(X, n_threads, lambda x: self._nearest(x, alpha, n_nearest))
-        if self._paths is None:
+        coding = CODINGS[method]
+        if coding.gram and self._paths is None:
             return self._by_engine(X, alpha, method, n_threads)
-        if method == "homotopy":
-            return self._paths.code([X], Task(alpha, "approximate"), n_threads=n_threads)[0]
-        return self._in_batches(X, n_threads, lambda x: self._feature_sign(x, alpha))
+        return coding.run(self, X, alpha, n_nearest, n_threads)
+
+    def _homotopy(self, X: NDArray[Any], alpha: float, _: int, n_threads: int) -> Any:
+        assert self._paths is not None
+        return self._paths.code([X], Task(alpha, "approximate"), n_threads=n_threads)[0]
+
+    def _feature_sign(self, X: NDArray[Any], alpha: float, _: int, n_threads: int) -> Any:
+        return self._in_batches(X, n_threads, lambda x: self._by_feature_sign(x, alpha))
+
+    def _near_words(self, X: NDArray[Any], alpha: float, n_nearest: int, n_threads: int) -> Any:
+        return self._in_batches(X, n_threads, lambda x: self._nearest(x, alpha, n_nearest))
 
     def _by_engine(self, X: NDArray[Any], alpha: float, solver: str, n_threads: int) -> Any:
         assert self._dictionary is not None
@@ -64,7 +74,7 @@ class WordPaths:
         found.sort_indices()
         return found
 
-    def _feature_sign(self, X: NDArray[Any], alpha: float) -> tuple[Any, Any, Any]:
+    def _by_feature_sign(self, X: NDArray[Any], alpha: float) -> tuple[Any, Any, Any]:
         assert self._paths is not None
         return self._searched(
             *self._paths.grams(X.dtype, 0.0), X @ self.words.T.astype(X.dtype), alpha
@@ -103,3 +113,73 @@ class WordPaths:
                 with ThreadPoolExecutor(n_threads) as pool:
                     done = list(pool.map(work, batches))
         return stacked(done, len(self.words))
+
+
+class Rule(NamedTuple):
+    """One way to code; ``gram``: it wants the Gram matrix, or else the lasso engine's solver of
+    the same name works in its place."""
+
+    run: Callable[[WordPaths, NDArray[Any], float, int, int], Any]
+    gram: bool
+
+
+CODINGS: dict[Coding, Rule] = {
+    "homotopy": Rule(WordPaths._homotopy, gram=True),
+    "feature-sign": Rule(WordPaths._feature_sign, gram=True),
+    "nearest": Rule(WordPaths._near_words, gram=False),
+}
+
+
+def nonnegative_codes(
+    X: NDArray[Any],
+    words: NDArray[Any],
+    alpha: float,
+    *,
+    method: Coding = "homotopy",
+    gram: bool = True,
+    n_nearest: int = 32,
+    n_threads: int = 1,
+) -> Any:
+    """Non-negative sparse codes over one codebook: min of |x - y words|^2 + alpha |y|_1, y >= 0.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Vectors; float32 is scanned in float32, supports and coefficients are float64.
+    words : array of shape (k, d)
+        Words of unit length, one a row.
+    alpha : float
+        The weight of the code's sum.
+    method : {"homotopy", "feature-sign", "nearest"}, default="homotopy"
+        The first two are exact; "nearest" codes on the ``n_nearest`` words only.
+    gram : bool, default=True
+        Whether the Gram matrix of all words is computed first; without it (for very many words)
+        the many-query lasso does the work.
+    n_nearest : int, default=32
+        Words a vector is coded on by "nearest".
+    n_threads : int, default=1
+        Threads.
+
+    Returns
+    -------
+    CSR array of shape (n, k)
+        The codes; :func:`likewise.solvers.product.certified` gives their duality gap.
+
+    Examples
+    --------
+    >>> X = np.array([[3.0, 4.0], [1.0, -1.0]])
+    >>> nonnegative_codes(X, np.eye(2), 1.0).toarray().round(6).tolist()
+    [[2.5, 3.5], [0.5, 0.0]]
+    """
+    if method not in CODINGS:
+        raise InvalidInput(f"method is {method!r}; one of {', '.join(CODINGS)} expected")
+    book, X = as_words(words, "words", 1.0), as_matrix(X, "X")
+    check_rows(X, "X", book.shape[1])
+    paths = WordPaths(book, lazily=not gram or not CODINGS[method].gram)
+    return paths.code(
+        X,
+        as_weight(alpha),
+        method,
+        n_nearest=as_count(n_nearest, "n_nearest", 1),
+        n_threads=as_count(n_threads, "n_threads", 1),
+    )

@@ -13,7 +13,7 @@ import numpy as np
 from likewise._kernels import kernel
 from likewise.solvers.lassos.cholesky import DEPENDENT, append, backward, forward, project
 from likewise.solvers.lassos.homotopy import leave, make_way
-from likewise.solvers.path_scan import FAR
+from likewise.solvers.product.scan import FAR
 
 _SLACK = 1e-9
 # In float32 a distance to the span of the support is known no better than this.

@@ -17,7 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.path import (
+from likewise.solvers.product.lanes import load, lowest, minus, peek, spread, store
+from likewise.solvers.product.path import (
     ACT,
     DEPENDS,
     END,
@@ -39,8 +40,7 @@ from likewise.solvers.path import (
     turn,
     walk,
 )
-from likewise.solvers.path_lanes import load, lowest, minus, peek, spread, store
-from likewise.solvers.path_scan import KERNEL, NOW, Q
+from likewise.solvers.product.scan import KERNEL, NOW, Q
 
 DONE, TIED = 0, 1
 
