@@ -175,9 +175,12 @@ DOORS: dict[str, dict[str, str]] = {
     },
     "likewise.solvers": {
         "Dictionary": "lassos.scan",
+        "SparseInverse": "sparse_inverse.selection",
+        "UnboundedProblem": "sparse_inverse.bounds",
         "lasso": "lassos.engine",
         "nonnegative_codes": "product.words",
         "product_codes": "product.codes",
+        "sparse_inverse_covariance": "sparse_inverse.selection",
     },
     "likewise.solvers.lassos": {
         "Codes": "engine",
@@ -193,6 +196,12 @@ DOORS: dict[str, dict[str, str]] = {
         "nonnegative_codes": "words",
         "objectives": "certificate",
         "product_codes": "codes",
+    },
+    "likewise.solvers.sparse_inverse": {
+        "Problem": "problem",
+        "SparseInverse": "selection",
+        "UnboundedProblem": "bounds",
+        "sparse_inverse_covariance": "selection",
     },
     "likewise.similarity": {
         "Conflicts": "triplets",

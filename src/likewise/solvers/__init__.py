@@ -9,5 +9,10 @@ if TYPE_CHECKING:
     from likewise.solvers.lassos.scan import Dictionary as Dictionary
     from likewise.solvers.product.codes import product_codes as product_codes
     from likewise.solvers.product.words import nonnegative_codes as nonnegative_codes
+    from likewise.solvers.sparse_inverse.bounds import UnboundedProblem as UnboundedProblem
+    from likewise.solvers.sparse_inverse.selection import SparseInverse as SparseInverse
+    from likewise.solvers.sparse_inverse.selection import (
+        sparse_inverse_covariance as sparse_inverse_covariance,
+    )
 
 __getattr__, __dir__, __all__ = doors(__name__)

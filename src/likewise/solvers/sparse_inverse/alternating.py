@@ -13,8 +13,15 @@ import numpy as np
 import scipy.linalg as la
 from scipy.linalg import blas
 
-from likewise.solvers.sice_kernels import mirror
-from likewise.solvers.sice_problem import Floats, Problem, Solution, cholesky, inverse, logdet
+from likewise.solvers.sparse_inverse.kernels import mirror
+from likewise.solvers.sparse_inverse.problem import (
+    Floats,
+    Problem,
+    Solution,
+    cholesky,
+    inverse,
+    logdet,
+)
 
 # Certificates cost factorisations, so not at each step; mu stays put after BALANCED steps, as
 # convergence is only proved for a fixed one.

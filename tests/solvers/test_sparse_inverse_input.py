@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from likewise.errors import InvalidInput
-from likewise.solvers.sice import sparse_inverse_covariance
+from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
 
 NAN = np.array([[1.0, np.nan], [np.nan, 1.0]])
 

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.solvers.sice_bounds import REMEDY, UnboundedProblem
-from likewise.solvers.sice_problem import Floats, Problem, Solution, cholesky, inverse, logdet
+from likewise.solvers.sparse_inverse.bounds import REMEDY, UnboundedProblem
+from likewise.solvers.sparse_inverse.problem import (
+    Floats,
+    Problem,
+    Solution,
+    cholesky,
+    inverse,
+    logdet,
+)
 
 
 def toward_zero(off: Floats, l1: float) -> Floats:

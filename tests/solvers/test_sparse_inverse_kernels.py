@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.solvers.sice_auto import solve_auto
-from likewise.solvers.sice_direction import Model, Pairs, conjugate_gradients, descended, refined
-from likewise.solvers.sice_kernels import (
+from likewise.solvers.sparse_inverse.direction import (
+    Model,
+    Pairs,
+    conjugate_gradients,
+    descended,
+    refined,
+)
+from likewise.solvers.sparse_inverse.engines import solve_auto
+from likewise.solvers.sparse_inverse.kernels import (
     both_ways,
     boxed,
     free_pairs,
@@ -17,8 +23,8 @@ from likewise.solvers.sice_kernels import (
     sparse_sandwich,
     sweep,
 )
-from likewise.solvers.sice_problem import Problem, cholesky, inverse, logdet
-from tests.solvers.sice_problems import covariance
+from likewise.solvers.sparse_inverse.problem import Problem, cholesky, inverse, logdet
+from tests.solvers.sparse_inverse_problems import covariance
 
 
 def at_some_point(m: int, l1: float) -> Any:

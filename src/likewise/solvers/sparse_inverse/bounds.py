@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg as la
 
 from likewise.errors import InvalidInput
-from likewise.solvers.sice_problem import Floats, Problem, cholesky
+from likewise.solvers.sparse_inverse.problem import Floats, Problem, cholesky
 
 
 class UnboundedProblem(InvalidInput):

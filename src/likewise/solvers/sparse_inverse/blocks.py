@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from likewise._kernels import kernel
-from likewise.solvers.sice_problem import Floats
+from likewise.solvers.sparse_inverse.problem import Floats
 
 Whole = NDArray[np.int64]
 TILE = 64

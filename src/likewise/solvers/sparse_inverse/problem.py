@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from likewise.solvers.sice_kernels import boxed, mirror
+from likewise.solvers.sparse_inverse.kernels import boxed, mirror
 
 Floats = NDArray[np.float64]
 

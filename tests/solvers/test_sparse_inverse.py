@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from sklearn.covariance import graphical_lasso
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise.solvers.sice import SparseInverse, sparse_inverse_covariance
-from likewise.solvers.sice_bounds import UnboundedProblem
-from likewise.solvers.sice_path import falling
-from likewise.solvers.sice_problem import Problem
-from tests.solvers.sice_problems import covariance, in_blocks, objective, reference
+from likewise.solvers.sparse_inverse.bounds import UnboundedProblem
+from likewise.solvers.sparse_inverse.newton import falling
+from likewise.solvers.sparse_inverse.problem import Problem
+from likewise.solvers.sparse_inverse.selection import SparseInverse, sparse_inverse_covariance
+from tests.solvers.sparse_inverse_problems import covariance, in_blocks, objective, reference
 
 METHODS = ("auto", "alm", "newton")
 

@@ -10,13 +10,15 @@ end soon.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from likewise.solvers.sice_alm import CHECKED_EVERY, Alternating, solve_alm
-from likewise.solvers.sice_path import solve_path
-from likewise.solvers.sice_problem import Floats, Problem, Solution
+from likewise.solvers.sparse_inverse.alternating import CHECKED_EVERY, Alternating, solve_alm
+from likewise.solvers.sparse_inverse.newton import solve_path
+from likewise.solvers.sparse_inverse.problem import Floats, Problem, Solution
 
 # Share of pairs above l1 below which Newton goes first.  In a small block the calls to LAPACK are
 # what costs, and Newton needs the fewest.
@@ -113,3 +115,29 @@ def _joined(first: Solution, second: Solution, tol: float, m: int) -> Solution:
     gap = max(best.value - dual, 0.0)
     steps = first.n_iter + second.n_iter
     return replace(best, dual=dual, Z=Z, n_iter=steps, own_gap=gap, converged=gap <= tol * m)
+
+
+class Engine(NamedTuple):
+    """What solves a block: ``run(problem, tol, max_iter, smoothing, start)``.
+
+    ``smoothed`` names the engine for the smoothed penalty where this one was asked for; None
+    where it solves the exact problem only.
+    """
+
+    run: Callable[[Problem, float, int, float, Floats | None], Solution]
+    smoothed: str | None
+
+
+def _auto(p: Problem, tol: float, most: int, _: float, start: Floats | None) -> Solution:
+    return solve_auto(p, tol, most, start)
+
+
+def _path(p: Problem, tol: float, most: int, _: float, start: Floats | None) -> Solution:
+    return solve_path(p, tol, most, start)
+
+
+METHODS = {
+    "auto": Engine(_auto, smoothed="alm"),
+    "alm": Engine(solve_alm, smoothed="alm"),
+    "newton": Engine(_path, smoothed=None),
+}

@@ -20,8 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.solvers.sice_kernels import between, both_ways, sparse_sandwich, spread, sweep
-from likewise.solvers.sice_problem import Floats, Problem
+from likewise.solvers.sparse_inverse.kernels import (
+    between,
+    both_ways,
+    sparse_sandwich,
+    spread,
+    sweep,
+)
+from likewise.solvers.sparse_inverse.problem import Floats, Problem
 
 Whole = NDArray[np.int64]
 # Chosen by time on colour moments of pictures (m = 225), chains and random graphs (225, 500).

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from likewise.errors import InvalidInput
-from likewise.solvers.sice_blocks import Scanned, is_sparse
+from likewise.solvers.sparse_inverse.blocks import Scanned, is_sparse
+from likewise.solvers.sparse_inverse.engines import METHODS
 
-METHODS = ("auto", "alm", "newton")
 MAX_ITER = 2000
 # Covariances computed in float32 or by blocks are symmetric to about this share; beyond it, S is
 # something else.
@@ -92,11 +92,12 @@ def as_settings(
         raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")
     smooth = _number(smoothing, "smoothing", zero=True)
     if smooth > 0.0:
-        if method == "newton":
+        engine = METHODS[method].smoothed
+        if engine is None:
             raise InvalidInput(
-                'smoothing is for method "alm": Newton\'s method solves the exact problem'
+                f'smoothing is for method "alm": "{method}" solves the exact problem'
             )
-        method = "alm"
+        method = engine
     most = MAX_ITER if max_iter is None else max_iter
     if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
         raise InvalidInput(f"max_iter is {max_iter!r}; a whole number of at least 1 expected")

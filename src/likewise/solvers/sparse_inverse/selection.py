@@ -1,8 +1,8 @@
 """Sparse inverse covariance: min over M > 0 of -logdet M + <S, M> + l1 sum |M_ij| (S3ML).
 
 S is first taken apart into the connected blocks of |S_ij| > l1, which are solved on their own:
-small ones in closed form, the others by a second-order active-set method (``sice_newton``) or by
-alternating linearisation (``sice_alm``).  Every answer carries its duality gap.
+small ones in closed form, the others by a second-order active-set method (``newton``) or by
+alternating linearisation (``alternating``).  Every answer carries its duality gap.
 """
 
 from __future__ import annotations
@@ -12,15 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from likewise.solvers.sice_alm import solve_alm
-from likewise.solvers.sice_auto import solve_auto
-from likewise.solvers.sice_blocks import Assembly, Proof, Scanned, is_sparse, members, scan, taken
-from likewise.solvers.sice_bounds import feasible_at_once, refuse_diagonal, refuse_plainly_unbounded
-from likewise.solvers.sice_closed import plain_inverse, toward_zero, twos
-from likewise.solvers.sice_input import Settings, as_matrix, as_settings, as_start, check_scanned
-from likewise.solvers.sice_newton import solve_newton
-from likewise.solvers.sice_path import solve_path
-from likewise.solvers.sice_problem import Floats, Problem, Solution, cholesky
+from likewise.solvers.sparse_inverse.blocks import (
+    Assembly,
+    Proof,
+    Scanned,
+    is_sparse,
+    members,
+    scan,
+    taken,
+)
+from likewise.solvers.sparse_inverse.bounds import (
+    feasible_at_once,
+    refuse_diagonal,
+    refuse_plainly_unbounded,
+)
+from likewise.solvers.sparse_inverse.closed_forms import plain_inverse, toward_zero, twos
+from likewise.solvers.sparse_inverse.engines import METHODS
+from likewise.solvers.sparse_inverse.input import (
+    Settings,
+    as_matrix,
+    as_settings,
+    as_start,
+    check_scanned,
+)
+from likewise.solvers.sparse_inverse.newton import solve_newton
+from likewise.solvers.sparse_inverse.problem import Floats, Problem, Solution, cholesky
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +86,39 @@ def sparse_inverse_covariance(
 ) -> SparseInverse:
     """Minimise -logdet M + <S, M> + l1 sum |M_ij| over positive definite M.
 
-    ``S`` is symmetric, dense or SciPy sparse; it need not be positive definite as long as a minimum
-    exists (else :class:`UnboundedProblem`).  ``penalise_diagonal=False`` leaves M_ii out of the
-    sum.  It ends at a duality gap of ``tol`` times m; use 1e-6 or less where zeros matter.
-    ``method`` is "newton" (second order, for sparse answers), "alm" (alternating linearisation) or
-    "auto", which chooses for each block.  ``smoothing`` > 0 asks for the paper's smoothed penalty:
-    alternating linearisation on all of S, entries within smoothing * l1 set to zero in the end.
-    ``start`` is a precision to begin with; where a block of it is not positive definite it is
-    ignored.  ``max_iter`` (a block; default 2,000) ends what does not converge.
+    Parameters
+    ----------
+    S : array or SciPy sparse matrix of shape (m, m)
+        Symmetric.  It need not be positive definite as long as a minimum exists.
+    l1 : float
+        The weight of the penalty, zero or more.
+    penalise_diagonal : bool, default=True
+        Whether M_ii are part of the sum.
+    tol : float, default=1e-6
+        It ends at a duality gap of ``tol`` times m; use 1e-6 or less where zeros matter.
+    method : {"auto", "alm", "newton"}, default="auto"
+        "newton" is of second order, for sparse answers; "alm" is alternating linearisation; "auto"
+        chooses for each block.
+    smoothing : float, default=0.0
+        Above zero it asks for the paper's smoothed penalty: alternating linearisation on all of S,
+        entries within smoothing * l1 set to zero in the end.
+    start : array or sparse matrix of shape (m, m), optional
+        A precision to begin with; where a block of it is not positive definite it is ignored.
+    max_iter : int, default=2000
+        Ends (a block) what does not converge.
 
+    Returns
+    -------
+    SparseInverse
+        ``precision``, and the duality gap with the point that proves it.
+
+    Raises
+    ------
+    UnboundedProblem
+        Where no minimum exists.
+
+    Examples
+    --------
     >>> S = np.array([[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]])
     >>> found = sparse_inverse_covariance(S, 0.3)
     >>> found.precision.round(2).tolist()
@@ -166,11 +206,7 @@ def _solve(S: Floats, settings: Settings, start: Floats | None) -> Solution:
         refuse_plainly_unbounded(problem)
         # Newton's steps end in a proof of the one or of the other.
         start = solve_newton(problem, np.inf, most, start).M
-    if settings.method == "alm":
-        found = solve_alm(problem, tol, most, settings.smoothing, start)
-    else:
-        solver = solve_path if settings.method == "newton" else solve_auto
-        found = solver(problem, tol, most, start)
+    found = METHODS[settings.method].run(problem, tol, most, settings.smoothing, start)
     if found.Z is not None or known is None:
         return found
     # An engine that was stopped early: a poor bound is better than none.
