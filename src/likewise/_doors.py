@@ -188,6 +188,18 @@ DOORS: dict[str, dict[str, str]] = {
         "certify": "certificate",
         "lasso": "engine",
     },
+    "likewise.solvers.ordinal": {
+        "Loss": "problem",
+        "Problem": "problem",
+        "Record": "problem",
+        "Solved": "problem",
+        "solve_batch": "batch",
+        "solve_convex": "convex",
+        "solve_lbfgs": "batch",
+        "solve_online": "online",
+        "solve_svrg": "svrg",
+        "squares": "problem",
+    },
     "likewise.solvers.product": {
         "ProductPaths": "codes",
         "Task": "codes",

@@ -18,7 +18,7 @@ import numpy as np
 from likewise.bench.ordinal_data import Split, planted
 from likewise.bench.ordinal_runs import TITLES, warm, watched
 from likewise.ordinal.losses import loss_of
-from likewise.solvers.ordinal_problem import Problem, pad
+from likewise.solvers.ordinal.problem import Problem, pad
 
 Row = dict[str, object]
 P, TEST = 10, 20_000

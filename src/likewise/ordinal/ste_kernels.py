@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from likewise._kernels import kernel
-from likewise.solvers.ordinal_loops import FAST, evaluate_of, online_of, svrg_of, sweep_of
+from likewise.solvers.ordinal.loops import FAST, evaluate_of, online_of, svrg_of, sweep_of
 
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)

@@ -68,7 +68,7 @@ def check_settings(
     for name, value in switches.items():
         if not isinstance(value, (bool, np.bool_)):
             raise InvalidInput(f"{name} is {value!r}; True or False expected")
-    if solver not in SOLVERS:
+    if solver not in list(SOLVERS):
         raise InvalidInput(f"solver is {solver!r}; one of {', '.join(SOLVERS)} expected")
 
 

@@ -308,7 +308,7 @@ def product_codes(
     >>> left.toarray().round(3).tolist(), right.toarray().round(3).tolist()
     ([[0.649, 0.0]], [[0.649, 0.0]])
     """
-    if method not in METHODS:
+    if method not in list(METHODS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")
     m = len(codebooks)
     if m == 0 or len(parts) != m:

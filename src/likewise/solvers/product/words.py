@@ -171,7 +171,7 @@ def nonnegative_codes(
     >>> nonnegative_codes(X, np.eye(2), 1.0).toarray().round(6).tolist()
     [[2.5, 3.5], [0.5, 0.0]]
     """
-    if method not in CODINGS:
+    if method not in list(CODINGS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(CODINGS)} expected")
     book, X = as_words(words, "words", 1.0), as_matrix(X, "X")
     check_rows(X, "X", book.shape[1])

@@ -88,7 +88,7 @@ def as_settings(
     """All options checked."""
     if not isinstance(penalise_diagonal, bool | np.bool_):
         raise InvalidInput(f"penalise_diagonal is {penalise_diagonal!r}; True or False expected")
-    if method not in METHODS:
+    if method not in list(METHODS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")
     smooth = _number(smoothing, "smoothing", zero=True)
     if smooth > 0.0:

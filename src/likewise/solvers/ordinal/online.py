@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from likewise.solvers.ordinal_problem import Floats, Journal, Problem, Solved, Watch, pad
+from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solved, Watch, pad
 
 # eta / (1 + 0.05 epoch), spec section 3.
 DECAY = 0.05
@@ -46,7 +46,45 @@ def solve_online(
     tol: float = 1e-6,
     watch: Watch | None = None,
 ) -> Solved:
-    """``epochs`` passes; ``adaptive`` is AdaGrad, whose step decays by itself."""
+    """Stochastic gradient descent over all comparisons, again and again, or AdaGrad.
+
+    Parameters
+    ----------
+    problem : Problem
+        The mean loss over comparisons.
+    start : array of shape (n, p)
+        Points to begin with.
+    epochs : int
+        Passes over the comparisons.
+    rng : numpy.random.Generator
+        Where each pass begins, and in what strides.
+    step : float
+        The step, or AdaGrad's first one.
+    adaptive : bool, default=False
+        True is AdaGrad, whose step decays by itself.
+    decay : float, optional
+        The step of an epoch is ``step / (1 + decay epoch)``; by default 0.05, for AdaGrad 0.
+    batch : int, default=1
+        Comparisons whose gradients are taken at the same points.
+    tol : float, default=1e-6
+        It ends when points move by less than this share of their size.
+    watch : callable, optional
+        Told of every record, with the points.
+
+    Returns
+    -------
+    Solved
+        The best points seen, their mean loss, the way there, and why it ended.
+
+    Examples
+    --------
+    >>> from likewise.ordinal import STE
+    >>> problem = Problem(np.array([[0, 1, 2], [1, 0, 2]], np.int32), 3, STE())
+    >>> start = np.array([[0.0], [2.0], [1.0]])
+    >>> found = solve_online(problem, start, epochs=5, rng=np.random.default_rng(0), step=0.1)
+    >>> found.objective < found.history[0].objective, found.points.shape
+    (True, (3, 1))
+    """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)
     batch = min(batch, problem.size)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.errors import InvalidInput
-from likewise.solvers.ordinal_problem import Floats, Journal, Problem, Solved, Watch
+from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solved, Watch
 
 MAX_OBJECTS = 3000
 MAX_HALVINGS = 50
@@ -30,6 +30,37 @@ def solve_convex(
 
     The step is halved until F lies below its quadratic model and doubles after each success.  The
     records are of F(G) over matrices of any rank; the result's objective is that of its X.
+
+    Parameters
+    ----------
+    problem : Problem
+        The mean loss over comparisons.
+    start : array of shape (n, p)
+        Points to begin with.
+    epochs : int
+        Steps at most.
+    step : float, optional
+        The first step.
+    penalty : float, default=0.0
+        The weight of the trace of G, which favours low ranks.
+    tol : float, default=1e-6
+        It ends when G moves by less than this share of its size.
+    watch : callable, optional
+        Told of every record, with the points.
+
+    Returns
+    -------
+    Solved
+        The best points seen, their mean loss, the way there, and why it ended.
+
+    Examples
+    --------
+    >>> from likewise.ordinal import STE
+    >>> problem = Problem(np.array([[0, 1, 2], [1, 0, 2]], np.int32), 3, STE())
+    >>> start = np.array([[0.0], [2.0], [1.0]])
+    >>> found = solve_convex(problem, start, epochs=5)
+    >>> found.objective < found.history[0].objective, found.points.shape
+    (True, (3, 1))
     """
     if not problem.loss.convex:
         raise InvalidInput(

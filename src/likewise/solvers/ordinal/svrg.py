@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.solvers.ordinal_problem import Floats, Journal, Problem, Solved, Watch, pad
+from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solved, Watch, pad
 
 # The guards of the spec: a step grows at most tenfold; an epoch after which F has more than
 # doubled is taken back and tried with half the step.
@@ -61,9 +61,46 @@ def solve_svrg(
 ) -> Solved:
     """Minimise F from ``start``; the snapshot with the lowest F is given back.
 
-    ``inner`` passes of cheap steps an epoch (m = inner |P| / batch).  ``barzilai=False`` is SVRG
-    with the fixed ``step``.  Without ``guarded`` the run is the printed algorithm and ends when F
-    is no longer finite.
+    Parameters
+    ----------
+    problem : Problem
+        The mean loss over comparisons.
+    start : array of shape (n, p)
+        Points to begin with.
+    epochs : int
+        Full gradients after the first.
+    rng : numpy.random.Generator
+        Draws comparisons.
+    barzilai : bool, default=True
+        False is SVRG with the fixed ``step``.
+    epsilon : float, optional
+        What stabilises the step; by default 0.1 / n.
+    step : float, optional
+        The first step, or the fixed one.
+    batch : int, default=1
+        Comparisons a cheap step takes.
+    inner : float, default=1.0
+        Passes of cheap steps an epoch (m = inner |P| / batch).
+    guarded : bool, default=True
+        False is the printed algorithm, which ends when F is no longer finite.
+    tol : float, default=1e-6
+        It ends when points move by less than this share of their size.
+    watch : callable, optional
+        Told of every record, with the points.
+
+    Returns
+    -------
+    Solved
+        The best points seen, their mean loss, the way there, and why it ended.
+
+    Examples
+    --------
+    >>> from likewise.ordinal import STE
+    >>> problem = Problem(np.array([[0, 1, 2], [1, 0, 2]], np.int32), 3, STE())
+    >>> start = np.array([[0.0], [2.0], [1.0]])
+    >>> found = solve_svrg(problem, start, epochs=5, rng=np.random.default_rng(0))
+    >>> found.objective < found.history[0].objective, found.points.shape
+    (True, (3, 1))
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)

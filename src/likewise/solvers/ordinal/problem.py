@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.solvers.ordinal_loops import LANES
+from likewise._kernels import kernel
+from likewise.solvers.ordinal.loops import FAST, HALF, LANES, gap, hint, objects
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -64,6 +65,24 @@ def pad(points: Any) -> Floats:
     out = np.zeros((x.shape[0], -(-x.shape[1] // LANES) * LANES))
     out[:, : x.shape[1]] = x
     return out
+
+
+@kernel(fastmath=FAST)
+def _squares(X, rows, a, b):  # type: ignore[no-untyped-def]
+    n = rows.shape[0]
+    for t in range(n):
+        if t + HALF < n:
+            hint(X, rows, t + HALF)
+        i, j, l, k = objects(rows, t)  # noqa: E741
+        a[t] = gap(X, i, j)
+        b[t] = gap(X, l, k)
+
+
+def squares(points: Floats, rows: Rows) -> tuple[Floats, Floats]:
+    """a = |x_i - x_j|^2 and b = |x_l - x_k|^2 of every comparison: all that scoring needs."""
+    a, b = np.empty(len(rows)), np.empty(len(rows))
+    _squares(pad(points), rows, a, b)
+    return a, b
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from likewise.solvers.ordinal_problem import Floats, Journal, Problem, Solved, Watch, pad
+from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solved, Watch, pad
 
 SUFFICIENT = 1e-4
 MAX_HALVINGS = 50
@@ -25,9 +25,38 @@ def solve_batch(
 ) -> Solved:
     """Gradient descent; the step doubles after each success and is halved until F falls enough.
 
-    A good step on the mean loss is of the order of n / 5 (spec, section 3), where the first try
-    begins.  ``armijo=False`` keeps ``step`` fixed, for the record; it ends when F is not finite.
     Looking at F alone counts as much as a gradient.
+
+    Parameters
+    ----------
+    problem : Problem
+        The mean loss over comparisons.
+    start : array of shape (n, p)
+        Points to begin with.
+    epochs : int
+        Steps at most.
+    step : float, optional
+        The first step; by default n / 5, the order that is good for a mean loss (spec, section 3).
+    armijo : bool, default=True
+        False keeps ``step`` fixed, for the record; it then ends when F is not finite.
+    tol : float, default=1e-6
+        It ends when points move by less than this share of their size.
+    watch : callable, optional
+        Told of every record, with the points.
+
+    Returns
+    -------
+    Solved
+        The best points seen, their mean loss, the way there, and why it ended.
+
+    Examples
+    --------
+    >>> from likewise.ordinal import STE
+    >>> problem = Problem(np.array([[0, 1, 2], [1, 0, 2]], np.int32), 3, STE())
+    >>> start = np.array([[0.0], [2.0], [1.0]])
+    >>> found = solve_batch(problem, start, epochs=5)
+    >>> found.objective < found.history[0].objective, found.points.shape
+    (True, (3, 1))
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)
@@ -77,6 +106,33 @@ def solve_lbfgs(
 
     The step recorded is the length of an iteration's move over the length of the gradient where it
     began; the first record has the step that is tried first, 1 / |gradient|.
+
+    Parameters
+    ----------
+    problem : Problem
+        The mean loss over comparisons.
+    start : array of shape (n, p)
+        Points to begin with.
+    epochs : int
+        Iterations at most.
+    tol : float, default=1e-6
+        A thousand times the relative change of F at which it ends.
+    watch : callable, optional
+        Told of every record, with the points.
+
+    Returns
+    -------
+    Solved
+        The best points seen, their mean loss, the way there, and why it ended.
+
+    Examples
+    --------
+    >>> from likewise.ordinal import STE
+    >>> problem = Problem(np.array([[0, 1, 2], [1, 0, 2]], np.int32), 3, STE())
+    >>> start = np.array([[0.0], [2.0], [1.0]])
+    >>> found = solve_lbfgs(problem, start, epochs=5)
+    >>> found.objective < found.history[0].objective, found.points.shape
+    (True, (3, 1))
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)
