@@ -18,8 +18,10 @@ from likewise.collection.growing import generations as gen
 from likewise.collection.vectors import models, recipes, sampling
 from likewise.collection.vectors.wording import nearest_words
 from likewise.errors import InvalidInput
-from likewise.features import deep, deep_network, deep_onnx
-from likewise.features.deep_errors import DamagedWeights, DeepMissing, UnusableModel
+from likewise.features.deep import network as deep_network
+from likewise.features.deep import onnx_model as deep_onnx
+from likewise.features.deep import recipes as deep
+from likewise.features.deep.errors import DamagedWeights, DeepMissing, UnusableModel
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.features.deep_cases import needs_deep

@@ -3,7 +3,7 @@
 torch is no dependency of anything here, so the comparison cannot run with the benchmark.  It was
 made in an environment of its own (torch 2.13, CPU, one thread; the reference implementation of
 EfficientNet-lite0 with the same weights) on inputs prepared by Likewise: the drawn picture of
-``deep_reference`` and the 23 photographs of the planted views.
+``reference`` and the 23 photographs of the planted views.
 """
 
 from __future__ import annotations

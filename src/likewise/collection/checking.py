@@ -22,7 +22,7 @@ from likewise.collection.vectors.models import check_model
 from likewise.collection.vectors.pooled import Pooled
 from likewise.collection.vectors.recipes import learns, pools
 from likewise.errors import LikewiseError
-from likewise.features.deep_projection import Projection
+from likewise.features.deep.projection import Projection
 
 THUMBNAILS = "thumbnails"
 """A folder of small copies a server keeps; no part of the collection, and many files."""

@@ -27,7 +27,7 @@ from likewise.collection.vectors.extraction import digest_of, read_content
 from likewise.collection.vectors.recipes import DECODE_SIDE, Step, made_here, vector_of
 from likewise.collection.vectors.segments import unpack_dense, unpack_sparse
 from likewise.errors import InvalidInput
-from likewise.features.deep_errors import DeepMissing
+from likewise.features.deep.errors import DeepMissing
 from likewise.images import Picture, decode
 
 # Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).

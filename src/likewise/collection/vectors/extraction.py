@@ -32,7 +32,7 @@ from likewise.collection.vectors.recipes import DECODE_SIDE, Step, local_feature
 from likewise.collection.vectors.walking import Candidate
 from likewise.collection.vectors.wording import open_projection
 from likewise.errors import ImageError, ImageTooLarge, UnreadableImage
-from likewise.features.deep_errors import UnusableModel
+from likewise.features.deep.errors import UnusableModel
 from likewise.images import MAX_BYTES, ImageInfo, decode, recognise
 
 IN_FLIGHT = 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from likewise.features.deep_errors import UnusableModel
+from likewise.features.deep.errors import UnusableModel
 
 # Messages by name, each with the fields that lead on (onnx.proto): field number to message.
 _LEADS: dict[str, dict[int, str]] = {

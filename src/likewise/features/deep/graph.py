@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.features.deep_errors import DamagedWeights
+from likewise.features.deep.errors import DamagedWeights
 
 INPUT, POOLED, MAP = "pixels", "pooled", "map"
 N_CHANNELS = 1280

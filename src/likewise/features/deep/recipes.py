@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.features.deep_graph import CELL, MAP, N_CHANNELS, POOLED
-from likewise.features.deep_network import PREPARATION, network
-from likewise.features.deep_runtime import Preparation
+from likewise.features.deep.graph import CELL, MAP, N_CHANNELS, POOLED
+from likewise.features.deep.network import PREPARATION, network
+from likewise.features.deep.runtime import Preparation
 from likewise.features.local import LocalFeatures
 from likewise.features.pixels import Pixels, as_pixels
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.features.deep_errors import DamagedWeights
+from likewise.features.deep.errors import DamagedWeights
 
 MAX_BYTES = 1 << 30
 _MAGIC = 0x1950A86A20F9469CFC6C

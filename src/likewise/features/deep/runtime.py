@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.features.deep_errors import INSTALL, DeepMissing, UnusableModel
+from likewise.features.deep.errors import INSTALL, DeepMissing, UnusableModel
 from likewise.features.pixels import Pixels, as_pixels
 
 Floats = NDArray[np.float32]

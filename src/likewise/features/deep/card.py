@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from likewise.features.deep_graph import MAP, POOLED
-from likewise.features.deep_network import MODEL, PACKAGE, PREPARATION, SHA256
-from likewise.features.deep_onnx import OnnxModel
-from likewise.features.deep_runtime import Preparation
+from likewise.features.deep.graph import MAP, POOLED
+from likewise.features.deep.network import MODEL, PACKAGE, PREPARATION, SHA256
+from likewise.features.deep.onnx_model import OnnxModel
+from likewise.features.deep.runtime import Preparation
 
 Card = dict[str, Any]
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.features.deep_errors import INSTALL, ChangedModel, DeepMissing, UnusableModel
-from likewise.features.deep_runtime import Network, Preparation
-from likewise.features.deep_wire import check_whole
+from likewise.features.deep.errors import INSTALL, ChangedModel, DeepMissing, UnusableModel
+from likewise.features.deep.runtime import Network, Preparation
+from likewise.features.deep.wire import check_whole
 from likewise.features.pixels import Pixels
 
 Floats = NDArray[np.float32]
