@@ -262,6 +262,11 @@ DOORS: dict[str, dict[str, str]] = {
         "Mahalanobis": "base",
         "S3ML": "s3ml",
     },
+    "likewise.metric.propagation": {
+        "affinities": "methods",
+        "scatter": "methods",
+        "scatter_and_counts": "methods",
+    },
     "likewise.ordinal": {
         "CKL": "losses",
         "GNMDS": "losses",

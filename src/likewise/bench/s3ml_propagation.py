@@ -22,7 +22,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from likewise.metric.pairs import Constraints, as_constraints
-from likewise.metric.propagation import scatter
+from likewise.metric.propagation.methods import scatter
 
 Row = dict[str, object]
 K, A, THETA = 6, 0.5, 0.01

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from likewise.metric.graph import Graph
 from likewise.metric.pairs import Constraints
-from likewise.metric.propagation_kernels import send, sweep
+from likewise.metric.propagation.kernels import send, sweep
 
 Floats = NDArray[np.float64]
 # (what is being done, how much of it is done, how much there is)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise.metric.propagation_solve import Floats, centred, chunks
+from likewise.metric.propagation.matrix_free import Floats, centred, chunks
 
 # Fewer at a time than elsewhere: their neighbours are copied, too, and may be anywhere.
 _SPARSE_ROWS = 4_096

@@ -1,8 +1,12 @@
-"""The part of W that touches labelled rows: one solve a class, rank-one blocks, sorted ranges.
+"""The parts of W that touch rows something was said about: labelled rows, and rows in pairs.
 
-With h_c = Pi(2 y_c - 1_labelled): between a free row i and a labelled j of class c
-W = (h_c(i) + Pi_ji)/2, the same for all of the class but where Pi_ji is not 0; between labelled
-i and j of classes b and c W = (h_c(i) + h_b(j))/2 (spec s3ml, section 6).
+Labels: one solve a class, rank-one blocks, sorted ranges.  With h_c = Pi(2 y_c - 1_labelled):
+between a free row i and a labelled j of class c W = (h_c(i) + Pi_ji)/2, the same for all of the
+class but where Pi_ji is not 0; between labelled i and j of classes b and c W = (h_c(i) + h_b(j))/2.
+
+Pairs: a column of Pi W0 for each of their rows, solved in blocks.  Between a free row i and a row j
+in pairs W = (z_j(i) + Pi_ji)/2 with z_j = Pi W0 e_j; among rows in pairs (z_j(i) + z_i(j))/2 (spec
+s3ml, section 6).
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.metric.pairs import Constraints
-from likewise.metric.propagation_solve import COLUMNS, Floats, chunks, solve
-from likewise.metric.propagation_sum import Sum, thresholded
+from likewise.metric.propagation.matrix_free import COLUMNS, Floats, chunks, solve
+from likewise.metric.propagation.sums import Sum, thresholded
 
 
 def add_classes(
@@ -118,3 +122,34 @@ def _among_labelled(
 def _running(values: Floats) -> Floats:
     """Sums of the first 0, 1, 2, ... values."""
     return np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
+
+
+def add_pairs(
+    total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
+) -> None:
+    """Add these parts; memory of a few blocks of n x 16 numbers and one of pairs x pairs."""
+    rows = said.constrained()
+    n = len(free)
+    S = said.said()
+    least = said.least(theta)
+    own = np.zeros((len(rows), len(rows)))
+    for part in chunks(len(rows), COLUMNS):
+        block = rows[part]
+        start = S[:, block].toarray()
+        start[block, np.arange(len(block))] += 1
+        Z = solve(pusher.graph, start, pusher.a)
+        own[:, part] = Z[rows]
+        for where, row in pusher.rows(block, 0.0, free, "pairs: neighbourhoods"):
+            entries = row.tocoo()
+            Z[entries.col, entries.row + where.start] += entries.data
+        Z[~free] = 0
+        thresholded(np.multiply(Z, 0.5, out=Z), least)
+        for some in chunks(n):
+            touched = some.start + np.flatnonzero(Z[some].any(axis=1))
+            total.add_block(touched, block, Z[touched])
+        pusher.tell("pairs: columns", part.stop, len(rows))
+    W = thresholded((own + own.T) / 2, least)
+    total.add_symmetric(rows, W)
+    kept = W[np.searchsorted(rows, said.first), np.searchsorted(rows, said.second)] != 0
+    total.similar += int((kept & said.alike).sum())
+    total.dissimilar += int((kept & ~said.alike).sum())

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from likewise.metric.graph import Graph
 from likewise.metric.pairs import Constraints
-from likewise.metric.propagation_kernels import push_lookup, push_rows
-from likewise.metric.propagation_labels import add_classes
-from likewise.metric.propagation_pairs import add_pairs
-from likewise.metric.propagation_solve import Floats, Progress, chunks, weighted_gram
-from likewise.metric.propagation_sum import Sum
+from likewise.metric.propagation.constrained import add_classes, add_pairs
+from likewise.metric.propagation.kernels import push_lookup, push_rows
+from likewise.metric.propagation.matrix_free import Floats, Progress, chunks, weighted_gram
+from likewise.metric.propagation.sums import Sum
 
 Ints = NDArray[np.int64]
 # Residual left where a push stops, over 1 - a: relative error of T of a few 1e-4 at most.  The

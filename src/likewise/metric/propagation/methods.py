@@ -8,7 +8,8 @@ few rows; without threshold a matrix-free one; with a threshold local pushes and
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,15 @@ from likewise.metric.base import check_finite
 from likewise.metric.checks import is_number, whole_number
 from likewise.metric.graph import Graph, knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
-from likewise.metric.propagation_dense import dense_affinities, dense_scatter
-from likewise.metric.propagation_push import pushed_scatter
-from likewise.metric.propagation_solve import Progress, matrix_free_scatter, plain_scatter
+from likewise.metric.propagation.dense import dense_affinities, dense_scatter
+from likewise.metric.propagation.matrix_free import Progress, matrix_free_scatter, plain_scatter
+from likewise.metric.propagation.push import pushed_scatter
 
 Floats = NDArray[np.float64]
 # Up to here the full matrix is the fastest way.
 DENSE_UP_TO = 1_000
-METHODS = ("auto", "dense", "matrix-free", "push")
+# T, and how many of the similar and of the dissimilar pairs the threshold left.
+Scattered = tuple[Floats, int, int]
 
 
 def affinities(
@@ -81,26 +83,63 @@ def scatter_and_counts(
     *,
     method: str = "auto",
     progress: Progress | None = None,
-) -> tuple[Floats, int, int]:
+) -> Scattered:
     """T, and how many of the similar and of the dissimilar pairs the threshold left."""
     check_weights(propagation, threshold)
-    every = said.n_similar, said.n_dissimilar
     if graph is None:
-        return plain_scatter(X, said), *every
-    if method not in METHODS:
-        raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")
+        return plain_scatter(X, said), said.n_similar, said.n_dissimilar
     if method == "auto":
         large = "push" if threshold > 0 else "matrix-free"
         method = "dense" if len(X) <= DENSE_UP_TO else large
-    if method == "dense":
-        return dense_scatter(X, graph, said, propagation, threshold)
-    if method == "matrix-free":
-        if threshold > 0:
-            raise InvalidInput("the matrix-free way knows no threshold; set threshold=0 or push")
-        return matrix_free_scatter(X, graph, said, propagation, progress), *every
-    if threshold == 0:
-        raise InvalidInput("push needs a threshold above 0; use the matrix-free way")
-    return pushed_scatter(X, graph, said, propagation, threshold, progress=progress)
+    if method not in list(METHODS):
+        raise InvalidInput(f"method is {method!r}; one of auto, {', '.join(METHODS)} expected")
+    way = METHODS[method]
+    if way.threshold not in (None, threshold > 0):
+        others = [
+            name for name, other in METHODS.items() if other.threshold in (None, threshold > 0)
+        ]
+        raise InvalidInput(
+            f"method {method!r} is for a threshold {'above' if way.threshold else 'of'} 0, and it "
+            f"is {threshold:g}; use {' or '.join(others)}"
+        )
+    return way.run(X, graph, said, propagation, threshold, progress)
+
+
+class Method(NamedTuple):
+    """One way to T and the numbers of pairs left.
+
+    ``threshold``: True where it needs one above 0, False where it knows none, None where either
+    will do.
+    """
+
+    run: Callable[[Any, Graph, Constraints, float, float, Progress | None], Scattered]
+    threshold: bool | None
+
+
+def _dense(
+    X: Any, graph: Graph, said: Constraints, a: float, theta: float, progress: Progress | None
+) -> Scattered:
+    return dense_scatter(X, graph, said, a, theta)
+
+
+def _matrix_free(
+    X: Any, graph: Graph, said: Constraints, a: float, theta: float, progress: Progress | None
+) -> Scattered:
+    T = matrix_free_scatter(X, graph, said, a, progress)
+    return T, said.n_similar, said.n_dissimilar
+
+
+def _push(
+    X: Any, graph: Graph, said: Constraints, a: float, theta: float, progress: Progress | None
+) -> Scattered:
+    return pushed_scatter(X, graph, said, a, theta, progress=progress)
+
+
+METHODS = {
+    "dense": Method(_dense, threshold=None),
+    "matrix-free": Method(_matrix_free, threshold=False),
+    "push": Method(_push, threshold=True),
+}
 
 
 def check_weights(propagation: float, threshold: float) -> None:

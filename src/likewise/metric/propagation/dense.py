@@ -10,7 +10,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 from likewise.metric.graph import Graph
 from likewise.metric.pairs import Constraints
-from likewise.metric.propagation_sum import thresholded
+from likewise.metric.propagation.sums import thresholded
 
 Floats = NDArray[np.float64]
 
