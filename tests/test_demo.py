@@ -10,7 +10,7 @@ import pytest
 from likewise.cli.demo_page import demo_page
 from likewise.demo.demo import SIMILARITIES, run
 from likewise.evaluation.metrics import average_precision
-from likewise.features.deep_network import installed
+from likewise.features.deep.network import installed
 from tests.cli.process import Likewise, few_views
 from tests.cli.test_looking import Page, check_pictures
 

@@ -33,7 +33,8 @@ FLOORS = [
     {"images"},
     {"recognition"},
     {"_estimators"},
-    {"errors", "_doors", "_version"},
+    {"_kernels", "errors"},
+    {"_doors", "_version"},
 ]
 HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -183,6 +184,28 @@ def test_every_door_opens(room: str) -> None:
         assert name in dir(module)
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = module.no_such_name
+
+
+@pytest.mark.parametrize("room", sorted(DOORS))
+def test_no_door_has_the_name_of_a_file_beside_it(room: str) -> None:
+    """Importing ``room.name`` sets that attribute to the module, whatever the door would give:
+    the same import would then mean one thing or the other, by what was imported before."""
+    folder = ROOT.joinpath(*room.split(".")[1:])
+    for name in DOORS[room]:
+        assert not (folder / f"{name}.py").exists()
+        assert not (folder / name).exists()
+
+
+@pytest.mark.parametrize(
+    "before", ["", "import likewise.solvers.lassos.engine", "import likewise.solvers.lassos"]
+)
+def test_a_solver_is_a_function_whatever_was_imported_before(before: str) -> None:
+    code = (
+        f"{before}\nfrom likewise.solvers import lasso\nimport likewise.solvers.lassos.engine\n"
+        "from likewise.solvers import lasso as again\n"
+        "assert lasso is again and lasso.__name__ == 'lasso', lasso"
+    )
+    loaded_after(code)
 
 
 def loaded_after(code: str) -> set[str]:

@@ -17,10 +17,10 @@ from likewise.collection.ingest.walk import Candidate
 from likewise.collection.ingest.workers import DescribeTask, describe
 from likewise.collection.spaces.recipes import Step, local_features, vector_of, words_of
 from likewise.collection.store import segments as seg
-from likewise.features.deep_graph import POOLED, build
-from likewise.features.deep_network import MODEL, PREPARATION, weights_path
-from likewise.features.deep_runtime import Network
-from likewise.features.deep_weights import read_tensors
+from likewise.features.deep.graph import POOLED, build
+from likewise.features.deep.network import MODEL, PREPARATION, weights_path
+from likewise.features.deep.runtime import Network
+from likewise.features.deep.weights import read_tensors
 from likewise.images import decode
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.exact import Exact

@@ -41,7 +41,7 @@ from likewise.evaluation.datasets import data_root
 from likewise.evaluation.protocols import leave_one_out
 from likewise.evaluation.readers.corel import read_corel1k
 from likewise.evaluation.retrieval import Task, read_task
-from likewise.features.deep_projection import Projection
+from likewise.features.deep.projection import Projection
 from likewise.features.local import SIFT
 from likewise.images import Picture, decode
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays

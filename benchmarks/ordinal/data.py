@@ -14,7 +14,7 @@ from likewise.evaluation.readers.comparisons import (
     read_music_aset400,
     read_zappos,
 )
-from likewise.solvers.ordinal_distances import squares
+from likewise.solvers.ordinal.problem import squares
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from benchmarks.ordinal.data import Rows, Split, error_of
 from likewise.ordinal.losses import ComparisonLoss, loss_of
-from likewise.solvers.ordinal_batch import solve_batch, solve_lbfgs
-from likewise.solvers.ordinal_convex import solve_convex
-from likewise.solvers.ordinal_online import solve_online
-from likewise.solvers.ordinal_problem import Problem, Record, Solved
-from likewise.solvers.ordinal_svrg import solve_svrg
+from likewise.solvers.ordinal.batch import solve_batch, solve_lbfgs
+from likewise.solvers.ordinal.convex import solve_convex
+from likewise.solvers.ordinal.online import solve_online
+from likewise.solvers.ordinal.problem import Problem, Record, Solved
+from likewise.solvers.ordinal.svrg import solve_svrg
 
 Floats = NDArray[np.float64]
 LOSSES = ("gnmds", "ste", "tste", "ckl")

@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 
 from benchmarks import harness
 from likewise.metric.pairs import Constraints, as_constraints
-from likewise.metric.propagation import scatter
+from likewise.metric.propagation.methods import scatter
 
 Row = dict[str, object]
 K, A, THETA = 6, 0.5, 0.01

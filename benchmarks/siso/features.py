@@ -18,8 +18,8 @@ from likewise.coding.bow import count
 from likewise.coding.vocabulary import Vocabulary
 from likewise.evaluation.datasets import data_root
 from likewise.evaluation.readers.folders import read_folders
-from likewise.features.deep import DeepDense
-from likewise.features.deep_network import installed
+from likewise.features.deep.network import installed
+from likewise.features.deep.recipes import DeepDense
 from likewise.features.holistic import Holistic
 from likewise.features.local import DenseSIFT
 from likewise.images import Picture, decode

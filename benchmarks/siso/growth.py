@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from benchmarks import figures, harness
 from benchmarks.siso.data import Tagged, enlarged
 from likewise.annotation.annotator import SparseAnnotator
-from likewise.solvers.lasso import lasso
+from likewise.solvers.lassos.engine import lasso
 
 Row = dict[str, object]
 NEXT = 100

@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise.solvers.lasso_certificate import certify
-from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lassos.certificate import certify
+from likewise.solvers.lassos.scan import Dictionary
 
 Row = dict[str, object]
 # (columns as a Fortran-ordered float32 matrix, query, gamma) -> coefficients

@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
+
+# When this package was first imported; a source written later is not the one that runs.
+OPENED = time.time()
 
 DOORS: dict[str, dict[str, str]] = {
     "likewise": {
@@ -162,23 +166,75 @@ DOORS: dict[str, dict[str, str]] = {
         "recall": "lsh",
     },
     "likewise.features": {
-        "DamagedWeights": "deep_errors",
-        "DeepCells": "deep",
-        "DeepDense": "deep",
-        "DeepMissing": "deep_errors",
-        "DeepSparse": "deep",
+        "DamagedWeights": "deep.errors",
+        "DeepCells": "deep.recipes",
+        "DeepDense": "deep.recipes",
+        "DeepMissing": "deep.errors",
+        "DeepSparse": "deep.recipes",
         "DenseSIFT": "local",
         "Holistic": "holistic",
         "LocalFeatures": "local",
-        "OnnxModel": "deep_onnx",
-        "Preparation": "deep_runtime",
+        "OnnxModel": "deep.onnx_model",
+        "Preparation": "deep.runtime",
         "SIFT": "local",
-        "UnusableModel": "deep_errors",
+        "UnusableModel": "deep.errors",
         "bin_names": "holistic",
         "colour_moments": "holistic",
         "edge_histogram": "holistic",
         "root_sift": "local",
         "wavelet_texture": "holistic",
+    },
+    "likewise.features.deep": {
+        "DamagedWeights": "errors",
+        "DeepCells": "recipes",
+        "DeepDense": "recipes",
+        "DeepMissing": "errors",
+        "DeepSparse": "recipes",
+        "OnnxModel": "onnx_model",
+        "Preparation": "runtime",
+        "UnusableModel": "errors",
+    },
+    "likewise.solvers": {
+        "Dictionary": "lassos.scan",
+        "SparseInverse": "sparse_inverse.selection",
+        "UnboundedProblem": "sparse_inverse.bounds",
+        "lasso": "lassos.engine",
+        "nonnegative_codes": "product.words",
+        "product_codes": "product.codes",
+        "sparse_inverse_covariance": "sparse_inverse.selection",
+    },
+    "likewise.solvers.lassos": {
+        "Codes": "engine",
+        "Dictionary": "scan",
+        "certify": "certificate",
+        "lasso": "engine",
+    },
+    "likewise.solvers.ordinal": {
+        "Loss": "problem",
+        "Problem": "problem",
+        "Record": "problem",
+        "Solved": "problem",
+        "solve_batch": "batch",
+        "solve_convex": "convex",
+        "solve_lbfgs": "batch",
+        "solve_online": "online",
+        "solve_svrg": "svrg",
+        "squares": "problem",
+    },
+    "likewise.solvers.product": {
+        "ProductPaths": "codes",
+        "Task": "codes",
+        "WordPaths": "words",
+        "certified": "certificate",
+        "nonnegative_codes": "words",
+        "objectives": "certificate",
+        "product_codes": "codes",
+    },
+    "likewise.solvers.sparse_inverse": {
+        "Problem": "problem",
+        "SparseInverse": "selection",
+        "UnboundedProblem": "bounds",
+        "sparse_inverse_covariance": "selection",
     },
     "likewise.similarity": {
         "Conflicts": "triplets",
@@ -216,6 +272,11 @@ DOORS: dict[str, dict[str, str]] = {
         "LRML": "lrml",
         "Mahalanobis": "base",
         "S3ML": "s3ml",
+    },
+    "likewise.metric.propagation": {
+        "affinities": "methods",
+        "scatter": "methods",
+        "scatter_and_counts": "methods",
     },
     "likewise.ordinal": {
         "CKL": "losses",

@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks.s3ml.sice.peers import GOAL, METHODS, compared, judged
 from benchmarks.s3ml.sice.report import chain, factors, graph, unseen
-from likewise.solvers.sice import sparse_inverse_covariance
-from likewise.solvers.sice_problem import Problem
+from likewise.solvers.sparse_inverse.problem import Problem
+from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
 
 
 def test_the_judge_agrees_with_the_engine() -> None:

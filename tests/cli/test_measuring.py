@@ -10,7 +10,7 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.errors import DatasetError, InvalidInput
 from likewise.evaluation.retrieval import Ranker, read_task, some
-from likewise.features.deep_network import installed
+from likewise.features.deep.network import installed
 from tests.cli.process import SCENES, Likewise, few_views
 
 

@@ -21,8 +21,10 @@ from likewise.collection.spaces import recipes
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.wording import nearest_words
 from likewise.errors import InvalidInput
-from likewise.features import deep, deep_network, deep_onnx
-from likewise.features.deep_errors import DamagedWeights, DeepMissing, UnusableModel
+from likewise.features.deep import network as deep_network
+from likewise.features.deep import onnx_model as deep_onnx
+from likewise.features.deep import recipes as deep
+from likewise.features.deep.errors import DamagedWeights, DeepMissing, UnusableModel
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.features.deep_cases import needs_deep

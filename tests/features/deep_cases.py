@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.features.deep_network import installed
+from likewise.features.deep.network import installed
 
 needs_deep = pytest.mark.skipif(not installed(), reason="the extra 'deep' is not installed")
 

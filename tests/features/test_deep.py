@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.features import deep, deep_card, deep_graph, deep_network, deep_reference
-from likewise.features.deep_errors import DamagedWeights, DeepMissing, UnusableModel
-from likewise.features.deep_graph import MAP, POOLED, STAGES, build
-from likewise.features.deep_network import MODEL, load, network, weights_path
-from likewise.features.deep_runtime import Network, Preparation
-from likewise.features.deep_weights import Tensors, read_tensors
+from likewise.features.deep import card as deep_card
+from likewise.features.deep import graph as deep_graph
+from likewise.features.deep import network as deep_network
+from likewise.features.deep import recipes as deep
+from likewise.features.deep import reference as deep_reference
+from likewise.features.deep.errors import DamagedWeights, DeepMissing, UnusableModel
+from likewise.features.deep.graph import MAP, POOLED, STAGES, build
+from likewise.features.deep.network import MODEL, load, network, weights_path
+from likewise.features.deep.runtime import Network, Preparation
+from likewise.features.deep.weights import Tensors, read_tensors
 from tests.features.deep_cases import needs_deep
 
 pytestmark = needs_deep
@@ -193,7 +197,7 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
 def test_nothing_of_torch_nor_of_the_weights_package_is_imported() -> None:
     code = (
-        "import sys, numpy as np\nfrom likewise.features.deep import activations\n"
+        "import sys, numpy as np\nfrom likewise.features.deep.recipes import activations\n"
         "activations(np.zeros((9, 9, 3), np.uint8))\n"
         "print([m for m in sys.modules if m.startswith(('torch', 'efficientnet'))])"
     )

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.features import deep_onnx
-from likewise.features.deep_card import model_card
-from likewise.features.deep_errors import ChangedModel, UnusableModel
-from likewise.features.deep_onnx import OnnxModel, hash_of, opened, read_model
-from likewise.features.deep_projection import Projection
-from likewise.features.deep_runtime import Preparation, three
-from likewise.features.deep_wire import check_whole
+from likewise.features.deep import onnx_model as deep_onnx
+from likewise.features.deep.card import model_card
+from likewise.features.deep.errors import ChangedModel, UnusableModel
+from likewise.features.deep.onnx_model import OnnxModel, hash_of, opened, read_model
+from likewise.features.deep.projection import Projection
+from likewise.features.deep.runtime import Preparation, three
+from likewise.features.deep.wire import check_whole
 from likewise.neighbours.container import DamagedFile
 from tests.features.deep_cases import needs_deep
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.features.deep_errors import DamagedWeights
-from likewise.features.deep_weights import read_tensors, tensors_in
+from likewise.features.deep.errors import DamagedWeights
+from likewise.features.deep.weights import read_tensors, tensors_in
 from tests.features.deep_cases import (
     Call,
     Named,

@@ -11,16 +11,16 @@ import pytest
 from likewise.errors import InvalidInput
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
-from likewise.metric.propagation import affinities, scatter, scatter_and_counts
-from likewise.metric.propagation_dense import dense_affinities
-from likewise.metric.propagation_kernels import sweep
-from likewise.metric.propagation_push import pushed_scatter
-from likewise.metric.propagation_solve import (
+from likewise.metric.propagation.dense import dense_affinities
+from likewise.metric.propagation.kernels import sweep
+from likewise.metric.propagation.matrix_free import (
     column_sums,
     matrix_free_scatter,
     plain_scatter,
     solve,
 )
+from likewise.metric.propagation.methods import affinities, scatter, scatter_and_counts
+from likewise.metric.propagation.push import pushed_scatter
 from tests.metric import reference
 
 N, K = 150, 6
@@ -222,7 +222,7 @@ def test_kernels_are_cached_and_typed_once() -> None:
         ({"propagation": "half"}, "propagation is 'half'"),
         ({"threshold": -0.1}, "threshold is -0.1"),
         ({"method": "guess"}, "method is 'guess'"),
-        ({"method": "matrix-free"}, "no threshold"),
+        ({"method": "matrix-free"}, "threshold of 0, and it is 0.01; use dense or push"),
         ({"method": "push", "threshold": 0.0}, "threshold above 0"),
     ],
 )

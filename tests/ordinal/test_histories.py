@@ -9,8 +9,8 @@ import pytest
 
 from likewise.ordinal.embedding import OrdinalEmbedding
 from likewise.ordinal.losses import CKL, GNMDS, STE, TSTE
-from likewise.solvers.ordinal_batch import solve_lbfgs
-from likewise.solvers.ordinal_problem import Problem, pad
+from likewise.solvers.ordinal.batch import solve_lbfgs
+from likewise.solvers.ordinal.problem import Problem, pad
 from tests.ordinal.data import mean_gradient, triplets, truth
 
 N, M = 30, 900

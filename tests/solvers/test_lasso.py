@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from likewise.errors import InvalidInput
-from likewise.solvers.lasso import lasso
-from likewise.solvers.lasso_certificate import certify
-from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lassos.certificate import certify
+from likewise.solvers.lassos.engine import lasso
+from likewise.solvers.lassos.scan import Dictionary
 from tests.solvers.problems import (
     by_sklearn,
     check_exact,

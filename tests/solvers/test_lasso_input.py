@@ -12,8 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 from likewise.errors import InvalidInput
-from likewise.solvers.lasso import lasso
-from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lassos.engine import lasso
+from likewise.solvers.lassos.scan import Dictionary
 from tests.solvers.problems import check_exact, columns, problem, violation
 
 
@@ -104,7 +104,7 @@ def test_rows_of_extreme_length() -> None:
 SCRIPT = """
 import sys
 import threading
-from likewise.solvers.lasso_threads import blas_threads, one_blas_thread
+from likewise.solvers.blas_threads import blas_threads, one_blas_thread
 seen = [blas_threads()]
 entered, leave = threading.Event(), threading.Event()
 def work():

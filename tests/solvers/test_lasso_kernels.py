@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.solvers.lasso_cholesky import append, backward, forward, project, remove, spread
-from likewise.solvers.lasso_scan import TILE, Dictionary, mark
+from likewise.solvers.lassos.cholesky import append, backward, forward, project, remove, spread
+from likewise.solvers.lassos.scan import TILE, Dictionary, mark
 from tests.solvers.problems import columns
 
 
@@ -121,17 +121,17 @@ def test_rows_that_are_not_finite_are_named() -> None:
 SCRIPT = """
 import sys
 import numpy as np
-from likewise.solvers import (
-    lasso_cd, lasso_cholesky, lasso_featuresign, lasso_homotopy, lasso_scan, lasso_state,
+from likewise.solvers.lassos import (
+    cholesky, coordinate_descent, feature_sign, homotopy, scan, working_set,
 )
-from likewise.solvers.lasso import lasso
+from likewise.solvers.lassos.engine import lasso
 A = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
 for solver in ("homotopy", "feature-sign", "cd"):
     codes = lasso(A, A[:3] + 0.1, alpha=0.1, solver=solver)
     lasso(A, A[:3] + 0.1, alpha=0.1, solver=solver, start=codes.x)
 misses = hits = 0
 for module in (
-    lasso_cd, lasso_cholesky, lasso_featuresign, lasso_homotopy, lasso_scan, lasso_state,
+    cholesky, coordinate_descent, feature_sign, homotopy, scan, working_set,
 ):
     for thing in vars(module).values():
         if hasattr(thing, "stats"):

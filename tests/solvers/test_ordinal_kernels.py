@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from likewise.ordinal.losses import CKL, GNMDS, STE, TSTE
-from likewise.solvers.ordinal_online import stride_of
-from likewise.solvers.ordinal_problem import Problem, pad
+from likewise.solvers.ordinal.online import stride_of
+from likewise.solvers.ordinal.problem import Problem, pad
 from tests.ordinal.data import gradient_of_one, mean_gradient, quadruplets, triplets, truth
 
 ALL: list[Any] = [GNMDS(), STE(), TSTE(4.0), CKL(0.05)]

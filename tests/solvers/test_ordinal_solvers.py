@@ -10,11 +10,11 @@ import pytest
 
 from likewise.errors import InvalidInput
 from likewise.ordinal.losses import CKL, GNMDS, STE, TSTE
-from likewise.solvers.ordinal_batch import solve_batch, solve_lbfgs
-from likewise.solvers.ordinal_convex import points_of, project, solve_convex
-from likewise.solvers.ordinal_online import sampled, solve_online
-from likewise.solvers.ordinal_problem import Problem, Solved, pad
-from likewise.solvers.ordinal_svrg import GROWTH, default_epsilon, sbb_step, solve_svrg
+from likewise.solvers.ordinal.batch import solve_batch, solve_lbfgs
+from likewise.solvers.ordinal.convex import points_of, project, solve_convex
+from likewise.solvers.ordinal.online import sampled, solve_online
+from likewise.solvers.ordinal.problem import Problem, Solved, pad
+from likewise.solvers.ordinal.svrg import GROWTH, default_epsilon, sbb_step, solve_svrg
 from tests.ordinal.data import mean_gradient, triplets, truth
 
 N, P, M = 30, 3, 900
@@ -172,7 +172,7 @@ def test_convex_stays_in_its_cone() -> None:
 
 def test_convex_gradient_is_the_derivative() -> None:
     """Through the objective: a small step along minus the gradient changes F by its square."""
-    from likewise.solvers.ordinal_convex import _gradient
+    from likewise.solvers.ordinal.convex import _gradient
 
     X = START - START.mean(axis=0)
     G = X @ X.T

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
-from likewise.solvers.sice import sparse_inverse_covariance
+from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
 
 GOAL = 1e-4
 Row = dict[str, object]

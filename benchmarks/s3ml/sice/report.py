@@ -30,7 +30,7 @@ from likewise.evaluation.datasets import data_root
 from likewise.evaluation.readers.corel import read_corel1k
 from likewise.features.holistic import colour_moments
 from likewise.images import decode
-from likewise.solvers.sice import sparse_inverse_covariance
+from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
 
 # At least, against skglm and gglasso, at m = 225 and 500.
 BLOCK, N_BLOCKS = 50, 200

@@ -8,6 +8,8 @@ training; pictures come and go at any time.
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -17,15 +19,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._estimators import Estimator, check_is_fitted
-from likewise.annotation.annotator_warnings import warn_of_zeros, warn_unfinished
 from likewise.annotation.checks import check_parameters
 from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_ids, dense, next_id
 from likewise.annotation.suggestions import Suggestions
 from likewise.annotation.tags import from_matrix, from_names, is_names, listed
 from likewise.errors import InvalidInput
-from likewise.solvers.lasso import Codes, lasso
-from likewise.solvers.lasso_certificate import certify
-from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lassos.certificate import certify
+from likewise.solvers.lassos.engine import Codes, lasso
+from likewise.solvers.lassos.scan import Dictionary
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -323,7 +324,7 @@ class SparseAnnotator(Estimator):
         Y = as_rows(X, self.n_features_in_).astype(np.float64)
         # By the largest entry first: the squares of a length could leave the range of float64.
         largest = np.abs(Y).max(axis=1, keepdims=True)
-        warn_of_zeros(np.flatnonzero(largest[:, 0] == 0))
+        _warn_of_zeros(np.flatnonzero(largest[:, 0] == 0))
         Y /= np.where(largest > 0, largest, 1.0)
         Y /= np.maximum(np.linalg.norm(Y, axis=1, keepdims=True), 1.0)
         over = self._pictures.dictionary if passed is None else self._pictures.without(passed)
@@ -334,7 +335,7 @@ class SparseAnnotator(Estimator):
             search=self._searcher(passed),
         )  # fmt: skip
         self._last, self._gap = (over, Y, codes), None
-        warn_unfinished(codes, float(self.tol))
+        _warn_unfinished(codes, float(self.tol))
         return codes.x
 
     def _searcher(
@@ -346,3 +347,34 @@ class SparseAnnotator(Estimator):
         if index is None or index.search != self.search:
             raise InvalidInput(f"search was changed to {self.search!r} after fit; fit again")
         return index.find if passed is None else lambda R, k: index.find(R, k, passed)
+
+
+def _warn_of_zeros(empty: NDArray[np.int64]) -> None:
+    """``empty``: numbers of the queries that are all zeros."""
+    if len(empty):
+        _warn(
+            f"query {int(empty[0])} is all zeros ({len(empty)} such queries): no code, "
+            "scores of zero",
+            UserWarning,
+        )
+
+
+def _warn_unfinished(codes: Codes, tol: float) -> None:
+    """Of codes whose end was not reached."""
+    if not codes.converged.all():
+        from sklearn.exceptions import ConvergenceWarning
+
+        worst = float(np.nanmax(codes.gap[~codes.converged], initial=0.0))
+        _warn(
+            f"{int((~codes.converged).sum())} queries did not reach tol={tol:g} "
+            f"(largest gap {worst:.2g}); see gap_",
+            ConvergenceWarning,
+        )
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    """A warning that names the first line outside the annotator, whichever method was called."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.solvers.lasso_input import LONGEST, SHORTEST
-from likewise.solvers.lasso_scan import Dictionary
+from likewise.solvers.lassos.input import LONGEST, SHORTEST
+from likewise.solvers.lassos.scan import Dictionary
 
 Rows = NDArray[np.floating[Any]]
 

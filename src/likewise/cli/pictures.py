@@ -152,7 +152,7 @@ def _made(path: Path, wanted: list[Path]) -> Collection:
 def offer_deep(col: Collection) -> None:
     """Say what the extra is for, where a new collection is made without it."""
     if "deep" not in col.spaces:
-        from likewise.features.deep_errors import OFFER
+        from likewise.features.deep.errors import OFFER
 
         typer.echo(OFFER, err=True)
 
@@ -184,7 +184,7 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
     typer.echo(f"{result} ({span(result.seconds)}{rate})")
     typer.echo(f"{col.root} holds {counted(len(col), 'picture')}")
     if result.unmade and result.added:
-        from likewise.features.deep_errors import INSTALL
+        from likewise.features.deep.errors import INSTALL
 
         typer.echo(f"no vectors yet in {', '.join(result.unmade)}: {INSTALL}, then add again")
 

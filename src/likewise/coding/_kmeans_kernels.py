@@ -7,12 +7,12 @@ threads outside can share the work and the result does not depend on how they di
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.neighbours._distances import squared_distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def group(labels, n_words):  # type: ignore[no-untyped-def]
     """Counting sort: ``members[starts[c]:starts[c + 1]]`` are the rows labelled c, ascending."""
     starts = np.zeros(n_words + 1, np.int64)
@@ -28,7 +28,7 @@ def group(labels, n_words):  # type: ignore[no-untyped-def]
     return members, starts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reassign(first, last, X, words, near, members, starts, labels, errors):  # type: ignore[no-untyped-def]
     """Give each member of words [first, last) the nearest of ``near[c]``, its word's neighbours.
 
@@ -52,7 +52,7 @@ def reassign(first, last, X, words, near, members, starts, labels, errors):  # t
             errors[i] = least
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def means(first, last, X, members, starts, words):  # type: ignore[no-untyped-def]
     """Words [first, last) move to the mean of their members, summed in float64."""
     total = np.empty(X.shape[1], np.float64)
@@ -69,7 +69,7 @@ def means(first, last, X, members, starts, words):  # type: ignore[no-untyped-de
             words[c, i] = total[i] / n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def worst_members(errors, members, starts, totals, worst):  # type: ignore[no-untyped-def]
     """Per word the sum of its members' errors and the first member with the largest."""
     for c in range(starts.shape[0] - 1):

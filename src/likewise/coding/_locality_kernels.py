@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from likewise._kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def locality_weights(X, words, near, ridge, out):  # type: ignore[no-untyped-def]
     """``out[i]`` solves (C + ridge tr(C) I) w = 1, scaled to sum 1, C the products of B - 1x'.
 

@@ -8,10 +8,11 @@ s``: the k² words are never listed for a descriptor (PSC spec, section 5).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from likewise._kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def max_codes(starts, words, values, cells, out):  # type: ignore[no-untyped-def]
     """``out[cell, word] = max`` over the codes; out starts at zero, which absent words count as."""
     for i in range(cells.shape[0]):
@@ -21,7 +22,7 @@ def max_codes(starts, words, values, cells, out):  # type: ignore[no-untyped-def
                 row[words[e]] = values[e]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_codes(starts, words, values, cells, out):  # type: ignore[no-untyped-def]
     """``out[cell, word] +=`` the codes."""
     for i in range(cells.shape[0]):
@@ -30,7 +31,7 @@ def add_codes(starts, words, values, cells, out):  # type: ignore[no-untyped-def
             row[words[e]] += values[e]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def max_products(starts1, words1, values1, starts2, words2, values2, k2, cells, out):  # type: ignore[no-untyped-def]
     """As ``max_codes`` for codes of two subspaces given by their marginals."""
     for i in range(cells.shape[0]):

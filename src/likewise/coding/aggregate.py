@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from likewise._estimators import Transformer
-from likewise.coding._aggregate_kernels import add_residuals
+from likewise._kernels import kernel
 from likewise.coding.word_search import (
     Descriptors,
     Floats,
@@ -21,6 +21,15 @@ from likewise.coding.word_search import (
     pictures_of,
 )
 from likewise.errors import InvalidInput
+
+
+@kernel
+def add_residuals(X, labels, words, out):  # type: ignore[no-untyped-def]
+    """``out[labels[i]] += X[i] - words[labels[i]]`` for every row; out is float64."""
+    for i in range(X.shape[0]):
+        j = labels[i]
+        for t in range(X.shape[1]):
+            out[j, t] += X[i, t] - words[j, t]
 
 
 class VLAD(WordSearch, Transformer):

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
+from likewise._kernels import kernel
 from likewise.coding.progress import Report
 from likewise.errors import InvalidInput
 
@@ -102,7 +102,7 @@ def _seeds(
     return first_words(X[rng.permutation(worst)[:count]], count, norm, rng)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def constrained_words(ends, ids, values, wanted, words, norm, sweeps, settled):  # type: ignore[no-untyped-def]
     """Minimise over each word in turn, within the ball of radius ``norm``, until none moves much.
 

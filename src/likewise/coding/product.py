@@ -2,7 +2,7 @@
 
 A word of the product codebook is one word of each of m sub-codebooks, side by side (Ge, He and Sun
 2014).  The optimal code depends on its marginals only, and those are found from the m parts of a
-vector; "exact" takes any vector and any m (see ``solvers.path_product``).
+vector; "exact" takes any vector and any m (see ``solvers.product``).
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._estimators import Transformer, not_fitted
+from likewise._kernels import kernel
 from likewise.coding.dictionary import train
-from likewise.coding.product_kernels import crossed
 from likewise.coding.product_split import Split, columns, columns_of
 from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive
-from likewise.solvers.path_certificate import certified, objectives
-from likewise.solvers.path_codes import Method, ProductPaths, Task
+from likewise.solvers.product.certificate import certified, objectives
+from likewise.solvers.product.codes import METHODS, Method, ProductPaths, Task
 
 Floats = NDArray[np.float64]
-_METHODS = ("approximate", "iterative", "exact")
 # Rows at a time where dense reconstructions are formed.
 _ROWS = 4096
 
@@ -169,11 +168,13 @@ class ProductSparseCoder(Transformer):
         positive(self.n_steps, "n_steps", 0)
         positive(self.n_threads, "n_threads")
         positive_number(self.alpha, "alpha")
-        one_of(self.method, "method", _METHODS)
+        one_of(self.method, "method", tuple(METHODS))
         one_of(self.mass, "mass", ("geometric", "optimal"))
-        if self.method == "iterative" and self.n_subspaces != 2:
+        wanted = METHODS[self.method].parts
+        if wanted is not None and self.n_subspaces != wanted:
             raise InvalidInput(
-                f'method="iterative" is for 2 subspaces, not {self.n_subspaces}; "exact" takes any'
+                f'method="{self.method}" is for {wanted} subspaces, not {self.n_subspaces}; '
+                '"exact" takes any'
             )
 
     def _given(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
@@ -221,7 +222,9 @@ class ProductSparseCoder(Transformer):
 
     def _marginals(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:
         found = self._raw(paths, parts)
-        return found if self.method == "exact" else self._common(found, paths.codebooks, parts)
+        if METHODS[self.method].common:
+            return found
+        return self._common(found, paths.codebooks, parts)
 
     def _common(
         self, found: list[Any], books: list[Floats], parts: list[NDArray[Any]]
@@ -273,3 +276,22 @@ def _as(codes: Any, dtype: Any) -> Any:
 
 def _masses(codes: Any) -> Floats:
     return np.asarray(codes.sum(axis=1), np.float64).ravel()
+
+
+@kernel
+def crossed(ends, ids, values, other_ends, other_ids, other_values, k, masses):  # type: ignore[no-untyped-def]
+    """Each row's outer product of two codes, divided by its mass; ids become id k + other id."""
+    n = len(ends) - 1
+    new = np.zeros(n + 1, np.int64)
+    for row in range(n):
+        size = (ends[row + 1] - ends[row]) * (other_ends[row + 1] - other_ends[row])
+        new[row + 1] = new[row] + size
+    made_ids, made = np.empty(new[n], np.int64), np.empty(new[n])
+    for row in range(n):
+        at = new[row]
+        for a in range(ends[row], ends[row + 1]):
+            base, share = np.int64(ids[a]) * k, values[a] / masses[row]
+            for b in range(other_ends[row], other_ends[row + 1]):
+                made_ids[at], made[at] = base + other_ids[b], share * other_values[b]
+                at += 1
+    return new, made_ids, made

@@ -13,11 +13,10 @@ from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import positive
-from likewise.solvers.path_certificate import certified, objectives
-from likewise.solvers.path_words import Coding, WordPaths
+from likewise.solvers.product.certificate import certified, objectives
+from likewise.solvers.product.words import CODINGS, Coding, WordPaths
 
 Floats = NDArray[np.float64]
-_METHODS = ("homotopy", "feature-sign", "nearest")
 # Above so many words training codes on the nearest words only.
 _MANY = 2_048
 
@@ -136,7 +135,7 @@ class SparseCoder(Transformer):
         positive(self.n_nearest, "n_nearest")
         positive(self.n_threads, "n_threads")
         positive_number(self.alpha, "alpha")
-        one_of(self.method, "method", _METHODS)
+        one_of(self.method, "method", tuple(CODINGS))
         one_of(self.gram, "gram", ("precomputed", "on-the-fly"))
 
     def _given(self) -> Floats:
@@ -147,7 +146,8 @@ class SparseCoder(Transformer):
         return words
 
     def _prepared(self, words: Floats) -> WordPaths:
-        return WordPaths(words, lazily=self.gram == "on-the-fly" or self.method == "nearest")
+        lazily = self.gram == "on-the-fly" or not CODINGS[self.method].gram
+        return WordPaths(words, lazily=lazily)
 
     def _ready(self, X: ArrayLike) -> tuple[WordPaths, NDArray[Any]]:
         self._check()

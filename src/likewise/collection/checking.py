@@ -21,7 +21,7 @@ from likewise.collection.store.models import models
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.collection.tags import log as tagging
 from likewise.errors import LikewiseError
-from likewise.features.deep_projection import Projection
+from likewise.features.deep.projection import Projection
 
 THUMBNAILS = "thumbnails"
 """A folder of small copies a server keeps; no part of the collection, and many files."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from likewise._doors import doors
 
 if TYPE_CHECKING:
-    from likewise.features.deep import DeepCells as DeepCells
-    from likewise.features.deep import DeepDense as DeepDense
-    from likewise.features.deep import DeepSparse as DeepSparse
-    from likewise.features.deep_errors import DamagedWeights as DamagedWeights
-    from likewise.features.deep_errors import DeepMissing as DeepMissing
-    from likewise.features.deep_errors import UnusableModel as UnusableModel
-    from likewise.features.deep_onnx import OnnxModel as OnnxModel
-    from likewise.features.deep_runtime import Preparation as Preparation
+    from likewise.features.deep.errors import DamagedWeights as DamagedWeights
+    from likewise.features.deep.errors import DeepMissing as DeepMissing
+    from likewise.features.deep.errors import UnusableModel as UnusableModel
+    from likewise.features.deep.onnx_model import OnnxModel as OnnxModel
+    from likewise.features.deep.recipes import DeepCells as DeepCells
+    from likewise.features.deep.recipes import DeepDense as DeepDense
+    from likewise.features.deep.recipes import DeepSparse as DeepSparse
+    from likewise.features.deep.runtime import Preparation as Preparation
     from likewise.features.holistic import Holistic as Holistic
     from likewise.features.holistic import bin_names as bin_names
     from likewise.features.holistic import colour_moments as colour_moments

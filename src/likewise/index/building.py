@@ -7,8 +7,8 @@ picture, so within a list picture numbers ascend.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.index.hashing import xxh64
 from likewise.index.layout import (
     GROUP_SHIFT,
@@ -30,7 +30,7 @@ _BUCKET_WORDS = 32
 _DENSE_WORDS = 1 << 24
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pack_rows(ends, words, values, rows, row_values):  # type: ignore[no-untyped-def]
     """Write each row as its words followed by its values (two views of one array)."""
     for d in range(len(ends) - 1):
@@ -41,7 +41,7 @@ def pack_rows(ends, words, values, rows, row_values):  # type: ignore[no-untyped
             row_values[2 * first + n + i] = values[first + i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def unpack_rows(ends, rows, row_values, dead, words, values, lengths):  # type: ignore[no-untyped-def]
     """The opposite, without the dead rows."""
     at = 0
@@ -59,7 +59,7 @@ def unpack_rows(ends, rows, row_values, dead, words, values, lengths):  # type: 
         at += n
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sum_groups(ends, rows, sums):  # type: ignore[no-untyped-def]
     n = len(ends) - 1
     for g in range(len(sums)):
@@ -67,7 +67,7 @@ def _sum_groups(ends, rows, sums):  # type: ignore[no-untyped-def]
         sums[g] = xxh64(rows, 2 * ends[g << GROUP_SHIFT], 2 * ends[last])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count(ranks, values, count, largest):  # type: ignore[no-untyped-def]
     """Postings and largest magnitude of every rank; True where some value is negative."""
     negative = False
@@ -80,7 +80,7 @@ def _count(ranks, values, count, largest):  # type: ignore[no-untyped-def]
     return negative
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill_exact(ends, ranks, values, slot, begin, list_ids, impacts):  # type: ignore[no-untyped-def]
     at = begin.copy()
     for d in range(len(ends) - 1):
@@ -92,7 +92,7 @@ def _fill_exact(ends, ranks, values, slot, begin, list_ids, impacts):  # type: i
                 at[e] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill_codes(ends, ranks, values, slot, begin, step, zero, list_ids, impacts):  # type: ignore[no-untyped-def]
     at = begin.copy()
     for d in range(len(ends) - 1):
@@ -105,7 +105,7 @@ def _fill_codes(ends, ranks, values, slot, begin, step, zero, list_ids, impacts)
                 at[e] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _class_norms(ends, ranks, values, slot, level, squares):  # type: ignore[no-untyped-def]
     """Per row the sum of squares of each class (not yet nested); the last class is the rest."""
     for d in range(len(ends) - 1):

@@ -7,13 +7,13 @@ stays inside the arrays, whoever wrote them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.index.hashing import xxh64
 from likewise.index.layout import GROUP_SHIFT, HEADER_BYTES, Array, Damage, Sizes, Views, places
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _check_directory(v, words, postings):  # type: ignore[no-untyped-def]
     n_buckets = len(v.buckets) - 1
     e = np.int64(0)
@@ -35,7 +35,7 @@ def _check_directory(v, words, postings):  # type: ignore[no-untyped-def]
     return e == words and total == postings
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
     """Picture numbers within a list ascend and exist; call after the directory is proved."""
     first = np.int64(0)
@@ -53,7 +53,7 @@ def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def rows_sound(v, group):  # type: ignore[no-untyped-def]
     """Does this group of rows carry its checksum, and hold ascending words below the width?"""
     first = group << GROUP_SHIFT
@@ -72,7 +72,7 @@ def rows_sound(v, group):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _check_all_rows(v):  # type: ignore[no-untyped-def]
     for group in range(len(v.row_sums)):
         if not rows_sound(v, group):

@@ -7,7 +7,8 @@ It runs at memory speed, so checking a block when it is first touched costs mill
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from likewise._kernels import kernel
 
 _P1 = np.uint64(0x9E3779B185EBCA87)
 _P2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -16,22 +17,22 @@ _P4 = np.uint64(0x85EBCA77C2B2AE63)
 _P5 = np.uint64(0x27D4EB2F165667C5)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _rotate(x, r):  # type: ignore[no-untyped-def]
     return (x << np.uint64(r)) | (x >> np.uint64(64 - r))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _round(lane, x):  # type: ignore[no-untyped-def]
     return _rotate(lane + x * _P2, 31) * _P1
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _pair(words, i):  # type: ignore[no-untyped-def]
     return np.uint64(words[i]) | (np.uint64(words[i + 1]) << np.uint64(32))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def xxh64(words, low, high):  # type: ignore[no-untyped-def]
     """XXH64 (seed 0) of the bytes of ``words[low:high]``, an array of uint32."""
     i = low

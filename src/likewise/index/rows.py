@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.errors import InvalidInput
 from likewise.index.layout import Array
 
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     width: int
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _inspect(ends, words, values, width):  # type: ignore[no-untyped-def]
     """What is wrong with CSR arrays: _UNSOUND, _INFINITE, _UNSORTED, _ZEROS, added up.
 
@@ -57,7 +57,7 @@ def _inspect(ends, words, values, width):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def query_units(ends, values):  # type: ignore[no-untyped-def]
     """Per query a power of two just above its largest magnitude (1 for an empty query)."""
     units = np.ones(len(ends) - 1)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.index.checking import rows_sound
 from likewise.index.layout import BLOCK_PICTURES, GROUP_SHIFT, Array
 from likewise.solvers.prefetch import prefetch
@@ -58,13 +58,13 @@ def new_plan(n_words: int) -> Plan:
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _slot(word, slots):  # type: ignore[no-untyped-def]
     h = (np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
     return h & np.uint64(slots - 1)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def fill_table(words, table):  # type: ignore[no-untyped-def]
     table[:] = 0
     for j in range(len(words)):
@@ -74,12 +74,12 @@ def fill_table(words, table):  # type: ignore[no-untyped-def]
         table[h] = j + 1
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _low(v, e):  # type: ignore[no-untyped-def]
     return np.int64(v.low8[e]) if v.shift <= 8 else np.int64(v.low16[e])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find_lists(v, words, values, unit, plan):  # type: ignore[no-untyped-def]
     """Fill ``plan``; returns the error that coding adds to a score, and the count of dropped words.
 
@@ -126,7 +126,7 @@ def find_lists(v, words, values, unit, plan):  # type: ignore[no-untyped-def]
     return error, missing
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _list(v, plan, j):  # type: ignore[no-untyped-def]
     """Picture numbers and impacts of one list.  Slices, so that loops from 0 need no sign check."""
     first = plan.first[j]
@@ -134,7 +134,7 @@ def _list(v, plan, j):  # type: ignore[no-untyped-def]
     return v.list_ids[first:last], v.impacts[first:last]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_lists(v, plan, n_words, level, fast):  # type: ignore[no-untyped-def]
     """Scatter-add, in float32, the lists of the words of one level.
 
@@ -166,7 +166,7 @@ def add_lists(v, plan, n_words, level, fast):  # type: ignore[no-untyped-def]
             fast[pictures[i]] += w * (np.float32(x[i]) - zero)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def rows_ready(v, checked, d):  # type: ignore[no-untyped-def]
     """Prove the checksum of a picture's group of rows when it is first wanted."""
     group = d >> GROUP_SHIFT
@@ -177,14 +177,14 @@ def rows_ready(v, checked, d):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def hint_row(v, d):  # type: ignore[no-untyped-def]
     """Picture d will be scored soon."""
     for i in range(2 * v.row_ends[d], 2 * v.row_ends[d + 1], 16):
         prefetch(v.rows, i)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def score_row(v, d, words, values, table):  # type: ignore[no-untyped-def]
     """The exact score of picture d (float64, not yet rounded)."""
     first = v.row_ends[d]
@@ -205,13 +205,13 @@ def score_row(v, d, words, values, table):  # type: ignore[no-untyped-def]
     return score
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def rounded(score):  # type: ignore[no-untyped-def]
     """To float32; beyond its range the largest finite value, as -inf means "no picture"."""
     return np.float32(min(max(score, -_FLOAT32_MAX), _FLOAT32_MAX))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def exact_scores(v, checked, words, values, plan, missing, scratch):  # type: ignore[no-untyped-def]
     """Fill ``scratch.exact`` with every picture's exact score; False where a row is damaged.
 

@@ -11,8 +11,8 @@ nothing left to skip it is the plain term-at-a-time scan.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.index.scoring import (
     add_lists,
     exact_scores,
@@ -37,12 +37,12 @@ _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _TINY = 2.0**-140
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _bound(fast, norms, slope, d):  # type: ignore[no-untyped-def]
     return fast[d] + slope * np.float32(norms[d])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _over(fast, norms, slope, bar, first):  # type: ignore[no-untyped-def]
     """How many of _RUN pictures are over the bar; a loop that compiles to vector code."""
     some_fast = fast[first : first + _RUN]
@@ -53,7 +53,7 @@ def _over(fast, norms, slope, bar, first):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _estimate(fast, norms, slope, bar, n):  # type: ignore[no-untyped-def]
     found = 0
     for first in range(0, n - _RUN + 1, _RUN * _SAMPLE):
@@ -61,7 +61,7 @@ def _estimate(fast, norms, slope, bar, n):  # type: ignore[no-untyped-def]
     return found * _SAMPLE
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _nominate(fast, norms, slope, bar, n, dead, limit, chosen):  # type: ignore[no-untyped-def]
     """Pictures over the bar, into ``chosen``; how many, or -1 if more than ``limit``."""
     found = 0
@@ -77,7 +77,7 @@ def _nominate(fast, norms, slope, bar, n, dead, limit, chosen):  # type: ignore[
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _any_over(fast, bar, first):  # type: ignore[no-untyped-def]
     some_fast = fast[first : first + _RUN]
     found = np.int32(0)
@@ -86,7 +86,7 @@ def _any_over(fast, bar, first):  # type: ignore[no-untyped-def]
     return found > 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _best_fast(fast, n, dead, k, scores, places):  # type: ignore[no-untyped-def]
     """The k living pictures with the highest fast scores (any of those that tie)."""
     size = 0
@@ -99,14 +99,14 @@ def _best_fast(fast, n, dead, k, scores, places):  # type: ignore[no-untyped-def
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _bar(theta, unit, slack):  # type: ignore[no-untyped-def]
     """What a fast score must reach, rounded down: theta itself was rounded, and may be tied."""
     bar = (theta - abs(theta) * 2.0**-22 - 2.0**-149) / unit - slack
     return np.float32(bar - abs(bar) * 2.0**-22)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _seed(v, checked, dead, words, values, plan, k, scratch, best, places):  # type: ignore[no-untyped-def]
     """A lower bound of the k-th exact score: that of the k pictures that look best so far."""
     n = len(v.ids)
@@ -122,7 +122,7 @@ def _seed(v, checked, dead, words, values, plan, k, scratch, best, places):  # t
     return True, least
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _offer_all(v, dead, scratch, scores, ids, size, k):  # type: ignore[no-untyped-def]
     for d in range(len(v.ids)):
         if not dead[d]:
@@ -133,7 +133,7 @@ def _offer_all(v, dead, scratch, scores, ids, size, k):  # type: ignore[no-untyp
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _offer_chosen(v, checked, words, values, plan, scratch, found, scores, ids, size, k):  # type: ignore[no-untyped-def]
     for i in range(found):
         d = scratch.chosen[i]
@@ -148,7 +148,7 @@ def _offer_chosen(v, checked, words, values, plan, scratch, found, scores, ids, 
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _pruned(  # type: ignore[no-untyped-def]
     v, checked, dead, words, values, unit, plan, error, scratch, guess, scores, ids, size, k
 ):
@@ -230,7 +230,7 @@ def _pruned(  # type: ignore[no-untyped-def]
         add_lists(v, plan, len(words), level, scratch.fast)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def search_block(  # type: ignore[no-untyped-def]
     v, checked, dead, query_ends, words, values, units, plan, scratch, guess, scores, ids, sizes
 ):
@@ -260,7 +260,7 @@ def search_block(  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def score_block(v, checked, query_ends, words, values, units, plan, scratch, out):  # type: ignore[no-untyped-def]
     """Exact scores of every picture of the block for every query, into ``out``."""
     for q in range(len(query_ends) - 1):
@@ -275,7 +275,7 @@ def score_block(v, checked, query_ends, words, values, units, plan, scratch, out
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sort_heaps(scores, ids, sizes):  # type: ignore[no-untyped-def]
     """Best first, in place; what a heap lacks becomes id -1 and score -inf."""
     for q in range(len(sizes)):

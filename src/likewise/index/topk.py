@@ -6,15 +6,15 @@ its id is higher: so ties go to the smaller id however the pictures arrive.
 
 from __future__ import annotations
 
-from numba import njit
+from likewise._kernels import kernel
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def worse(score_a, id_a, score_b, id_b):  # type: ignore[no-untyped-def]
     return score_a < score_b or (score_a == score_b and id_a > id_b)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def push(scores, ids, size, score, id_):  # type: ignore[no-untyped-def]
     """Put an item in a heap of ``size`` < k items."""
     i = size
@@ -29,7 +29,7 @@ def push(scores, ids, size, score, id_):  # type: ignore[no-untyped-def]
     ids[i] = id_
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def replace_root(scores, ids, k, score, id_):  # type: ignore[no-untyped-def]
     """Throw the worst of k items out for a better one."""
     i = 0
@@ -48,7 +48,7 @@ def replace_root(scores, ids, k, score, id_):  # type: ignore[no-untyped-def]
     ids[i] = id_
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def offer(scores, ids, size, k, score, id_):  # type: ignore[no-untyped-def]
     """Keep the item if it is among the k best; the new size."""
     if size < k:

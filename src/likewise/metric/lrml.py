@@ -17,8 +17,8 @@ from likewise.metric.base import LearnedMetric, as_rows, pair_chunks
 from likewise.metric.checks import at_least, whole_number
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
-from likewise.metric.propagation_solve import weighted_gram
-from likewise.metric.propagation_sum import Sum
+from likewise.metric.propagation.matrix_free import weighted_gram
+from likewise.metric.propagation.sums import Sum
 
 Floats = NDArray[np.float64]
 

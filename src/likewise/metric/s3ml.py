@@ -23,8 +23,8 @@ from likewise.metric.base import RIDGE, LearnedMetric, as_rows, covariance, inve
 from likewise.metric.checks import at_least, truth, whole_number
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
-from likewise.metric.propagation import check_weights, scatter_and_counts
-from likewise.solvers.sice import sparse_inverse_covariance
+from likewise.metric.propagation.methods import check_weights, scatter_and_counts
+from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
 
 Floats = NDArray[np.float64]
 # No direction is shrunk by more than 1 + this times the strength.

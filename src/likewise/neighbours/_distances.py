@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from likewise._kernels import kernel
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def squared_distance(a, x):  # type: ignore[no-untyped-def]
     """Squared Euclidean distance of two float32 rows; terms are added in any order."""
     s = np.float32(0.0)

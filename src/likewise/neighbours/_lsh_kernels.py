@@ -7,12 +7,13 @@ costs one subtraction and one addition.  Callers guarantee shapes; nothing is ch
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from likewise._kernels import kernel
 from likewise.neighbours._distances import squared_distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mixed(cell, hash_number):  # type: ignore[no-untyped-def]
     """Cell number and hash number as one well-spread 64-bit word (the splitmix64 finaliser)."""
     z = uint64(cell) + uint64(hash_number + 1) * uint64(0x9E3779B97F4A7C15)
@@ -21,7 +22,7 @@ def _mixed(cell, hash_number):  # type: ignore[no-untyped-def]
     return z ^ (z >> uint64(31))
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _dot(a, x):  # type: ignore[no-untyped-def]
     s = np.float32(0.0)
     for i in range(x.shape[0]):
@@ -29,7 +30,7 @@ def _dot(a, x):  # type: ignore[no-untyped-def]
     return s
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def row_keys(X, directions, shifts, n_hashes, keys):  # type: ignore[no-untyped-def]
     """Fill ``keys`` (tables, rows of X)."""
     for i in range(X.shape[0]):
@@ -41,7 +42,7 @@ def row_keys(X, directions, shifts, n_hashes, keys):  # type: ignore[no-untyped-
             keys[t, i] = key
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _probe_keys(q, directions, shifts, n_hashes, n_probes, t, keys, cells, borders):  # type: ignore[no-untyped-def]
     """``keys[0]`` of table t, then the keys across its n_probes nearest cell borders.
 
@@ -65,7 +66,7 @@ def _probe_keys(q, directions, shifts, n_hashes, n_probes, t, keys, cells, borde
         keys[p + 1] = key - _mixed(cells[j], j) + _mixed(cells[j] + 2 * side - 1, j)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_at_least(keys, key):  # type: ignore[no-untyped-def]
     low, high = 0, keys.shape[0]
     while low < high:
@@ -77,7 +78,7 @@ def _first_at_least(keys, key):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(probes, keys, ids, cap, seen, candidates):  # type: ignore[no-untyped-def]
     """Distinct rows that share a probed key, in order of discovery; at most ``cap``."""
     n = 0
@@ -99,7 +100,7 @@ def _gather(probes, keys, ids, cap, seen, candidates):  # type: ignore[no-untype
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keep(ids, values, row, value):  # type: ignore[no-untyped-def]
     """Insert into the k smallest (value, id) found so far."""
     at = ids.shape[0] - 1
@@ -113,7 +114,7 @@ def _keep(ids, values, row, value):  # type: ignore[no-untyped-def]
     values[at], ids[at] = value, row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search_rows(Q, X, directions, shifts, keys, table_ids, ways, ids, values):  # type: ignore[no-untyped-def]
     """Fill ids and values with the smallest squared distances, or minus inner products.
 

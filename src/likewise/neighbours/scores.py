@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from likewise._kernels import kernel
 from likewise.neighbours.exact import Exact
 from likewise.neighbours.protocol import Metric
 
@@ -25,7 +25,7 @@ _ROUNDING = 2.0**-24
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _inner(rows, places, query, out):  # type: ignore[no-untyped-def]
     """Inner products; four sums side by side, since each addition waits for the one before it.
 
@@ -46,7 +46,7 @@ def _inner(rows, places, query, out):  # type: ignore[no-untyped-def]
         out[i] = (a + b) + (c + d)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _minus_distance(rows, places, query, out):  # type: ignore[no-untyped-def]
     """Minus the Euclidean distances, in the same order (no ``fastmath``: nothing is fused)."""
     n = len(query)

@@ -24,9 +24,8 @@ from likewise.ordinal.comparisons import (
 )
 from likewise.ordinal.losses import ComparisonLoss, loss_of
 from likewise.ordinal.parameters import generator, number, whole
-from likewise.ordinal.solving import EPOCHS, solve
-from likewise.solvers.ordinal_distances import squares
-from likewise.solvers.ordinal_problem import Problem, Record, Solved
+from likewise.ordinal.solving import SOLVERS, solve
+from likewise.solvers.ordinal.problem import Problem, Record, Solved, squares
 
 Floats = NDArray[np.float64]
 
@@ -144,9 +143,8 @@ class OrdinalEmbedding(Estimator):
     def _solved(
         self, rows: Rows, start: Floats, rng: np.random.Generator, settings: dict[str, Any]
     ) -> Solved:
-        # Inner products of a few thousand numbers: threads of BLAS would only wait for each other.
-        # Eigenvectors of a large matrix are another matter.
-        with threadpool_limits(None if self.solver == "convex" else 1, user_api="blas"):
+        threads = None if SOLVERS[self.solver].blas_threads else 1
+        with threadpool_limits(threads, user_api="blas"):
             return solve(Problem(rows, len(start), settings["loss"]), start, rng, settings)
 
     def _rows(self, comparisons: Any, n_objects: int | None) -> Rows:
@@ -168,10 +166,10 @@ class OrdinalEmbedding(Estimator):
 
     def _settings(self, n: int) -> dict[str, Any]:
         """Parameters, checked."""
-        if self.solver not in EPOCHS:
-            known = ", ".join(map(repr, EPOCHS))
+        if self.solver not in list(SOLVERS):
+            known = ", ".join(map(repr, SOLVERS))
             raise InvalidInput(f"solver is {self.solver!r}; one of {known} expected")
-        default = EPOCHS[self.solver]
+        default = SOLVERS[self.solver].epochs
         return {
             "loss": loss_of(self.loss, self.n_components, alpha=self.alpha, mu=self.mu),
             "solver": self.solver,

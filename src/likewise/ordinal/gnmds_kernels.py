@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
+from likewise._kernels import kernel
+from likewise.solvers.ordinal.loops import FAST, evaluate_of, online_of, svrg_of, sweep_of
 
-from likewise.solvers.ordinal_loops import FAST, evaluate_of, online_of, svrg_of, sweep_of
 
-
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def weights(a, b, parameter):  # type: ignore[no-untyped-def]
     """f_a, f_b of (a, b); there is no parameter."""
     # Asked this way round, what is no number stays one that is seen: two distances beyond all
@@ -17,7 +16,7 @@ def weights(a, b, parameter):  # type: ignore[no-untyped-def]
     return 1.0, -1.0
 
 
-@njit(nogil=True, forceinline=True, fastmath=FAST)
+@kernel(cache=False, forceinline=True, fastmath=FAST)
 def loss(a, b, parameter):  # type: ignore[no-untyped-def]
     """f, f_a, f_b."""
     fa, fb = weights(a, b, parameter)
@@ -26,21 +25,21 @@ def loss(a, b, parameter):  # type: ignore[no-untyped-def]
     return 1.0 + a - b, fa, fb
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def evaluate(a, b, parameter, f, fa, fb):  # type: ignore[no-untyped-def]
     evaluate_of(loss, a, b, parameter, f, fa, fb)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def sweep(X, rows, parameter, G):  # type: ignore[no-untyped-def]
     return sweep_of(loss, X, rows, parameter, G)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def svrg(X, S, slope, done, rows, parameter, step, steps, seed, room):  # type: ignore[no-untyped-def]
     svrg_of(weights, X, S, slope, done, rows, parameter, step, steps, seed, room)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def online(X, squares, rows, parameter, step, first, stride, room):  # type: ignore[no-untyped-def]
     online_of(weights, X, squares, rows, parameter, step, first, stride, room)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -138,7 +139,17 @@ class CKL(ComparisonLoss):
         return math.sqrt(n_components / 10)
 
 
-LOSSES = ("ste", "tste", "gnmds", "ckl")
+def _tste(n_components: int, alpha: float | None, mu: float) -> TSTE:
+    return TSTE(_positive(max(n_components - 1, 1) if alpha is None else alpha, "alpha"))
+
+
+# Made from (n_components, alpha, mu), of which each takes what it has.
+LOSSES: dict[str, Callable[[int, float | None, float], ComparisonLoss]] = {
+    "ste": lambda _, alpha, mu: STE(),
+    "tste": _tste,
+    "gnmds": lambda _, alpha, mu: GNMDS(),
+    "ckl": lambda _, alpha, mu: CKL(_positive(mu, "mu")),
+}
 
 
 def loss_of(
@@ -151,15 +162,9 @@ def loss_of(
     """
     if isinstance(name, ComparisonLoss):
         return name
-    if name not in LOSSES:
+    if name not in list(LOSSES):
         raise InvalidInput(f"loss is {name!r}; one of {', '.join(map(repr, LOSSES))} expected")
-    if name == "gnmds":
-        return GNMDS()
-    if name == "ste":
-        return STE()
-    if name == "tste":
-        return TSTE(_positive(max(n_components - 1, 1) if alpha is None else alpha, "alpha"))
-    return CKL(_positive(mu, "mu"))
+    return LOSSES[name](n_components, alpha, mu)
 
 
 def _positive(value: Any, name: str) -> float:

@@ -1,65 +1,104 @@
-"""Which solver a name means, and how long each works by default."""
+"""Which solver a name means, how long each works by default, and what it takes of the settings."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.solvers.ordinal_batch import solve_batch, solve_lbfgs
-from likewise.solvers.ordinal_convex import solve_convex
-from likewise.solvers.ordinal_online import solve_online
-from likewise.solvers.ordinal_problem import Problem, Solved, Watch
-from likewise.solvers.ordinal_svrg import solve_svrg
+from likewise.solvers.ordinal.batch import solve_batch, solve_lbfgs
+from likewise.solvers.ordinal.convex import solve_convex
+from likewise.solvers.ordinal.online import solve_online
+from likewise.solvers.ordinal.problem import Problem, Solved, Watch
+from likewise.solvers.ordinal.svrg import solve_svrg
 
-# Default epochs.
-EPOCHS = {
-    "svrg-sbb": 30,
-    "svrg": 30,
-    "sgd": 60,
-    "adagrad": 30,
-    "batch": 200,
-    "lbfgs": 200,
-    "convex": 100,
+Floats = NDArray[np.float64]
+# What is left to a solver's own default is None (step, epsilon).
+Settings = dict[str, Any]
+Run = Callable[..., Solved]
+
+
+class Solver(NamedTuple):
+    """``run(problem, start, rng, settings, **shared)``, its epochs by default, and whether the
+    threads of BLAS are of use to it."""
+
+    run: Run
+    epochs: int
+    blas_threads: bool = False
+
+
+def _svrg_sbb(
+    problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
+) -> Solved:
+    taken = {name: settings[name] for name in ("epsilon", "step", "batch")}
+    return solve_svrg(problem, start, rng=rng, **taken, **shared)
+
+
+def _svrg(
+    problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
+) -> Solved:
+    # A step of a batch stands for as many single ones.
+    step, batch = settings["step"], settings["batch"]
+    fixed = settings["loss"].svrg_step * batch if step is None else step
+    return solve_svrg(problem, start, rng=rng, barzilai=False, step=fixed, batch=batch, **shared)
+
+
+def _sgd(
+    problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
+) -> Solved:
+    step, batch = settings["step"], settings["batch"]
+    fixed = settings["loss"].sgd_step * batch if step is None else step
+    return solve_online(problem, start, rng=rng, step=fixed, batch=batch, **shared)
+
+
+def _adagrad(
+    problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
+) -> Solved:
+    step, batch = settings["step"], settings["batch"]
+    first = settings["loss"].adagrad_step(start.shape[1]) if step is None else step
+    return solve_online(problem, start, rng=rng, step=first, adaptive=True, batch=batch, **shared)
+
+
+def _batch(
+    problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
+) -> Solved:
+    return solve_batch(problem, start, step=settings["step"], **shared)
+
+
+def _lbfgs(
+    problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
+) -> Solved:
+    return solve_lbfgs(problem, start, **shared)
+
+
+def _convex(
+    problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
+) -> Solved:
+    return solve_convex(problem, start, step=settings["step"], **shared)
+
+
+SOLVERS = {
+    "svrg-sbb": Solver(_svrg_sbb, 30),
+    "svrg": Solver(_svrg, 30),
+    "sgd": Solver(_sgd, 60),
+    "adagrad": Solver(_adagrad, 30),
+    "batch": Solver(_batch, 200),
+    "lbfgs": Solver(_lbfgs, 200),
+    # Eigenvectors of a large matrix; the others' products are of a few thousand numbers, where
+    # threads would only wait for each other.
+    "convex": Solver(_convex, 100, blas_threads=True),
 }
 
 
 def solve(
     problem: Problem,
-    start: NDArray[np.float64],
+    start: Floats,
     rng: np.random.Generator,
-    settings: dict[str, Any],
+    settings: Settings,
     watch: Watch | None = None,
 ) -> Solved:
     """Run the solver that ``settings`` name, from ``start``."""
-    name, loss = settings["solver"], settings["loss"]
-    step, batch = settings["step"], settings["batch"]
     shared = {"epochs": settings["epochs"], "tol": settings["tol"], "watch": watch}
-    if name == "svrg-sbb":
-        return solve_svrg(
-            problem, start, rng=rng, epsilon=settings["epsilon"], step=step, batch=batch, **shared
-        )
-    if name == "svrg":
-        fixed = loss.svrg_step * batch if step is None else step
-        return solve_svrg(
-            problem, start, rng=rng, barzilai=False, step=fixed, batch=batch, **shared
-        )
-    if name in ("sgd", "adagrad"):
-        adaptive = name == "adagrad"
-        # A step of a batch stands for as many single ones.
-        default = loss.adagrad_step(start.shape[1]) if adaptive else loss.sgd_step * batch
-        return solve_online(
-            problem,
-            start,
-            rng=rng,
-            step=default if step is None else step,
-            adaptive=adaptive,
-            batch=batch,
-            **shared,
-        )
-    if name == "batch":
-        return solve_batch(problem, start, step=step, **shared)
-    if name == "lbfgs":
-        return solve_lbfgs(problem, start, **shared)
-    return solve_convex(problem, start, step=step, **shared)
+    return SOLVERS[settings["solver"]].run(problem, start, rng, settings, **shared)

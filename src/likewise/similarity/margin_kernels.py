@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.solvers.prefetch import prefetch
 
 Array = Any
@@ -58,12 +58,12 @@ def new_work(rows: Rows) -> Work:
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _slot(word, shift):  # type: ignore[no-untyped-def]
     return (np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _enter(rows, a, work):  # type: ignore[no-untyped-def]
     """Make ``a`` the anchor in the table."""
     shift = work.anchor[1]
@@ -82,7 +82,7 @@ def _enter(rows, a, work):  # type: ignore[no-untyped-def]
     work.anchor[0] = a
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add_shared(rows, a, other, sign, count, work):  # type: ignore[no-untyped-def]
     """Add ``sign`` times the words that ``other`` shares with the anchor to ``work.gap``."""
     shift = work.anchor[1]
@@ -112,14 +112,14 @@ def _add_shared(rows, a, other, sign, count, work):  # type: ignore[no-untyped-d
     return count
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _hint(rows, r):  # type: ignore[no-untyped-def]
     # Of the values only shared words are read, a few a row: hinting at all made it slower.
     for i in range(rows.ends[r], rows.ends[r + 1], _LINE):
         prefetch(rows.words, i)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def build_margin(rows, triplets, t, work):  # type: ignore[no-untyped-def]
     """z of triplet t into ``work.words`` and ``work.z``; gives the number of its non-zeros."""
     if t + _AHEAD < len(triplets):
@@ -142,7 +142,7 @@ def build_margin(rows, triplets, t, work):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def margins(rows, triplets, weights, work, out):  # type: ignore[no-untyped-def]
     """w.z of every triplet."""
     for t in range(len(triplets)):
@@ -152,7 +152,7 @@ def margins(rows, triplets, weights, work, out):  # type: ignore[no-untyped-def]
         out[t] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def moments(rows, triplets, work, total, squares):  # type: ignore[no-untyped-def]
     """Add z and z^2 of every triplet to ``total`` and ``squares``, one entry a word."""
     for t in range(len(triplets)):
@@ -161,14 +161,14 @@ def moments(rows, triplets, work, total, squares):  # type: ignore[no-untyped-de
             squares[work.words[k]] += work.z[k] ** 2
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_margins(rows, triplets, work, ends):  # type: ignore[no-untyped-def]
     """Non-zeros of every z, summed up: where each begins in a matrix of them."""
     for t in range(len(triplets)):
         ends[t + 1] = ends[t] + np.int64(build_margin(rows, triplets, t, work))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def write_margins(rows, triplets, work, ends, words, values):  # type: ignore[no-untyped-def]
     """The matrix of all z, after ``count_margins``."""
     for t in range(len(triplets)):

@@ -11,10 +11,10 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise._estimators import check_is_fitted
+from likewise._kernels import kernel
 from likewise.similarity.base import WeightedSimilarity
 from likewise.similarity.margin_kernels import count_margins, new_work, write_margins
 from likewise.similarity.rows import (
@@ -104,7 +104,7 @@ class QPAO(WeightedSimilarity):
         return 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def climb(ends, words, z, total, dual, limit, margin, order):  # type: ignore[no-untyped-def]
     """One pass: a_i <- clip(a_i + (margin - w.z_i)/|z_i|^2, 0, C_i), w = max(0, total)."""
     for t in order:
@@ -124,7 +124,7 @@ def climb(ends, words, z, total, dual, limit, margin, order):  # type: ignore[no
                 total[words[k]] += step * z[k]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def certificate(ends, words, z, total, dual, limit, margin):  # type: ignore[no-untyped-def]
     """Primal objective and duality gap; ``total`` is summed up anew from ``dual``."""
     total[:] = 0.0

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from likewise._kernels import kernel
 from likewise.similarity.margin_kernels import build_margin
 
 ROUNDS, LOSSES = 0, 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def oasis_diagonal(rows, triplets, sample_weight, w, counters, C, margin, work):  # type: ignore[no-untyped-def]
     """w += min(C s, loss / |z|^2) z."""
     for t in range(len(triplets)):
@@ -38,7 +38,7 @@ def oasis_diagonal(rows, triplets, sample_weight, w, counters, C, margin, work):
                 w[work.words[k]] += step * work.z[k]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def difference(rows, u, v, words, values):  # type: ignore[no-untyped-def]
     """Row u minus row v by merging their sorted words; gives the number of non-zeros."""
     i, end_i = rows.ends[u], rows.ends[u + 1]
@@ -61,7 +61,7 @@ def difference(rows, u, v, words, values):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def oasis_full(rows, triplets, sample_weight, W, counters, C, margin, words, d):  # type: ignore[no-untyped-def]
     """W += min(C s, loss / (|x|^2 |x+ - x-|^2)) x (x+ - x-)'."""
     for t in range(len(triplets)):
@@ -94,7 +94,7 @@ def oasis_full(rows, triplets, sample_weight, W, counters, C, margin, words, d):
                     W[rows.words[i], words[k]] += x * d[k]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _root(b, n, y, eta):  # type: ignore[no-untyped-def]
     """The c with sum_j b_j/(1 + c b_j) = y + c/eta, on c > -1/max b: Newton inside a bracket.
 
@@ -132,7 +132,7 @@ def _root(b, n, y, eta):  # type: ignore[no-untyped-def]
     return c
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def lego_diagonal(rows, triplets, sample_weight, a, counters, eta, low, high, words, d, b):  # type: ignore[no-untyped-def]
     """1/a_j += c d_j^2 for a pair too far (nearer) or too close (farther)."""
     for t in range(len(triplets)):
@@ -156,7 +156,7 @@ def lego_diagonal(rows, triplets, sample_weight, a, counters, eta, low, high, wo
         counters[LOSSES] += lost
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def lego_full(rows, triplets, sample_weight, A, counters, eta, low, high, words, d, product):  # type: ignore[no-untyped-def]
     """A -= c/(1 + c yhat) (Ad)(Ad)' with Jain's closed form for c."""
     m = len(A)

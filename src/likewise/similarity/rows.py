@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
+from likewise._kernels import kernel
 from likewise.errors import InvalidInput
 from likewise.similarity.margin_kernels import Rows
 
@@ -25,7 +25,7 @@ PEAK = 1e50
 _UNSOUND, _INFINITE, _UNSORTED, _ZEROS, _PEAK = 1, 2, 4, 8, 16
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _inspect(ends, words, values, width, peak):  # type: ignore[no-untyped-def]
     """What is wrong with CSR arrays, the flags above added up; one pass, no temporary arrays."""
     if ends[0] != 0 or ends[-1] > len(words) or ends[-1] > len(values):

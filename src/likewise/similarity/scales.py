@@ -8,12 +8,13 @@ triplets and words count alike here.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise.similarity.margin_kernels import Rows, moments, new_work
-from likewise.similarity.rows import Triplets, generator
+from likewise.similarity.rows import Floats, Triplets, generator
 
 SAMPLE = 10_000
 
@@ -52,16 +53,44 @@ def measured_scales(
     touched = np.flatnonzero(squares)
     mean = total[touched] / len(sample)
     rms = np.sqrt(squares[touched] / len(sample))
-    power = float(mean @ mean)
     lambda_max = float(np.abs(mean).max(initial=0.0))
     found = {"lambda_max": lambda_max, "l1": L1_SHARE * lambda_max}
     gain = (GAIN if gain is None else gain) * margin
-    if method == "tg":
-        found["eta"] = gain / (n * power) if power > 0 else 1.0
-    elif method == "da":
-        found["gamma"] = power * np.sqrt(n) / gain if power > 0 else 1.0
-    else:
-        drift = float((mean**2 / rms).sum())
-        found["eta"] = gain / (np.sqrt(n) * drift) if drift > 0 else 1.0
-        found["delta"] = float(DELTA_SHARE * np.sqrt(n) * rms.max(initial=0.0)) or 1.0
+    found |= STEP_SIZES[method].measure(n, mean, rms, gain)
     return {name: float(value) for name, value in found.items()}
+
+
+class Step(NamedTuple):
+    """What the step of a method is called, and how large it should be for such data.
+
+    ``measure`` takes the number of triplets, the mean and the root mean square of z, and the gain.
+    """
+
+    names: tuple[str, ...]
+    measure: Callable[[int, Floats, Floats, float], dict[str, float]]
+
+
+def _fixed(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
+    power = float(mean @ mean)
+    return {"eta": gain / (n * power) if power > 0 else 1.0}
+
+
+def _averaged(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
+    power = float(mean @ mean)
+    return {"gamma": power * np.sqrt(n) / gain if power > 0 else 1.0}
+
+
+def _adaptive(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
+    drift = float((mean**2 / rms).sum())
+    return {
+        "eta": gain / (np.sqrt(n) * drift) if drift > 0 else 1.0,
+        "delta": float(DELTA_SHARE * np.sqrt(n) * rms.max(initial=0.0)) or 1.0,
+    }
+
+
+STEP_SIZES = {
+    "tg": Step(("eta",), _fixed),
+    "da": Step(("gamma",), _averaged),
+    "afb": Step(("eta", "delta"), _adaptive),
+    "ada": Step(("eta", "delta"), _adaptive),
+}

@@ -26,7 +26,7 @@ from likewise.similarity.rows import (
     number,
     whole,
 )
-from likewise.similarity.scales import measured_scales
+from likewise.similarity.scales import STEP_SIZES, measured_scales
 from likewise.similarity.solis_kernels import (
     ALL,
     LOSS,
@@ -184,7 +184,7 @@ class SOLIS(OnlineLearner):
         """Start without a triplet; every parameter that is measured on triplets must be given."""
         given = self._given()
         method = given["method"]
-        names = _scale_names(method)
+        names = ["l1", *STEP_SIZES[method].names]
         lacking = [name for name in names if given[name] is None]
         if lacking:
             raise InvalidInput(f"{lacking[0]} is None; a start without triplets needs a number")
@@ -229,7 +229,7 @@ class SOLIS(OnlineLearner):
         given = self._given()
         cost = self._checked_cost(rows.width)
         method = given["method"]
-        scales = {name: given[name] for name in _scale_names(method)}
+        scales = {name: given[name] for name in ("l1", *STEP_SIZES[method].names)}
         if any(value is None for value in scales.values()):
             measured = measured_scales(rows, triplets, method, given["margin"], self.random_state)
             scales = {name: measured[name] if v is None else v for name, v in scales.items()}
@@ -349,15 +349,6 @@ class SOLIS(OnlineLearner):
             method, given, scales, _rule(given, scales), self._checked_cost(width), width
         )
         self._state, self._counters = state, counters
-
-
-def _scale_names(method: str) -> list[str]:
-    """The parameters that may be left to the data."""
-    return [
-        "l1",
-        "gamma" if method == "da" else "eta",
-        *["delta"] * (method in _MEANT_FOR["delta"]),
-    ]
 
 
 def _theta(theta: Any) -> float:

@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from numba import njit
-
+from likewise._kernels import kernel
 from likewise.similarity.margin_kernels import build_margin
 
 # Places in the array of counters.  STEPS is the methods' clock (n of the spec), LAST_LOSS its
@@ -39,24 +38,24 @@ class Rule(NamedTuple):
     skip_empty: bool
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def soft(v, a):  # type: ignore[no-untyped-def]
     """sign(v) max(|v| - a, 0)."""
     return math.copysign(max(abs(v) - a, 0.0), v) if abs(v) > a else 0.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _truncated(v, a, theta):  # type: ignore[no-untyped-def]
     """Langford's T1: shrink by a, but only what is not larger than theta."""
     return v if abs(v) > theta else soft(v, a)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _cost(cost, word):  # type: ignore[no-untyped-def]
     return cost[word] if len(cost) else 1.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def tg_weight(row, word, n, rule, cost):  # type: ignore[no-untyped-def]
     """Offset of a word after n steps; ``row`` is (offset, step of the last write)."""
     if row[0] == 0.0:
@@ -64,7 +63,7 @@ def tg_weight(row, word, n, rule, cost):  # type: ignore[no-untyped-def]
     return _truncated(row[0], (n - row[1]) * rule.eta * rule.l1 * _cost(cost, word), rule.theta)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def afb_weight(row, word, n, rule, cost):  # type: ignore[no-untyped-def]
     """``row`` is (offset, step of the last write, G, H)."""
     if row[0] == 0.0:
@@ -72,7 +71,7 @@ def afb_weight(row, word, n, rule, cost):  # type: ignore[no-untyped-def]
     return soft(row[0], (n - row[1]) * rule.eta * rule.l1 * _cost(cost, word) / row[3])
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def da_weight(row, word, tau, rule, cost):  # type: ignore[no-untyped-def]
     """``row`` is (sum of z over loss rounds): minus S of the spec."""
     if row[0] == 0.0 or tau == 0:
@@ -82,7 +81,7 @@ def da_weight(row, word, tau, rule, cost):  # type: ignore[no-untyped-def]
     return max(soft(row[0], threshold) / (rule.gamma * root), rule.floor)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def ada_weight(row, word, tau, rule, cost):  # type: ignore[no-untyped-def]
     """``row`` is (sum of z, G), both over loss rounds."""
     v = soft(row[0], rule.l1 * _cost(cost, word) * tau)
@@ -93,12 +92,12 @@ def ada_weight(row, word, tau, rule, cost):  # type: ignore[no-untyped-def]
     return max(v * rule.eta / scale, rule.floor) if scale > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _weight_of_round(sample_weight, t):  # type: ignore[no-untyped-def]
     return sample_weight[t] if len(sample_weight) else 1.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _count(counters, lost, rule):  # type: ignore[no-untyped-def]
     """Move the clocks by one round."""
     counters[ROUNDS] += 1
@@ -109,13 +108,13 @@ def _count(counters, lost, rule):  # type: ignore[no-untyped-def]
         counters[LAST_LOSS] = counters[STEPS]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def averaging_time(counters, clock):  # type: ignore[no-untyped-def]
     """tau of the averaging methods: the step their weights are evaluated at."""
     return counters[LAST_LOSS] if clock == PRINTED else counters[STEPS]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def tg(rows, triplets, sample_weight, state, counters, rule, cost, work):  # type: ignore[no-untyped-def]
     """Truncated gradient: w <- T1(w + eta s z, eta l1 c)."""
     for t in range(len(triplets)):
@@ -143,7 +142,7 @@ def tg(rows, triplets, sample_weight, state, counters, rule, cost, work):  # typ
             state[word, 1] = counters[STEPS]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def afb(rows, triplets, sample_weight, state, counters, rule, cost, work):  # type: ignore[no-untyped-def]
     """Adaptive forward-backward: w <- soft(w + eta s z/H, eta l1 c/H), H = delta + sqrt G."""
     for t in range(len(triplets)):
@@ -177,7 +176,7 @@ def afb(rows, triplets, sample_weight, state, counters, rule, cost, work):  # ty
             state[word, 3] = scale
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def da(rows, triplets, sample_weight, state, counters, rule, cost, work):  # type: ignore[no-untyped-def]
     """Dual averaging: w = soft(sum of s z, l1 c tau + gamma rho sqrt tau) / (gamma sqrt tau)."""
     for t in range(len(triplets)):
@@ -200,7 +199,7 @@ def da(rows, triplets, sample_weight, state, counters, rule, cost, work):  # typ
                 state[work.words[k], 0] += s * work.z[k]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def ada(rows, triplets, sample_weight, state, counters, rule, cost, work):  # type: ignore[no-untyped-def]
     """Adaptive dual averaging: w = eta soft(sum of s z, l1 c tau) / (delta + sqrt G)."""
     for t in range(len(triplets)):
@@ -225,7 +224,7 @@ def ada(rows, triplets, sample_weight, state, counters, rule, cost, work):  # ty
                 state[work.words[k], 1] += g * g
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def offsets(method, state, counters, rule, cost, out):  # type: ignore[no-untyped-def]
     """The offsets of all words now; nothing is written to the state, so learning is not disturbed.
 
@@ -235,14 +234,14 @@ def offsets(method, state, counters, rule, cost, out):  # type: ignore[no-untype
         out[word] = _offset(method, state[word], word, counters, rule, cost)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def some_offsets(method, words, state, counters, rule, cost, out):  # type: ignore[no-untyped-def]
     """As ``offsets``, of the words named."""
     for i in range(len(words)):
         out[i] = _offset(method, state[words[i]], words[i], counters, rule, cost)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _offset(method, row, word, counters, rule, cost):  # type: ignore[no-untyped-def]
     if method == 0:
         return tg_weight(row, word, counters[STEPS], rule, cost)

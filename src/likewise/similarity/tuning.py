@@ -143,7 +143,7 @@ def default_grid(X: Any, triplets: Any, learner: SOLIS) -> dict[str, list[float]
     train = as_triplets(triplets, len(rows.ends) - 1)
     scales = measured_scales(rows, train, method, checked["margin"], learner.random_state)
     l1 = [share * scales["lambda_max"] for share in L1_SHARES]
-    if method == "da":
+    if "gamma" in scales:
         return {"l1": l1, "gamma": [scales["gamma"] * GAIN / gain for gain in GAINS]}
     return {"l1": l1, "eta": [scales["eta"] / GAIN * gain for gain in GAINS]}
 

@@ -6,14 +6,14 @@ Both look at one picture and the rows its list names (-1: nobody), and give one 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from likewise.solvers.lasso_cd import descend
+from likewise._kernels import kernel
+from likewise.solvers.lassos.coordinate_descent import descend
 
 _MOST_STEPS = 20_000
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def simplex(G, w, n, tol):  # type: ignore[no-untyped-def]
     """min w'Gw / 2 with w >= 0 and sum w = 1, from the w given, over the first n entries.
 
@@ -42,7 +42,7 @@ def simplex(G, w, n, tol):  # type: ignore[no-untyped-def]
             g[i] += step * (G[i, to] - G[i, off])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def local_weights(Q, X, ids, tol):  # type: ignore[no-untyped-def]
     """LNP: min |q - sum_j w_j x_j|^2 with w >= 0 and sum w = 1, for each row of Q."""
     k, width = ids.shape[1], X.shape[1]
@@ -72,7 +72,7 @@ def local_weights(Q, X, ids, tol):  # type: ignore[no-untyped-def]
     return made
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def l1_weights(Q, X, ids, alpha, tol):  # type: ignore[no-untyped-def]
     """LSMP: the lasso of each row of Q over its neighbours, negatives clipped, rows summing to 1.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.collection.ingest.workers import SampleTask, run, sample
 from likewise.collection.jobs import Progress, Report
-from likewise.features.deep_projection import Projection
+from likewise.features.deep.projection import Projection
 
 PROJECTION_PICTURES = 400
 """Pictures whose cells a projection is learned from, at most: 40,000 cells."""

@@ -31,7 +31,7 @@ from likewise.collection.spaces.recipes import DECODE_SIDE, Step, local_features
 from likewise.collection.spaces.wording import open_projection
 from likewise.collection.store.store import TRANSIENT
 from likewise.errors import ImageError, UnreadableImage
-from likewise.features.deep_errors import UnusableModel
+from likewise.features.deep.errors import UnusableModel
 from likewise.images import ImageInfo, decode
 
 IN_FLIGHT = 4

@@ -26,7 +26,7 @@ from likewise.collection.store.models import Model
 from likewise.collection.store.segments import unpack_dense, unpack_sparse
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import InvalidInput
-from likewise.features.deep_errors import DeepMissing
+from likewise.features.deep.errors import DeepMissing
 from likewise.images import Picture, decode
 
 # Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).

@@ -16,8 +16,8 @@ from typing import Any
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.spaces.recipes import onnx_model
 from likewise.collection.store.store import SpaceRow
-from likewise.features.deep_card import Card, builtin_card, model_card, wrong_with
-from likewise.features.deep_onnx import hash_of, open_content, read_model
+from likewise.features.deep.card import Card, builtin_card, model_card, wrong_with
+from likewise.features.deep.onnx_model import hash_of, open_content, read_model
 
 FOLDER = "models"
 

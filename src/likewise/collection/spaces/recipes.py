@@ -24,7 +24,11 @@ from likewise.collection.spaces.wording import Words, open_projection, open_voca
 from likewise.collection.store.segments import pack_dense, pack_sparse
 from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
-from likewise.features.deep import (
+from likewise.features.deep.errors import ChangedModel
+from likewise.features.deep.graph import CELL
+from likewise.features.deep.network import MODEL, installed, network
+from likewise.features.deep.onnx_model import OnnxModel
+from likewise.features.deep.recipes import (
     CELLS_SIZE,
     KEEP,
     N_DEEP,
@@ -34,11 +38,7 @@ from likewise.features.deep import (
     activations,
     strongest,
 )
-from likewise.features.deep_errors import ChangedModel
-from likewise.features.deep_graph import CELL
-from likewise.features.deep_network import MODEL, installed, network
-from likewise.features.deep_onnx import OnnxModel
-from likewise.features.deep_runtime import Preparation, number, three
+from likewise.features.deep.runtime import Preparation, number, three
 from likewise.features.holistic import N_HOLISTIC, Holistic
 from likewise.features.local import SIFT, LocalFeatures
 from likewise.images import Picture

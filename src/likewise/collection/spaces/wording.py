@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from likewise.coding.bow import count
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection.store.segments import pack_sparse
-from likewise.features.deep_projection import Projection
+from likewise.features.deep.projection import Projection
 
 
 class Words(NamedTuple):

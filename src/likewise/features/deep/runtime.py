@@ -1,0 +1,141 @@
+"""Networks at work: an ONNX file opened by onnxruntime, pixels in, activations out.
+
+One session a process and model, on one thread: workers are one a core already, and a single thread
+gives the same bits every time.  :class:`Preparation` is all there is to preprocessing: the picture
+is resized to a square as it is (nothing is cut off, so a cell of the map has a place in the
+picture) and each channel becomes ``(x / scale - mean) / std``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import InvalidInput
+from likewise.features.deep.errors import INSTALL, DeepMissing, UnusableModel
+from likewise.features.pixels import Pixels, as_pixels
+
+Floats = NDArray[np.float32]
+MAX_SIZE = 2048
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How pixels become a network's input: size, then ``(x / scale - mean) / std`` a channel."""
+
+    size: int = 224
+    scale: float = 255.0
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        size = self.size
+        if isinstance(size, bool) or not isinstance(size, int) or not 16 <= size <= MAX_SIZE:
+            raise InvalidInput(f"size is {size!r}; a whole number from 16 to {MAX_SIZE} expected")
+        for name in ("mean", "std"):
+            values = getattr(self, name)
+            three_of = isinstance(values, Sequence) and len(values) == 3
+            if not (three_of and all(map(_finite, values))):
+                raise InvalidInput(f"{name} is {values!r}; three numbers (R, G, B) expected")
+        if not (_finite(self.scale) and self.scale > 0 and min(self.std) > 0):
+            raise InvalidInput(
+                f"scale is {self.scale!r} and std {self.std!r}; positive numbers expected"
+            )
+
+    def __call__(self, picture: Pixels) -> Floats:
+        """The input of one picture: (3, size, size)."""
+        pixels = as_pixels(picture)
+        if pixels.ndim == 2:
+            pixels = np.repeat(pixels[:, :, None], 3, axis=2)
+        # Averaging is right for shrinking; for growing it would repeat pixels.
+        shrinks = min(pixels.shape[:2]) >= self.size
+        way = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+        square = np.asarray(cv2.resize(pixels, (self.size, self.size), interpolation=way))
+        made = square.astype(np.float32)
+        made /= np.float32(self.scale)
+        made -= np.asarray(self.mean, np.float32)
+        made /= np.asarray(self.std, np.float32)
+        return np.ascontiguousarray(made.transpose(2, 0, 1))
+
+
+class Network:
+    """An opened ONNX model with one picture input; ``run`` takes a batch (n, 3, height, width)."""
+
+    def __init__(self, model: bytes, name: str, *, n_threads: int = 1) -> None:
+        self.name = name
+        self._session = _session(model, name, n_threads)
+        inputs = self._session.get_inputs()
+        if len(inputs) != 1 or len(inputs[0].shape) != 4:
+            shapes = ", ".join(f"{one.name} {one.shape}" for one in inputs)
+            raise UnusableModel(f"{name} takes {shapes}; one input of pictures (n, 3, h, w) needed")
+        (taken,) = inputs
+        self._input, self._type = taken.name, taken.type
+        self.channels_last = taken.shape[1] != 3 and taken.shape[3] == 3
+        if taken.type not in ("tensor(float)", "tensor(float16)"):
+            raise UnusableModel(f"{name} takes {taken.type}; tensor(float) needed")
+        self.outputs = [one.name for one in self._session.get_outputs()]
+
+    def run(self, batch: Floats, output: str) -> Floats:
+        """One output for a batch of prepared pictures."""
+        if output not in self.outputs:
+            raise InvalidInput(
+                f"{self.name} has no output {output!r}; it has {', '.join(self.outputs)}"
+            )
+        fed: NDArray[Any] = batch.transpose(0, 2, 3, 1) if self.channels_last else batch
+        if self._type == "tensor(float16)":
+            fed = fed.astype(np.float16)
+        try:
+            (made,) = self._session.run([output], {self._input: np.ascontiguousarray(fed)})
+        except Exception as error:  # onnxruntime's errors share no other base
+            raise UnusableModel(f"{self.name} does not run on {batch.shape}: {error}") from error
+        return np.asarray(made, np.float32)
+
+
+def _session(model: bytes, name: str, n_threads: int) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise DeepMissing(f"a network needs onnxruntime: {INSTALL}") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = n_threads
+    options.inter_op_num_threads = 1
+    options.use_deterministic_compute = True
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise UnusableModel(f"{name} cannot be opened as ONNX: {error}") from error
+
+
+def three(value: Any, name: str) -> tuple[float, float, float]:
+    """A number for each of three channels; one number stands for all."""
+    numbers = [value] * 3 if _finite(value) else value
+    if isinstance(numbers, str) or not isinstance(numbers, Sequence) or len(numbers) != 3:
+        raise InvalidInput(f"{name} is {value!r}; one number or three (R, G, B) expected")
+    if not all(map(_finite, numbers)):
+        raise InvalidInput(f"{name} is {value!r}; numbers expected")
+    red, green, blue = map(float, numbers)
+    return red, green, blue
+
+
+def number(value: Any, name: str) -> float:
+    """A finite number, or a clear refusal."""
+    if not _finite(value):
+        raise InvalidInput(f"{name} is {value!r}; a number expected")
+    return float(value)
+
+
+def _finite(value: Any) -> bool:
+    """Whether a value is a number that a float can hold; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

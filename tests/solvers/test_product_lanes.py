@@ -1,0 +1,86 @@
+"""Registers as values: each function against numpy, in both types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from numpy.typing import NDArray
+
+from likewise.solvers.product.lanes import (
+    BYTES,
+    beside,
+    count_up,
+    if_less,
+    if_same,
+    lanes,
+    least,
+    load,
+    lowest,
+    minus,
+    most,
+    padded,
+    peek,
+    plus,
+    ratio,
+    spread,
+    store,
+    times,
+    total,
+    zeros,
+)
+
+
+@njit
+def _everything(A, out):  # type: ignore[no-untyped-def]
+    """Rows 1 and 2 of A, from the fourth number on, through every function."""
+    a, b = load(A, (1, 3)), load(A, (2, 3))
+    two, places = spread(A, 2.0), count_up(A, 5)
+    store(out, (0, 1), plus(a, b, two))
+    store(out, (1, 1), minus(a, b, two))
+    store(out, (2, 1), times(a, b))
+    store(out, (3, 1), ratio(a, b))
+    store(out, (4, 1), if_less(a, b, places, two))
+    store(out, (5, 1), if_same(places, spread(A, 7.0), a, b))
+    small = least(a)
+    return lanes(A), peek(A, (2, 4)), total(a), small, most(a), beside(a, small, places)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_of_registers(dtype: type) -> None:
+    n = BYTES // np.dtype(dtype).itemsize
+    A: NDArray[Any] = (1 + np.random.default_rng(0).random((3, n + 7))).astype(dtype)
+    out: NDArray[Any] = np.zeros((6, n + 2), dtype)
+    count, entry, whole, small, large, where = _everything(A, out)
+    a, b = A[1, 3 : 3 + n], A[2, 3 : 3 + n]
+    expected = [
+        a + 2 * b,
+        a - 2 * b,
+        a * b,
+        a / b,
+        np.where(a < b, 5 + np.arange(n), 2),
+        np.where(np.arange(n) == 2, a, b),
+    ]
+    np.testing.assert_allclose(out[:, 1:-1], expected, rtol=1e-6)
+    assert not out[:, [0, -1]].any()
+    assert (count, entry, small, large) == (n, A[2, 4], a.min(), a.max())
+    assert where == 5 + a.argmin()
+    np.testing.assert_allclose(whole, a.sum(), rtol=1e-6)
+
+
+@njit
+def _lowest(bits):  # type: ignore[no-untyped-def]
+    return lowest(bits)
+
+
+def test_room_and_bits() -> None:
+    assert [padded(k) for k in (1, 64, 65, 128)] == [64, 64, 128, 128]
+    for shape in ((3, 5), (1, 64, 64)):
+        made = zeros(shape, np.float32)
+        assert made.shape == shape
+        assert made.flags.c_contiguous
+        assert made.ctypes.data % BYTES == 0
+        assert not made.any()
+    assert [_lowest(x) for x in (1, 8, 3 << 40, -(2**63))] == [0, 3, 40, 63]

@@ -1,0 +1,233 @@
+"""Compiled kernels are kept between processes, and an edit anywhere they reach makes them anew."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import likewise
+from likewise import _kernels
+
+ROOT = Path(likewise.__file__).parent
+
+# A kernel, a helper that is inlined as numba code, one that is only called, and a constant which
+# the helper's file takes from a third file.
+FILES = {
+    "__init__.py": "",
+    "main.py": (
+        "from likewise._kernels import kernel\n"
+        "from pack.helpers import (\n    inlined,\n    called,  # one (of two)\n)\n"
+        "@kernel\n"
+        "def total(n):\n"
+        "    return inlined(n) + called(n)\n"
+    ),
+    "helpers.py": (
+        "from likewise._kernels import kernel\n"
+        "from .deep import constants\n"
+        "SHIFT = constants.SHIFT\n"
+        "@kernel(inline='always')\n"
+        "def inlined(n):\n"
+        "    return n + SHIFT\n"
+        "@kernel\n"
+        "def called(n):\n"
+        "    return 10 * n\n"
+    ),
+    "deep/__init__.py": "",
+    "deep/constants.py": "SHIFT = 100\n",
+    "deep/stranger.py": "UNUSED = 1\n",
+}
+ASK = (
+    "import json\n"
+    "from pack.main import total\n"
+    "answer = total(1)\n"
+    "s = total.stats\n"
+    "hits, misses = sum(s.cache_hits.values()), sum(s.cache_misses.values())\n"
+    "print(json.dumps([answer, hits, misses]))\n"
+)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / "pack" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def ask(package: Path, code: str = ASK, **more: str) -> list[int]:
+    """[answer, hits, misses] of a fresh process."""
+    # The folder of a cache that the tests themselves run with must not hide the package's own.
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+    environment |= {"PYTHONPATH": f"{package}{os.pathsep}{ROOT.parent}", **more}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: list[int] = json.loads(done.stdout)
+    return found
+
+
+def edit(package: Path, name: str, old: str, new: str) -> None:
+    path = package / "pack" / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_second_process_compiles_nothing(package: Path) -> None:
+    assert ask(package) == [111, 0, 1]
+    assert ask(package) == [111, 1, 0]
+
+
+def test_edits_are_seen(package: Path) -> None:
+    ask(package)
+    for name, old, new, answer in (
+        ("main.py", "inlined(n) +", "inlined(n) + 1 +", 112),
+        ("helpers.py", "n + SHIFT", "n + SHIFT + 1", 113),
+        ("helpers.py", "10 * n", "20 * n", 123),
+        ("deep/constants.py", "100", "200", 223),
+    ):
+        edit(package, name, old, new)
+        assert ask(package) == [answer, 0, 1]
+    assert ask(package) == [223, 1, 0]
+    # What was there before is gone, not mistaken for the file as it is again.
+    edit(package, "deep/constants.py", "200", "100")
+    assert ask(package) == [123, 0, 1]
+
+
+def test_an_edit_elsewhere_costs_nothing(package: Path) -> None:
+    ask(package)
+    edit(package, "deep/stranger.py", "1", "2")
+    assert ask(package) == [111, 1, 0]
+
+
+def test_numbas_own_cache_would_be_stale(package: Path) -> None:
+    """The reason for all this: numba's own cache gives the old result after such an edit."""
+    for name in ("main.py", "helpers.py"):
+        path = package / "pack" / name
+        text = path.read_text().replace("from likewise._kernels import kernel", "import numba")
+        text = text.replace("@kernel(", "@numba.njit(cache=True, ")
+        path.write_text(text.replace("@kernel\n", "@numba.njit(cache=True)\n"))
+    assert ask(package)[0] == 111
+    edit(package, "helpers.py", "n + SHIFT", "n + SHIFT + 1")
+    assert ask(package)[0] == 111
+
+
+def test_a_file_edited_under_a_running_process_is_not_kept(package: Path) -> None:
+    """That process runs the old text; kept under the new text's stamp it would be a lie."""
+    old = (
+        "import pathlib, pack.main\n"
+        "path = pathlib.Path(pack.helpers.__file__)\n"
+        "path.write_text(path.read_text().replace('10 * n', '20 * n'))\n"
+    )
+    assert ask(package, old + ASK) == [111, 0, 1]
+    assert ask(package) == [121, 0, 1]
+
+
+def test_two_versions_written_across_each_other(package: Path) -> None:
+    """Data of one version under the index of the other, as two processes at once may leave them:
+    the data say themselves what they are of."""
+    ask(package)
+    kept = package / "pack" / "__pycache__"
+    data = next(kept.glob("main.total-*.nbc"))
+    before = data.read_bytes()
+    edit(package, "helpers.py", "n + SHIFT", "n + SHIFT + 1")
+    ask(package)
+    assert data.read_bytes() != before
+    data.write_bytes(before)
+    assert ask(package) == [112, 0, 1]
+
+
+def test_a_damaged_cache_is_compiled_anew(package: Path) -> None:
+    ask(package)
+    for path in (package / "pack" / "__pycache__").glob("main.total-*.nb?"):
+        path.write_bytes(path.read_bytes()[:20])
+    assert ask(package) == [111, 0, 1]
+    assert ask(package) == [111, 1, 0]
+
+
+def test_nothing_can_be_written(package: Path) -> None:
+    """No folder for the cache anywhere: files stand where folders would have to be."""
+    for folder in ("pack", "pack/deep"):
+        (package / folder / "__pycache__").write_text("in the way")
+    (package / "home").write_text("in the way")
+    nowhere = {
+        "HOME": str(package / "home"), "XDG_CACHE_HOME": str(package / "home" / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+    assert ask(package, **nowhere) == [111, 0, 1]
+    assert ask(package, **nowhere) == [111, 0, 1]
+
+
+def test_a_folder_of_ones_own(package: Path) -> None:
+    kept = package / "kept"
+    assert ask(package, NUMBA_CACHE_DIR=str(kept)) == [111, 0, 1]
+    assert ask(package, NUMBA_CACHE_DIR=str(kept)) == [111, 1, 0]
+    assert list(kept.rglob("main.total-*.nbc"))
+    edit(package, "deep/constants.py", "100", "200")
+    assert ask(package, NUMBA_CACHE_DIR=str(kept)) == [211, 0, 1]
+
+
+def test_without_compiling(package: Path) -> None:
+    code = "import json\nfrom pack.main import total\nprint(json.dumps([total(1)]))"
+    assert ask(package, code, NUMBA_DISABLE_JIT="1") == [111]
+
+
+def test_an_unknown_numba_is_told_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Right before fast: without our stamp a kept kernel could be stale."""
+    monkeypatch.setattr(_kernels, "_KNOWN", False)
+    with pytest.warns(RuntimeWarning, match="compiled in every process"):
+
+        @_kernels.kernel
+        def double(x):  # type: ignore[no-untyped-def]
+            return 2 * x
+
+    assert double(3) == 6
+    assert double.stats.cache_path is None
+
+
+def imported(path: Path) -> set[str]:
+    """What Python's own parser says a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module is not None
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_no_import_is_overlooked(path: Path) -> None:
+    name = ".".join(("likewise", *path.relative_to(ROOT).with_suffix("").parts))
+    assert imported(path) <= set(_kernels.imports(path.read_text(), name, path))
+
+
+def test_relative_imports_go_up() -> None:
+    text = "from . import a\nfrom .b import c\nfrom ..d import e as f, g\nimport h.i as j, k\n"
+    inside = set(_kernels.imports(text, "p.q.r", Path("p/q/r.py")))
+    assert inside == {"p.q", "p.q.a", "p.q.b", "p.q.b.c", "p.d", "p.d.e", "p.d.g", "h.i", "k"}
+    package = set(_kernels.imports("from .b import c", "p.q", Path("p/q/__init__.py")))
+    assert package == {"p.q.b", "p.q.b.c"}
+
+
+def test_every_kernel_of_the_package_has_this_cache() -> None:
+    """Only one file may know numba's own decorators (benchmarks are outside)."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = str(path.relative_to(ROOT))
+        if name == "_kernels.py":
+            continue
+        taken = {module.removeprefix("numba.") for module in imported(path)}
+        assert taken.isdisjoint({"njit", "jit", "vectorize", "guvectorize", "cfunc"}), name
