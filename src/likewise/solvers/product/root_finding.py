@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, nnls
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +21,8 @@ def at_mass(words: Floats, x: Floats, mass: float) -> tuple[Floats, float]:
     points = mass * words - x
     size = max(float(np.abs(points).max()), 1e-300)
     system = np.vstack([points.T / size, np.ones(len(words))])
+    from scipy.optimize import nnls  # heavy, and only the rare vector comes here
+
     shares = nnls(system, np.append(np.zeros(len(x)), 1.0))[0]
     shares /= shares.sum()
     u = mass * shares
@@ -41,6 +42,8 @@ def together(codebooks: Sequence[Floats], parts: Sequence[Floats], half: float) 
     while above(high) > 0:
         high *= 2
     low = 1e-12 * high
+    from scipy.optimize import brentq
+
     mass = brentq(above, low, high, xtol=1e-15 * high, rtol=1e-15) if above(low) > 0 else low
     return [at_mass(words, x, mass)[0] for words, x in zip(codebooks, parts, strict=True)]
 
