@@ -1,4 +1,4 @@
-"""The command line as a person uses it: in a process of its own."""
+"""The command line as a person uses it: arguments in, text and a code out."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ import json
 import os
 import subprocess
 import sys
+import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from likewise.cli import app
+
+_SURROUNDINGS = {"COLUMNS": "200"}
 SCENES = ("astronaut", "chelsea", "china", "coffee", "flower", "rocket")
 
 
@@ -44,6 +49,38 @@ class Likewise:
         return self.folder / "pictures"
 
     def __call__(self, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in this process, as its entry point would in one of its own.
+
+        A process for each of some two hundred commands would spend its time importing.
+        """
+        from likewise.cli import main
+
+        command = ["likewise", *map(str, arguments)]
+        code: object = 0
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            _captured("stdout") as out,
+            _captured("stderr") as err,
+        ):
+            patch.chdir(self.folder)
+            for name, value in {**_SURROUNDINGS, **environment}.items():
+                patch.setenv(name, value)
+            if "LIKEWISE_COLLECTION" not in environment:
+                patch.delenv("LIKEWISE_COLLECTION", raising=False)
+            patch.setattr(sys, "argv", command)
+            patch.setattr(app, "_debug", False)
+            try:
+                main()
+            except SystemExit as ended:
+                code = ended.code
+            except Exception:  # what a process would end with
+                traceback.print_exc()
+                code = 1
+        returncode = code if isinstance(code, int) else int(code is not None)
+        return subprocess.CompletedProcess(command, returncode, text_of(out), text_of(err))
+
+    def alone(self, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        """The same in a process of its own, as a shell starts it."""
         inherited = {k: v for k, v in os.environ.items() if k != "LIKEWISE_COLLECTION"}
         return subprocess.run(
             [sys.executable, "-m", "likewise", *map(str, arguments)],
@@ -52,7 +89,7 @@ class Likewise:
             timeout=300,
             check=False,
             cwd=self.folder,
-            env={**inherited, "COLUMNS": "200", **environment},
+            env={**inherited, **_SURROUNDINGS, **environment},
         )
 
     def json(self, *arguments: object) -> Any:
@@ -62,27 +99,28 @@ class Likewise:
         return json.loads(done.stdout)
 
     def refused(self, *arguments: object, code: int = 1) -> str:
-        """The one line a command refuses with.
-
-        Run here: a process of its own for each of many refusals would spend its time importing.
-        """
-        from likewise.cli import main
-
-        out, err = io.StringIO(), io.StringIO()
-        command = ["likewise", *map(str, arguments)]
-        with (
-            pytest.MonkeyPatch.context() as patch,
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-        ):
-            patch.chdir(self.folder)
-            patch.delenv("LIKEWISE_COLLECTION", raising=False)
-            patch.setattr(sys, "argv", command)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        assert ended.value.code == code, out.getvalue() + err.getvalue()
-        assert out.getvalue() == ""
+        """The one line a command refuses with."""
+        done = self(*arguments)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert done.stdout == ""
         if code == 1:
-            assert err.getvalue().startswith("likewise: "), err.getvalue()
-            assert len(err.getvalue().splitlines()) == 1, err.getvalue()
-        return err.getvalue()
+            assert done.stderr.startswith("likewise: "), done.stderr
+            assert len(done.stderr.splitlines()) == 1, done.stderr
+        return done.stderr
+
+
+@contextlib.contextmanager
+def _captured(name: str) -> Iterator[io.BytesIO]:
+    """Standard output or error as bytes, with a text layer over them as a process has it."""
+    kept = io.BytesIO()
+    layer = io.TextIOWrapper(kept, encoding="utf-8", write_through=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, name, layer)
+        yield kept
+        layer.flush()
+        # Whoever still holds the layer (a console made meanwhile) must not close what was kept.
+        layer.detach()
+
+
+def text_of(kept: io.BytesIO) -> str:
+    return kept.getvalue().decode()

@@ -232,3 +232,14 @@ def test_similarity(built: Likewise) -> None:
     finally:
         assert built.json("similarity", "use", "both") == {"default": "both"}
     assert "no similarity" in built.refused("similarity", "use", "taste")
+
+
+def test_in_a_process_of_its_own(built: Likewise) -> None:
+    """Other tests call the entry point; here a shell's way gives the same output and codes."""
+    here, alone = (run("search", 1, "-k", 3) for run in (built, built.alone))
+    assert (alone.returncode, alone.stdout) == (0, here.stdout)
+    wrong = built.alone("search", 999)
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert wrong.stderr == built.refused("search", 999)
+    assert built.alone("search", "--no-such-option").returncode == 2
+    assert "Traceback" in built.alone("--debug", "search", 999).stderr
