@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from likewise._durable import rename_whole
 from likewise.collection import backups, checking, jobs
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback import judge as judging
@@ -125,7 +126,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
             gen.start_dense(store, name, width_of(whole))
         store.fold_journal()
         store.close()
-        os.replace(part, root / FILE)
+        rename_whole(part, root / FILE)
         return cls.open(root)
 
     @classmethod
