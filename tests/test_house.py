@@ -33,6 +33,7 @@ FLOORS = [
     {"evaluation"},
     {"images"},
     {"recognition"},
+    {"_csr"},
     {"_validation", "_durable"},
     {"errors", "_doors", "_version"},
 ]

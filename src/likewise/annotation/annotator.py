@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._validation import whole
 from likewise.annotation.annotator_warnings import warn_of_zeros, warn_unfinished
 from likewise.annotation.checks import check_parameters
 from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_ids, dense, next_id
@@ -229,8 +230,7 @@ class SparseAnnotator(BaseEstimator):  # type: ignore[misc]
         Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
         -1 where there are fewer than k tags.  A query without a code gets no tags.
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        k = whole(k, "k")
         scores = self.predict_scores(X, without)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         coded = np.diff(self.codes_.x.indptr) > 0

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from likewise._validation import number
 from likewise.coding._aggregate_kernels import add_residuals
 from likewise.coding.word_search import (
     Descriptors,
@@ -20,7 +21,6 @@ from likewise.coding.word_search import (
     batches_of,
     pictures_of,
 )
-from likewise.errors import InvalidInput
 
 
 class VLAD(WordSearch, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -88,9 +88,7 @@ class VLAD(WordSearch, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def checked_power(power: Any) -> float:
     """The exponent of a signed root, between 0 and 1."""
-    if isinstance(power, bool) or not (np.isfinite(power) and 0 < power <= 1):
-        raise InvalidInput(f"power is {power!r}; a number above 0 and up to 1 expected")
-    return float(power)
+    return number(power, "power", above=0, most=1)
 
 
 def rooted_sums(values: Any, power: float) -> Any:

@@ -16,9 +16,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._validation import one_of, whole
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
-from likewise.neighbours.protocol import positive
 
 Weighting = Literal["tf-idf", "tf", "tf-idf2", "sqrt-tf-idf"]
 _WEIGHTINGS = ("tf-idf", "tf", "tf-idf2", "sqrt-tf-idf")
@@ -34,7 +34,7 @@ def count(words: Any, n_words: int, shares: Any = None) -> sparse.csr_array:
     array([[1., 0., 2., 0.],
            [0., 0., 0., 0.]], dtype=float32)
     """
-    n_words = positive(n_words, "n_words")
+    n_words = whole(n_words, "n_words")
     pictures = [words] if isinstance(words, np.ndarray) else list(words)
     amounts: list[Any] = [None] * len(pictures)
     if shares is not None:
@@ -183,8 +183,8 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             made._check_weighting()
             # Copies: these arrays change, and the file's are one block.
             made.df_ = arrays["df"].astype(np.int64)
-            made.n_pictures_ = positive(meta["n_pictures"], "n_pictures", 0)
-            made.generation_ = positive(meta["generation"], "generation", 0)
+            made.n_pictures_ = whole(meta["n_pictures"], "n_pictures", 0)
+            made.generation_ = whole(meta["generation"], "generation", 0)
             if "idf" in arrays:
                 made.idf_ = arrays["idf"].astype(np.float64)
                 if made.idf_.shape != made.df_.shape:
@@ -210,8 +210,7 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return len(self.df_) if hasattr(self, "df_") else None
 
     def _check_weighting(self) -> None:
-        if self.weighting not in _WEIGHTINGS:
-            raise InvalidInput(f"weighting is {self.weighting!r}; one of {_WEIGHTINGS} expected")
+        one_of(self.weighting, "weighting", _WEIGHTINGS)
 
 
 def _term_counts(counts: Any, n_words: int | None = None) -> Any:

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from likewise._validation import generator, number, one_of, whole
 from likewise.errors import InvalidInput
 from likewise.ordinal.comparisons import (
     Rows,
@@ -24,7 +25,6 @@ from likewise.ordinal.comparisons import (
     quadruplets,
 )
 from likewise.ordinal.losses import ComparisonLoss, loss_of
-from likewise.ordinal.parameters import generator, number, whole
 from likewise.ordinal.solving import EPOCHS, solve
 from likewise.solvers.ordinal_distances import squares
 from likewise.solvers.ordinal_problem import Problem, Record, Solved
@@ -169,10 +169,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, n: int) -> dict[str, Any]:
         """Parameters, checked."""
-        if self.solver not in EPOCHS:
-            known = ", ".join(map(repr, EPOCHS))
-            raise InvalidInput(f"solver is {self.solver!r}; one of {known} expected")
-        default = EPOCHS[self.solver]
+        default = EPOCHS[one_of(self.solver, "solver", EPOCHS)]
         return {
             "loss": loss_of(self.loss, self.n_components, alpha=self.alpha, mu=self.mu),
             "solver": self.solver,

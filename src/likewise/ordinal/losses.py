@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise.errors import InvalidInput
+from likewise._validation import number, one_of
 
 Floats = NDArray[np.float64]
 
@@ -151,20 +151,12 @@ def loss_of(
     """
     if isinstance(name, ComparisonLoss):
         return name
-    if name not in LOSSES:
-        raise InvalidInput(f"loss is {name!r}; one of {', '.join(map(repr, LOSSES))} expected")
+    one_of(name, "loss", LOSSES)
     if name == "gnmds":
         return GNMDS()
     if name == "ste":
         return STE()
     if name == "tste":
-        return TSTE(_positive(max(n_components - 1, 1) if alpha is None else alpha, "alpha"))
-    return CKL(_positive(mu, "mu"))
-
-
-def _positive(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise InvalidInput(f"{name} is {value!r}; a number above 0 expected")
-    if not (np.isfinite(value) and value > 0):
-        raise InvalidInput(f"{name} is {value!r}; a finite number above 0 expected")
-    return float(value)
+        default = max(n_components - 1, 1)
+        return TSTE(number(default if alpha is None else alpha, "alpha", above=0))
+    return CKL(number(mu, "mu", above=0))

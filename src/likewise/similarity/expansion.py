@@ -16,9 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._csr import Rows
+from likewise._validation import number
 from likewise.errors import InvalidInput
-from likewise.similarity.margin_kernels import Rows
-from likewise.similarity.rows import Floats, as_rows, number
+from likewise.similarity.rows import Floats, as_rows
 
 # How far from 1 the norm of a dense query may be and still count as unit length.
 _UNIT = 1e-3

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from likewise.similarity.margin_kernels import Rows, moments, new_work
-from likewise.similarity.rows import Triplets, generator
+from likewise._csr import Rows
+from likewise._validation import generator
+from likewise.similarity.margin_kernels import moments, new_work
+from likewise.similarity.rows import Triplets
 
 SAMPLE = 10_000
 

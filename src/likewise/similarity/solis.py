@@ -13,19 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._csr import Rows
+from likewise._validation import as_array, check_seed, number, one_of, truth, whole
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, scattered
-from likewise.similarity.margin_kernels import Rows, new_work
-from likewise.similarity.rows import (
-    PEAK,
-    Floats,
-    Triplets,
-    as_array,
-    as_seed,
-    choice,
-    number,
-    whole,
-)
+from likewise.similarity.margin_kernels import new_work
+from likewise.similarity.rows import PEAK, Floats, Triplets
 from likewise.similarity.scales import measured_scales
 from likewise.similarity.solis_kernels import (
     ALL,
@@ -277,7 +270,7 @@ class SOLIS(OnlineLearner):
 
     def _given(self) -> dict[str, Any]:
         """The parameters, checked, word_cost apart; None where the data will say."""
-        method = choice(self.method, "method", METHODS)
+        method = one_of(self.method, "method", METHODS)
         unset = {"eta": None, "gamma": None, "delta": None, "rho": 0.0, "theta": np.inf}
         for name, methods in _MEANT_FOR.items():
             value = getattr(self, name)
@@ -287,9 +280,8 @@ class SOLIS(OnlineLearner):
                     f"it belongs to {', '.join(methods)}"
                 )
         for name in ("nonnegative", "skip_empty"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise InvalidInput(f"{name} is {getattr(self, name)!r}; True or False expected")
-        as_seed(self.random_state)
+            truth(getattr(self, name), name)
+        check_seed(self.random_state)
         return {
             "method": method,
             "l1": None if self.l1 is None else number(self.l1, "l1", least=0),
@@ -298,9 +290,9 @@ class SOLIS(OnlineLearner):
             "rho": number(self.rho, "rho", least=0),
             "delta": None if self.delta is None else number(self.delta, "delta", least=0),
             "theta": _theta(self.theta),
-            "clock": choice(self.clock, "clock", _CLOCKS),
+            "clock": one_of(self.clock, "clock", _CLOCKS),
             "margin": number(self.margin, "margin", above=0),
-            "start": choice(self.start, "start", _STARTS),
+            "start": one_of(self.start, "start", _STARTS),
             "nonnegative": bool(self.nonnegative),
             "skip_empty": bool(self.skip_empty),
         }

@@ -23,14 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise.solvers.lasso_input import (
-    Sizes,
-    as_gammas,
-    as_matrix,
-    as_start,
-    check_data,
-    check_settings,
-)
+from likewise._validation import matrix
+from likewise.solvers.lasso_input import Sizes, as_gammas, as_start, check_data, check_settings
 from likewise.solvers.lasso_queue import Settings, Solved, run
 from likewise.solvers.lasso_scan import Dictionary, Floats
 from likewise.solvers.lasso_threads import one_blas_thread
@@ -105,8 +99,8 @@ def lasso(
         {"nonnegative": nonnegative, "certify": certify},
         solver,
     )
-    dictionary = A if isinstance(A, Dictionary) else Dictionary([as_matrix(A, "A")])
-    Y = as_matrix(Y, "Y").astype(np.float64)
+    dictionary = A if isinstance(A, Dictionary) else Dictionary([matrix(A, "A")])
+    Y = matrix(Y, "Y").astype(np.float64)
     check_data(dictionary, Y)
     rounds = max(500, 20 * dictionary.width) if max_rounds is None else max_rounds
     settings = Settings(

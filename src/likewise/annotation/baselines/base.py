@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from likewise.annotation.checks import is_whole
+from likewise._validation import whole
 from likewise.annotation.pictures import Rows, as_rows
 from likewise.annotation.tags import from_matrix, from_names, is_names, listed
 from likewise.errors import InvalidInput
@@ -61,8 +61,7 @@ class Baseline(BaseEstimator):  # type: ignore[misc]
         Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
         -1 where there are fewer than k tags.  A query of zeros gets no tags.
         """
-        if not is_whole(k, 1):
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        k = whole(k, "k")
         scores = self.predict_scores(X)
         _, said = unit(as_rows(X, self.n_features_in_))
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import number
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.spaces.pooled import check_pooled, described, open_pooled
 from likewise.collection.spaces.wording import Words, open_projection, open_vocabulary
@@ -38,7 +39,7 @@ from likewise.features.deep_errors import ChangedModel
 from likewise.features.deep_graph import CELL
 from likewise.features.deep_network import MODEL, installed, network
 from likewise.features.deep_onnx import OnnxModel
-from likewise.features.deep_runtime import Preparation, number, three
+from likewise.features.deep_runtime import Preparation, three
 from likewise.features.holistic import N_HOLISTIC, Holistic
 from likewise.features.local import SIFT, LocalFeatures
 from likewise.images import Picture
