@@ -20,6 +20,7 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import xmp
 from likewise.collection.keywords.following import sidecars_of
+from likewise.collection.plain import absolute
 from likewise.collection.store import sidecars as catalog_sidecars
 from likewise.collection.store import tags as rows
 from likewise.collection.store.sidecars import SidecarRow
@@ -211,7 +212,7 @@ def check_place(place: str | os.PathLike[str]) -> Path | None:
     """None for beside the pictures, else the folder sidecars go to."""
     if os.fspath(place) == BESIDE:
         return None
-    folder = Path(os.path.abspath(Path(place).expanduser()))
+    folder = absolute(place)
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder} is a file; a folder for sidecars expected, or 'beside'")
     return folder

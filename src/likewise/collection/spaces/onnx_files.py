@@ -8,13 +8,13 @@ it goes when no space names it any more.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from likewise._durable import write_whole
 from likewise.collection.errors import DamagedCollection
+from likewise.collection.plain import absolute
 from likewise.collection.spaces.recipes import onnx_model
 from likewise.collection.store.store import SpaceRow
 from likewise.features.deep_card import Card, builtin_card, model_card, wrong_with
@@ -31,7 +31,7 @@ def adopt(
     The recipe gets the hash and the width in the place of the path, and whether the layer is an
     inner one.  What runs is what was hashed: the bytes are read once.
     """
-    source = os.path.abspath(Path(recipe["path"]).expanduser())
+    source = str(absolute(recipe["path"]))
     content = read_model(source)
     sha256 = hash_of(content)
     model = onnx_model({**recipe, "sha256": sha256}, source)
