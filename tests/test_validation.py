@@ -136,7 +136,7 @@ def test_rows_keep_their_memory_and_their_type() -> None:
         ([[1, 2], [3]], "X is not an array, its rows differ in length"),
         ([[1j, 2]], "X has type complex128.  Complex data not supported"),
         ([["a", "b"]], "X has type <U1; real numbers expected"),
-        (np.array([["a", 1]], object), "X is not made of numbers: "),
+        (np.array([[1, 2]], object), "X has type object; real numbers expected"),
         ([1.0, 2.0], "X has 1 dimensions; 2 expected (rows, columns).  Reshape your data"),
         ([[1.0]], "X has 1 columns; 2 expected"),
         ([[1.0, 2.0], [1.0, np.nan]], "X has NaN or infinity in row 1; finite numbers expected"),
@@ -147,6 +147,25 @@ def test_what_is_no_matrix_is_refused(X: Any, message: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         check.finite_rows(X, "X", 2)
     assert str(caught.value).startswith(message)
+
+
+def test_objects_are_numbers_only_where_asked_for() -> None:
+    X = np.array([[1, 2.5]], object)
+    assert check.matrix(X, "X", objects=True).tolist() == [[1.0, 2.5]]
+    with pytest.raises(InvalidInput, match="X is not made of numbers: "):
+        check.matrix(np.array([["a", 1]], object), "X", objects=True)
+
+
+def test_a_vector_has_its_length_and_numbers() -> None:
+    X = np.ones(3, np.float32)
+    assert check.vector(X, "cost", 3, "one per word") is X
+    assert check.vector([True, False], "cost", 2, "one per word").dtype == bool
+    with pytest.raises(
+        InvalidInput, match=r"^cost has shape \(3,\); \(2,\) expected, one per word$"
+    ):
+        check.vector(X, "cost", 2, "one per word")
+    with pytest.raises(InvalidInput, match=r"^cost has type <U1; real numbers expected$"):
+        check.vector(["a"], "cost", 1, "one per word")
 
 
 def test_no_columns_and_too_large_for_float32() -> None:

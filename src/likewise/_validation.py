@@ -31,6 +31,7 @@ __all__ = [
     "one_of",
     "refuse",
     "truth",
+    "vector",
     "whole",
 ]
 
@@ -171,14 +172,31 @@ def as_array(value: Any, name: str) -> NDArray[Any]:
         raise InvalidInput(f"{name} is not an array, its rows differ in length: {error}") from error
 
 
+def vector(value: Any, name: str, n: int, of: str) -> NDArray[Any]:
+    """``n`` real numbers as they came, ``of`` what each is; whether finite is not looked at."""
+    found = as_array(value, name)
+    if found.shape != (n,):
+        raise InvalidInput(f"{name} has shape {found.shape}; ({n},) expected, {of}")
+    if found.dtype.kind not in "buif":
+        raise InvalidInput(f"{name} has type {found.dtype}; real numbers expected")
+    return found
+
+
 def matrix(
-    X: Any, name: str, width: int | None = None, *, dtype: Any = None, of: str = "rows, columns"
+    X: Any,
+    name: str,
+    width: int | None = None,
+    *,
+    dtype: Any = None,
+    of: str = "rows, columns",
+    objects: bool = False,
 ) -> NDArray[Any]:
     """X as an array of real numbers with two dimensions, no copy where none is needed.
 
     ``width`` is the number of columns expected, where one is; ``of`` what the dimensions are.
-    Without a ``dtype`` float32 stays and all else is float64.  Whether the numbers are finite is
-    for :func:`finite_rows` to say.
+    Without a ``dtype`` float32 stays and all else is float64.  Arrays of ``objects`` are refused
+    unless asked for: they hide what they hold.  Whether the numbers are finite is for
+    :func:`finite_rows` to say.
     """
     import numpy as np
 
@@ -188,7 +206,7 @@ def matrix(
     # scikit-learn's own tests look for some of these words.
     if found.dtype.kind == "c":
         raise InvalidInput(f"{name} has type {found.dtype}.  Complex data not supported")
-    if found.dtype.kind not in "fiubO":
+    if found.dtype.kind not in ("fiubO" if objects else "fiub"):
         raise InvalidInput(f"{name} has type {found.dtype}; real numbers expected")
     if found.ndim != 2:
         seen = f"{name} has {found.ndim} dimensions"
@@ -207,12 +225,18 @@ def matrix(
 
 
 def finite_rows(
-    X: Any, name: str, width: int | None = None, *, dtype: Any = None, of: str = "rows, columns"
+    X: Any,
+    name: str,
+    width: int | None = None,
+    *,
+    dtype: Any = None,
+    of: str = "rows, columns",
+    objects: bool = False,
 ) -> NDArray[Any]:
     """:func:`matrix` of finite numbers in C order, as ``dtype`` if one is given."""
     import numpy as np
 
-    found = np.ascontiguousarray(matrix(X, name, width, dtype=dtype, of=of))
+    found = np.ascontiguousarray(matrix(X, name, width, dtype=dtype, of=of, objects=objects))
     with np.errstate(over="ignore", invalid="ignore"):
         # No temporary array: a sum is finite only if all of it is, and nearly always then.
         finite = np.isfinite(found.sum(dtype=np.float64))

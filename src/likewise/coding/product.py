@@ -103,10 +103,10 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the sub-codebooks from rows; with ``codebooks`` given, only check them and X."""
         self._check()
-        X = finite_rows(X, "X")
+        X = finite_rows(X, "X", objects=True)
         if self.codebooks is not None:
             books, parts = self._given()
-            finite_rows(X, "X", sum(len(part) for part in parts))
+            finite_rows(X, "X", sum(len(part) for part in parts), objects=True)
             self.codebooks_, self.history_ = books, list[float]()
         else:
             n_iter = whole(self.n_iter, "n_iter", 0)
@@ -208,7 +208,7 @@ class ProductSparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             paths = ProductPaths(books)
         else:
             raise NotFittedError("ProductSparseCoder has no codebooks; call fit or give codebooks")
-        X = finite_rows(X, "X", sum(len(part) for part in parts))
+        X = finite_rows(X, "X", sum(len(part) for part in parts), objects=True)
         return X, paths, [_part(X, part) for part in parts]
 
     def _raw(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:

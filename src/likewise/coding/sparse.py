@@ -84,10 +84,10 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the codebook from rows; with ``codebook`` given, only check it and X."""
         self._check()
-        X = finite_rows(X, "X")
+        X = finite_rows(X, "X", objects=True)
         if self.codebook is not None:
             words, history = self._given(), list[float]()
-            finite_rows(X, "X", words.shape[1])
+            finite_rows(X, "X", words.shape[1], objects=True)
         else:
             n_iter = whole(self.n_iter, "n_iter", 0)
             if len(X) < self.n_words:
@@ -158,7 +158,7 @@ class SparseCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             paths = self._prepared(self._given())
         else:
             raise NotFittedError("SparseCoder has no codebook; call fit or give codebook")
-        return paths, finite_rows(X, "X", paths.words.shape[1])
+        return paths, finite_rows(X, "X", paths.words.shape[1], objects=True)
 
     def _code(self, paths: WordPaths, X: NDArray[Any], method: Coding | None = None) -> Any:
         return paths.code(

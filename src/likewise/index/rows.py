@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from likewise._csr import Rows, canonical_rows, without_zeros
+from likewise._validation import vector
 from likewise.errors import InvalidInput
 from likewise.index.layout import Array
 
@@ -62,34 +63,30 @@ def query_rows(Q: Any, weights: Any) -> Rows:
 
 def weight_vector(weights: Any, width: int, words: Array | None = None) -> Array:
     """The weights of these words (of all by default); what is not asked for is not looked at."""
-    vector = np.asarray(weights)
-    if vector.ndim != 1 or len(vector) != width:
-        raise InvalidInput(f"weights has shape {vector.shape}; ({width},) expected, one per word")
-    if vector.dtype.kind not in "buif":
-        raise InvalidInput(f"weights has type {vector.dtype}; real numbers expected")
+    found = vector(weights, "weights", width, "one per word")
     if words is not None:
-        vector = vector[words]
-    if not np.isfinite(vector).all():
+        found = found[words]
+    if not np.isfinite(found).all():
         raise InvalidInput("weights holds a value that is not finite; replace or drop it")
-    return vector.astype(np.float64, copy=False)
+    return found.astype(np.float64, copy=False)
 
 
 def id_vector(ids: Any, n: int | None) -> Array:
     """Picture ids as int64; ``n`` of them, all different, where n is given."""
-    vector = np.asarray(ids)
-    if vector.ndim != 1 or (n is not None and len(vector) != n):
+    found = np.asarray(ids)
+    if found.ndim != 1 or (n is not None and len(found) != n):
         wanted = "a list" if n is None else f"({n},), one per row of X,"
-        raise InvalidInput(f"ids has shape {vector.shape}; {wanted} expected")
-    if not len(vector):
+        raise InvalidInput(f"ids has shape {found.shape}; {wanted} expected")
+    if not len(found):
         return np.zeros(0, np.int64)
-    if vector.dtype.kind not in "ui":
-        raise InvalidInput(f"ids has type {vector.dtype}; integers expected")
-    if vector.min() < 0 or vector.max() > np.iinfo(np.int64).max:
+    if found.dtype.kind not in "ui":
+        raise InvalidInput(f"ids has type {found.dtype}; integers expected")
+    if found.min() < 0 or found.max() > np.iinfo(np.int64).max:
         raise InvalidInput("ids holds a value below 0 or beyond int64; use 0 to 2**63 - 1")
-    vector = vector.astype(np.int64, copy=False)
+    found = found.astype(np.int64, copy=False)
     if n is not None:
-        distinct, times = np.unique(vector, return_counts=True)
+        distinct, times = np.unique(found, return_counts=True)
         if len(distinct) < n:
             twice = distinct[times > 1][0]
             raise InvalidInput(f"ids holds {twice} more than once; every picture needs its own id")
-    return vector
+    return found

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise._csr import Rows, canonical_rows
-from likewise._validation import as_array
+from likewise._validation import as_array, vector
 from likewise.errors import InvalidInput
 
 Triplets = NDArray[np.int64]
@@ -58,13 +58,13 @@ def as_sample_weight(sample_weight: Any, n: int) -> Floats:
     """One finite weight, not negative, per triplet; an empty array for None."""
     if sample_weight is None:
         return np.zeros(0)
-    found = as_array(sample_weight, "sample_weight")
-    if found.shape != (n,) or found.dtype.kind not in "buif":
-        raise InvalidInput(
-            f"sample_weight has shape {found.shape} and type {found.dtype}; "
-            f"{n} numbers expected, one per triplet"
-        )
-    found = np.ascontiguousarray(found, np.float64)
-    if not (np.isfinite(found).all() and (found >= 0).all() and (found <= PEAK).all()):
-        raise InvalidInput("sample_weight must be finite and not negative")
+    return costs(sample_weight, "sample_weight", n, "one per triplet")
+
+
+def costs(value: Any, name: str, n: int, of: str) -> Floats:
+    """n finite numbers, none negative."""
+    found = np.ascontiguousarray(vector(value, name, n, of), np.float64)
+    # Compared, NaN is neither.
+    if not ((found >= 0).all() and (found <= PEAK).all()):
+        raise InvalidInput(f"{name} holds a value outside 0 to {PEAK:.0e}; replace or drop it")
     return found

@@ -18,7 +18,7 @@ from likewise._validation import as_array, check_seed, number, one_of, truth, wh
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, scattered
 from likewise.similarity.margin_kernels import new_work
-from likewise.similarity.rows import PEAK, Floats, Triplets
+from likewise.similarity.rows import PEAK, Floats, Triplets, costs
 from likewise.similarity.scales import measured_scales
 from likewise.similarity.solis_kernels import (
     ALL,
@@ -300,16 +300,7 @@ class SOLIS(OnlineLearner):
     def _checked_cost(self, width: int) -> Floats:
         if self.word_cost is None:
             return np.zeros(0)
-        cost = as_array(self.word_cost, "word_cost")
-        if cost.shape != (width,) or cost.dtype.kind not in "buif":
-            raise InvalidInput(
-                f"word_cost has shape {cost.shape} and type {cost.dtype}; "
-                f"{width} numbers expected, one per word"
-            )
-        cost = cost.astype(np.float64)
-        if not (np.isfinite(cost).all() and (cost >= 0).all() and (cost <= PEAK).all()):
-            raise InvalidInput("word_cost must be finite and not negative")
-        return cost
+        return costs(self.word_cost, "word_cost", width, "one per word")
 
     # -- saving -----------------------------------------------------------------------------
 
