@@ -134,7 +134,7 @@ def test_rows_keep_their_memory_and_their_type() -> None:
     [
         (sp.csr_array(np.eye(2)), "X is a sparse matrix; an array (rows, columns) expected"),
         ([[1, 2], [3]], "X is not an array, its rows differ in length"),
-        ([[1j, 2]], "X has type complex128.  Complex data not supported"),
+        ([[1j, 2]], "X has type complex128; real numbers expected.  Complex data not supported"),
         ([["a", "b"]], "X has type <U1; real numbers expected"),
         (np.array([[1, 2]], object), "X has type object; real numbers expected"),
         ([1.0, 2.0], "X has 1 dimensions; 2 expected (rows, columns).  Reshape your data"),

@@ -205,7 +205,8 @@ def matrix(
     found = as_array(X, name)
     # scikit-learn's own tests look for some of these words.
     if found.dtype.kind == "c":
-        raise InvalidInput(f"{name} has type {found.dtype}.  Complex data not supported")
+        seen = f"{name} has type {found.dtype}"
+        raise InvalidInput(f"{seen}; real numbers expected.  Complex data not supported")
     if found.dtype.kind not in ("fiubO" if objects else "fiub"):
         raise InvalidInput(f"{name} has type {found.dtype}; real numbers expected")
     if found.ndim != 2:

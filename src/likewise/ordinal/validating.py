@@ -131,7 +131,7 @@ def cross_validate(
     rows = as_comparisons(comparisons, n_objects)
     n = int(rows.max()) + 1 if n_objects is None else whole(n_objects, "n_objects", 1)
     rng = generator(random_state)
-    parts = sorted(number(s, "a share", above=0, most=1) for s in shares)
+    parts = sorted(number(s, "one of shares", above=0, most=1) for s in shares)
     if not parts:
         raise InvalidInput("shares is empty; at least one expected")
     fold, question = _folds(rows, whole(folds, "folds", 2), rng)
