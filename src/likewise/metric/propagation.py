@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._validation import finite_rows, number, one_of, whole
+from likewise._validation import matrix, number, one_of, whole
 from likewise.errors import InvalidInput
+from likewise.metric.base import check_finite
 from likewise.metric.graph import Graph, knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation_dense import dense_affinities, dense_scatter
@@ -42,7 +43,8 @@ def affinities(
     >>> bool(W[0, 5] < 0), bool(W[1, 5] < 0), bool(W[1, 2] > 0)
     (True, True, True)
     """
-    rows = finite_rows(X, "X")
+    rows = matrix(X, "X")
+    check_finite(rows)
     k = whole(n_neighbors, "n_neighbors")
     said = as_constraints(y, same, len(rows))
     check_weights(propagation, threshold)
