@@ -127,7 +127,7 @@ def check_bad_input_is_refused(learner: Any) -> None:
         (X.astype(complex), TRIPLETS, "real numbers"),
         (X.astype(str), TRIPLETS, "real numbers"),
         (unsound, TRIPLETS, "out of range"),
-        ([[1.0], [1.0, 2.0]], TRIPLETS, "matrix of numbers"),
+        ([[1.0], [1.0, 2.0]], TRIPLETS, "differ in length"),
     ]  # fmt: skip
     verbs = [name for name in ("fit", "partial_fit") if hasattr(learner, name)]
     for verb in verbs:

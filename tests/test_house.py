@@ -32,8 +32,9 @@ FLOORS = [
     {"evaluation"},
     {"images"},
     {"recognition"},
-    {"_estimators"},
-    {"_kernels", "errors"},
+    {"_estimators", "_csr"},
+    {"_kernels", "_validation", "_durable"},
+    {"errors"},
     {"_doors", "_version"},
 ]
 HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -146,6 +147,13 @@ def test_each_dangerous_tool_has_one_room() -> None:
 WRITERS = {
     "images.py", "evaluation/planted.py", "cli/page.py", "cli/sheet.py", "ordinal/drawing.py",
 }  # fmt: skip
+
+
+def test_one_room_makes_files_durable() -> None:
+    """A hand-written copy would forget the folder, or what another system cannot do."""
+    for path in FILES:
+        if path.name != "_durable.py":
+            assert "fsync" not in path.read_text(), f"{path}: use likewise._durable"
 
 
 def test_only_images_decodes_pictures() -> None:

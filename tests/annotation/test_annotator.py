@@ -262,7 +262,7 @@ def spoiled(value: float, row: int = 3) -> Any:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"search": "magic"}, "search is 'magic'; one of exact, lsh, hnsw"),
+        ({"search": "magic"}, "search is 'magic'; one of 'exact', 'lsh', 'hnsw'"),
         ({"scores": "none"}, "scores is 'none'"),
         ({"alpha": 0}, "alpha is 0"),
         ({"alpha": 1.0}, "alpha is 1.0"),
@@ -282,8 +282,8 @@ def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
 
 BAD: list[tuple[Any, Any, Any, str]] = [
     (spoiled(0.0), Y, None, "row 3 of X is all zeros"),
-    (spoiled(np.nan), Y, None, "row 3 of X holds NaN or infinity"),
-    (spoiled(np.inf), Y, None, "row 3 of X holds NaN or infinity"),
+    (spoiled(np.nan), Y, None, "X has NaN or infinity in row 3"),
+    (spoiled(np.inf), Y, None, "X has NaN or infinity in row 3"),
     (spoiled(1e-30), Y, None, "row 3 of X has length"),
     (X[0], Y, None, "1 dimensions"),
     (X.astype(str), Y, None, "real numbers expected"),

@@ -38,9 +38,7 @@ class OneTagEach(SparseAnnotator):
 OURS = "the annotator's own words for this error"
 ZEROS = "the data has rows of zeros, which are refused"
 REASONS = {
-    "check_complex_data": OURS,
     "check_estimators_empty_data_messages": OURS,
-    "check_fit2d_predict1d": OURS,
     "check_requires_y_none": OURS,
     "check_n_features_in_after_fitting": OURS,
     "check_dtype_object": "arrays of objects are refused, whatever they hold",

@@ -14,18 +14,11 @@ from likewise.coding.whitening import Whitening
 _WORDING = "refused with InvalidInput, a ValueError, in other words than scikit-learn's"
 _SHARED = {
     "check_n_features_in_after_fitting": _WORDING,
-    "check_complex_data": _WORDING,
     "check_dtype_object": "descriptors are numbers; arrays of objects are refused",
     "check_estimators_empty_data_messages": _WORDING,
     "check_transformer_preserve_dtypes": "codes are float32, what pooling and indexes store",
-    "check_fit2d_predict1d": _WORDING,
 }
-_DENSE = {
-    "check_estimator_sparse_tag": _WORDING,
-    "check_estimator_sparse_array": _WORDING,
-    "check_estimator_sparse_matrix": _WORDING,
-    "check_fit2d_1sample": _WORDING,
-}
+_DENSE = {"check_fit2d_1sample": _WORDING}
 EXPECTED = {"VQ": _SHARED | _DENSE, "LLC": _SHARED | _DENSE, "Whitening": _SHARED}
 
 

@@ -45,7 +45,7 @@ def test_a_split_is_a_permutation_of_columns(split: str) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": 0.0}, "alpha is 0.0; a positive number"),
+        ({"alpha": 0.0}, "alpha is 0.0; a finite number above 0"),
         ({"alpha": -1}, "alpha is -1"),
         ({"alpha": np.nan}, "alpha is nan"),
         ({"alpha": "much"}, "alpha is 'much'"),
@@ -74,7 +74,7 @@ def test_bad_vectors_and_codebooks() -> None:
     nan = X128.copy()
     nan[7, 3] = np.nan
     for bad, message in (
-        (X128[:, 1:], "127 columns .* 128 expected"),
+        (X128[:, 1:], "127 columns; 128 expected"),
         (nan, "NaN or infinity in row 7"),
         (X128[0], "1 dimensions"),
         ([["a"] * 128], "real numbers"),

@@ -23,12 +23,8 @@ EXPECTED = {
         "check_fit2d_predict1d": _WORDING,
     },
     "Vocabulary": {
-        "check_complex_data": _WORDING,
         "check_dtype_object": "descriptors are numbers; arrays of objects are refused",
         "check_estimators_empty_data_messages": _WORDING,
-        "check_estimator_sparse_tag": _WORDING,
-        "check_estimator_sparse_array": _WORDING,
-        "check_estimator_sparse_matrix": _WORDING,
         "check_fit2d_1sample": _WORDING,
     },
 }

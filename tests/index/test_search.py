@@ -207,7 +207,7 @@ def test_compact_drops_postings_and_a_weight_can_return(tmp_path: Any) -> None:
         (lambda i: i.search([[1.0, 2]], 1, weights=[1.0, np.nan]), "not finite"),
         (lambda i: i.compact(weights=[1.0]), r"\(2,\) expected"),
         (lambda i: i.merge(InvertedIndex.build([[1.0]], ids=[5])), "already in the index"),
-        (lambda i: InvertedIndex("int4"), "'float32' or 'uint8'"),
+        (lambda i: InvertedIndex("int4"), "one of 'float32', 'uint8'"),
     ],
 )
 def test_bad_input_is_refused_and_changes_nothing(call: Any, message: str) -> None:

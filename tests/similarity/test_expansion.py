@@ -161,10 +161,10 @@ def test_a_rare_word_says_more_than_a_frequent_one():
         ({"frequency": np.full(WIDTH, np.nan), "n_pictures": 4}, "not finite"),
         ({"query": np.zeros((2, 2))}, "one vector of finite numbers"),
         ({"query": np.zeros(3), "liked": rows(1, 0)}, "liked is sparse"),
-        ({"query": np.zeros(3), "liked": np.zeros((1, 2))}, "liked has shape"),
+        ({"query": np.zeros(3), "liked": np.zeros((1, 2))}, "liked has 2 columns"),
         (
             {"query": np.zeros(3), "liked": np.full((1, 3), np.inf)},
-            "liked holds a value that is not finite",
+            "liked has NaN or infinity in row 0",
         ),
     ],
 )

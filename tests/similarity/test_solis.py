@@ -227,7 +227,7 @@ def test_float32_rows_are_read_as_they_are() -> None:
         ({"nonnegative": 1}, "nonnegative is 1"),
         ({"skip_empty": "no"}, "skip_empty is 'no'"),
         ({"word_cost": [1.0]}, "word_cost has shape"),
-        ({"word_cost": -COST}, "word_cost must be"),
+        ({"word_cost": -COST}, "word_cost holds a value outside 0"),
         ({"eta": "fast"}, "eta is 'fast'"),
         ({"random_state": -1}, "random_state is -1"),
     ],

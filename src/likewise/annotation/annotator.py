@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._estimators import Estimator, check_is_fitted
+from likewise._validation import whole
 from likewise.annotation.checks import check_parameters
 from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_ids, dense, next_id
 from likewise.annotation.suggestions import Suggestions
@@ -231,8 +232,7 @@ class SparseAnnotator(Estimator):
         Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
         -1 where there are fewer than k tags.  A query without a code gets no tags.
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        k = whole(k, "k")
         scores = self.predict_scores(X, without)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         coded = np.diff(self.codes_.x.indptr) > 0

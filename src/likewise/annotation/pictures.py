@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._validation import as_array, finite_rows
 from likewise.errors import InvalidInput
 from likewise.solvers.lassos.input import LONGEST, SHORTEST
 from likewise.solvers.lassos.scan import Dictionary
@@ -33,27 +34,12 @@ def dense(X: Any) -> Any:
 
 def as_rows(X: Any, width: int | None = None) -> Rows:
     """X as finite rows, float32 or float64, of the expected width; no copy where none is needed."""
-    try:
-        found = np.asarray(dense(X))
-    except ValueError as error:
-        raise InvalidInput(f"X is not a matrix, its rows differ in length: {error}") from error
-    if found.dtype.kind not in "fiub":
-        raise InvalidInput(f"X has type {found.dtype}; real numbers expected")
-    if found.ndim != 2:
-        raise InvalidInput(f"X has {found.ndim} dimensions; 2 expected (pictures, features)")
-    if width is not None and found.shape[1] != width:
-        raise InvalidInput(f"X has {found.shape[1]} columns; {width} expected")
-    if found.shape[1] == 0:
-        raise InvalidInput("X has 0 columns; at least 1 expected")
-    if found.dtype not in (np.float32, np.float64):
-        found = found.astype(np.float32 if found.dtype.itemsize <= 2 else np.float64)
-    found = np.ascontiguousarray(found)
-    for start in range(0, len(found), 8192):
-        sound = np.isfinite(found[start : start + 8192]).all(axis=1)
-        if not sound.all():
-            bad = start + int(np.flatnonzero(~sound)[0])
-            raise InvalidInput(f"row {bad} of X holds NaN or infinity; replace or drop it")
-    return found
+    found = as_array(dense(X), "X")
+    # Small whole numbers and half floats lose nothing in float32.
+    small = found.dtype.kind in "fiub" and found.dtype.itemsize <= 2
+    kind = np.float32 if small else None
+    made: Rows = finite_rows(found, "X", width, dtype=kind, of="pictures, features")
+    return made
 
 
 def as_ids(ids: Any, n: int) -> NDArray[Any]:

@@ -23,6 +23,7 @@ from likewise.cli.options import (
     value_of,
 )
 from likewise.cli.rendering import counted, day, echo_json, echo_table
+from likewise.collection.plain import absolute
 from likewise.errors import ImageError, LikewiseError
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _conditions(given: list[str] | None) -> dict[str, Any]:
         found["tag"] = [_tag(text.removeprefix("tag=")) for text in tags]
     for key, text in pairs([t for t in given or [] if t not in tags], "--where").items():
         if key == "folder":
-            found[key] = str(Path(text).expanduser().absolute())
+            found[key] = str(absolute(text))
         elif key in ("after", "before"):
             if not _DATE.fullmatch(text):
                 raise Usage(f"--where {key}={text}: a date such as 2024-05-31 expected")
@@ -174,7 +175,7 @@ def _asked(
         info = probe(query)
         path, frame = query, (info.width, info.height)
     return Asked(
-        path=str(Path(path).expanduser().absolute()),
+        path=str(absolute(path)),
         by=by,
         pictures=len(col),
         collection=col.root.name,

@@ -11,6 +11,7 @@ import typer
 from likewise.cli.options import DEFAULT, Json, Where, Workers, opened, picture, stoppable
 from likewise.cli.progress import shown
 from likewise.cli.rendering import counted, echo_json, printable, span
+from likewise.collection.plain import absolute
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -192,7 +193,7 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
 def _chosen(col: Collection, text: str) -> list[int]:
     """The ids a person means: one picture, or all below a folder."""
     one = picture(text)
-    folder = Path(os.path.abspath(Path(text).expanduser()))
+    folder = absolute(text)
     if isinstance(one, str):
         below = [row.id for row in col.images() if folder in Path(row.path).parents]
         if below:

@@ -15,6 +15,7 @@ from likewise.cli.options import DEFAULT, Json, Where
 from likewise.cli.pictures import offer_deep
 from likewise.cli.progress import shown
 from likewise.cli.rendering import counted, echo_json
+from likewise.collection.plain import absolute
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def open_(
     from likewise.collection.collection import Collection
     from likewise.collection.store.store import FILE
 
-    folder = Path(os.path.abspath(folder.expanduser()))
+    folder = absolute(folder)
     if not folder.is_dir():
         raise LikewiseError(f"{folder} is no folder; name one with pictures, or a collection")
     begin = None
@@ -66,7 +67,7 @@ def open_(
         root = folder
     else:
         root = collection or folder.with_name(f"{folder.name}.lw")
-        root = Path(os.path.abspath(root.expanduser()))
+        root = absolute(root)
         known = (root / FILE).is_file()
         with Collection.open(root) if known else Collection.create(root) as made:
             if not known:
@@ -181,7 +182,7 @@ def _serve(
         _end_for_sure()
 
     run(
-        Path(os.path.abspath(root.expanduser())),
+        absolute(root),
         host=host,
         port=port,
         key=key,

@@ -13,6 +13,7 @@ import numpy as np
 
 from likewise._estimators import Transformer
 from likewise._kernels import kernel
+from likewise._validation import number
 from likewise.coding.word_search import (
     Descriptors,
     Floats,
@@ -20,7 +21,6 @@ from likewise.coding.word_search import (
     batches_of,
     pictures_of,
 )
-from likewise.errors import InvalidInput
 
 
 @kernel
@@ -97,9 +97,7 @@ class VLAD(WordSearch, Transformer):
 
 def checked_power(power: Any) -> float:
     """The exponent of a signed root, between 0 and 1."""
-    if isinstance(power, bool) or not (np.isfinite(power) and 0 < power <= 1):
-        raise InvalidInput(f"power is {power!r}; a number above 0 and up to 1 expected")
-    return float(power)
+    return number(power, "power", above=0, most=1)
 
 
 def rooted_sums(values: Any, power: float) -> Any:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise._estimators import Transformer, check_is_fitted
+from likewise._validation import one_of, whole
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
-from likewise.neighbours.protocol import positive
 
 Weighting = Literal["tf-idf", "tf", "tf-idf2", "sqrt-tf-idf"]
 _WEIGHTINGS = ("tf-idf", "tf", "tf-idf2", "sqrt-tf-idf")
@@ -33,7 +33,7 @@ def count(words: Any, n_words: int, shares: Any = None) -> sparse.csr_array:
     array([[1., 0., 2., 0.],
            [0., 0., 0., 0.]], dtype=float32)
     """
-    n_words = positive(n_words, "n_words")
+    n_words = whole(n_words, "n_words")
     pictures = [words] if isinstance(words, np.ndarray) else list(words)
     amounts: list[Any] = [None] * len(pictures)
     if shares is not None:
@@ -178,8 +178,8 @@ class BagOfWords(Transformer):
             made._check_weighting()
             # Copies: these arrays change, and the file's are one block.
             made.df_ = arrays["df"].astype(np.int64)
-            made.n_pictures_ = positive(meta["n_pictures"], "n_pictures", 0)
-            made.generation_ = positive(meta["generation"], "generation", 0)
+            made.n_pictures_ = whole(meta["n_pictures"], "n_pictures", 0)
+            made.generation_ = whole(meta["generation"], "generation", 0)
             if "idf" in arrays:
                 made.idf_ = arrays["idf"].astype(np.float64)
                 if made.idf_.shape != made.df_.shape:
@@ -205,8 +205,7 @@ class BagOfWords(Transformer):
         return len(self.df_) if hasattr(self, "df_") else None
 
     def _check_weighting(self) -> None:
-        if self.weighting not in _WEIGHTINGS:
-            raise InvalidInput(f"weighting is {self.weighting!r}; one of {_WEIGHTINGS} expected")
+        one_of(self.weighting, "weighting", _WEIGHTINGS)
 
 
 def _term_counts(counts: Any, n_words: int | None = None) -> Any:

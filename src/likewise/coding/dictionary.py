@@ -19,8 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._kernels import kernel
+from likewise._validation import generator
 from likewise.coding.progress import Report
-from likewise.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 Coding = Callable[[list[Floats], list[NDArray[Any]]], list[Any]]
@@ -137,15 +137,3 @@ def constrained_words(ends, ids, values, wanted, words, norm, sweeps, settled): 
             moved = max(moved, change)
         if moved <= (settled * norm) ** 2:
             break
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """The generator a ``random_state`` stands for."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"random_state is {random_state!r}; an int, a numpy Generator or None expected"
-        ) from error

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._estimators import Transformer, check_is_fitted
+from likewise._validation import generator, whole
 from likewise.coding.aggregate import checked_power, rooted_sums, unit_rows
 from likewise.coding.mixture import Mixture, Sums, fit_mixture
 from likewise.coding.word_search import (
@@ -25,7 +26,7 @@ from likewise.coding.word_search import (
     sampled_rows,
 )
 from likewise.errors import InvalidInput
-from likewise.neighbours.protocol import positive, rows
+from likewise.neighbours.protocol import rows
 
 
 class FisherVector(Transformer):
@@ -73,11 +74,11 @@ class FisherVector(Transformer):
 
     def fit(self, X: Descriptors, y: object = None) -> Self:
         """Learn projection and mixture from descriptors: an array, or an iterable of arrays."""
-        n_components = positive(self.n_components, "n_components")
+        n_components = whole(self.n_components, "n_components")
         checked_power(self.power)
-        n_iter = positive(self.n_iter, "n_iter")
-        size = 1_000 * n_components if self.sample is None else positive(self.sample, "sample")
-        rng = np.random.default_rng(self.random_state)
+        n_iter = whole(self.n_iter, "n_iter")
+        size = 1_000 * n_components if self.sample is None else whole(self.sample, "sample")
+        rng = generator(self.random_state)
         drawn = sampled_rows(X, size, rng)
         if len(drawn) < n_components:
             raise InvalidInput(
@@ -125,7 +126,7 @@ class FisherVector(Transformer):
         self.directions_: Floats | None = None
         if self.n_dims is None:
             return
-        n_dims = positive(self.n_dims, "n_dims")
+        n_dims = whole(self.n_dims, "n_dims")
         if n_dims > drawn.shape[1]:
             raise InvalidInput(f"n_dims is {n_dims}; descriptors have {drawn.shape[1]} columns")
         centre = drawn.mean(axis=0, dtype=np.float64)

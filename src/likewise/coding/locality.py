@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from likewise._estimators import Transformer
+from likewise._validation import number, whole
 from likewise.coding._locality_kernels import locality_weights
 from likewise.coding.word_search import ROWS_AT_ONCE, Descriptors, WordSearch
 from likewise.errors import InvalidInput
-from likewise.neighbours.protocol import positive, rows
+from likewise.neighbours.protocol import rows
 
 
 class LLC(WordSearch, Transformer):
@@ -58,7 +59,7 @@ class LLC(WordSearch, Transformer):
     def fit(self, X: Descriptors, y: object = None) -> Self:
         """Learn words from an array of descriptors, or an iterable of such arrays."""
         self._checked_ridge()
-        positive(self.n_nearest, "n_nearest")
+        whole(self.n_nearest, "n_nearest")
         self._fit_words(X, self.n_iter, self.random_state)
         return self
 
@@ -66,7 +67,7 @@ class LLC(WordSearch, Transformer):
         """One row a descriptor with ``n_nearest`` entries that sum to 1."""
         ridge = self._checked_ridge()
         words = self.words()
-        each = positive(self.n_nearest, "n_nearest")
+        each = whole(self.n_nearest, "n_nearest")
         if each > len(words):
             raise InvalidInput(f"n_nearest is {each}; there are {len(words)} words")
         checked = rows(X, "X", words.shape[1])
@@ -82,6 +83,4 @@ class LLC(WordSearch, Transformer):
         return sparse.csr_array(parts, shape=(len(checked), len(words)))
 
     def _checked_ridge(self) -> float:
-        if not (np.isfinite(self.ridge) and self.ridge > 0):
-            raise InvalidInput(f"ridge is {self.ridge!r}; a positive number expected")
-        return float(self.ridge)
+        return number(self.ridge, "ridge", above=0)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise._estimators import Transformer
+from likewise._validation import one_of, whole
 from likewise.coding._pooling_kernels import add_codes, max_codes, max_products
 from likewise.coding.word_search import ROWS_AT_ONCE, Floats, batches_of, pictures_of
 from likewise.errors import InvalidInput
-from likewise.neighbours.protocol import positive
 
 Normalise = Literal["l2", "l1"] | None
 Cells = NDArray[np.int64]
@@ -63,7 +63,7 @@ class MaxPooling(Transformer):
         """
         checked_normalise(self.normalise)
         buffer = Buffer(1, "max")
-        for part in batches_of(picture, positive(self.batch, "batch")):
+        for part in batches_of(picture, whole(self.batch, "batch")):
             buffer.put(self.coder, part, np.zeros(part.shape[0], np.int64))
         made: Floats = scaled(buffer.filled(self.coder), self.normalise)[0]
         return made
@@ -126,8 +126,7 @@ def n_words_of(coder: Any) -> int | None:
 
 
 def checked_normalise(normalise: Any) -> None:
-    if normalise not in ("l2", "l1", None):
-        raise InvalidInput(f'normalise is {normalise!r}; "l2", "l1" or None expected')
+    one_of(normalise, "normalise", ("l2", "l1", None))
 
 
 def scaled(rows: Floats, normalise: Normalise) -> Floats:

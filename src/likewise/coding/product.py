@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise._estimators import Transformer, not_fitted
 from likewise._kernels import kernel
+from likewise._validation import finite_rows, number, one_of, whole
 from likewise.coding.dictionary import train
 from likewise.coding.product_split import Split, columns, columns_of
 from likewise.coding.progress import Report, reporting
-from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
+from likewise.coding.sparse_input import codebook
 from likewise.errors import InvalidInput
-from likewise.neighbours.protocol import positive
 from likewise.solvers.product.certificate import certified, objectives
 from likewise.solvers.product.codes import METHODS, Method, ProductPaths, Task
 
@@ -101,13 +101,13 @@ class ProductSparseCoder(Transformer):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the sub-codebooks from rows; with ``codebooks`` given, only check them and X."""
         self._check()
-        X = vectors(X)
+        X = finite_rows(X, "X", objects=True)
         if self.codebooks is not None:
             books, parts = self._given()
-            vectors(X, width=sum(len(part) for part in parts))
+            finite_rows(X, "X", sum(len(part) for part in parts), objects=True)
             self.codebooks_, self.history_ = books, list[float]()
         else:
-            n_iter = positive(self.n_iter, "n_iter", 0)
+            n_iter = whole(self.n_iter, "n_iter", 0)
             parts = columns(X.shape[1], self.n_subspaces, self.split)
             if len(X) < self.n_words:
                 raise InvalidInput(
@@ -163,11 +163,11 @@ class ProductSparseCoder(Transformer):
         return hasattr(self, "codebooks_") or self.codebooks is not None
 
     def _check(self) -> None:
-        positive(self.n_words, "n_words")
-        positive(self.n_subspaces, "n_subspaces")
-        positive(self.n_steps, "n_steps", 0)
-        positive(self.n_threads, "n_threads")
-        positive_number(self.alpha, "alpha")
+        whole(self.n_words, "n_words")
+        whole(self.n_subspaces, "n_subspaces")
+        whole(self.n_steps, "n_steps", 0)
+        whole(self.n_threads, "n_threads")
+        number(self.alpha, "alpha", above=0)
         one_of(self.method, "method", tuple(METHODS))
         one_of(self.mass, "mass", ("geometric", "optimal"))
         wanted = METHODS[self.method].parts
@@ -208,7 +208,7 @@ class ProductSparseCoder(Transformer):
             paths = ProductPaths(books)
         else:
             raise not_fitted("ProductSparseCoder has no codebooks; call fit or give codebooks")
-        X = vectors(X, width=sum(len(part) for part in parts))
+        X = finite_rows(X, "X", sum(len(part) for part in parts), objects=True)
         return X, paths, [_part(X, part) for part in parts]
 
     def _raw(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:

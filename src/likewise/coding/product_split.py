@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import one_of
 from likewise.errors import InvalidInput
 
 Split = Literal["contiguous", "horizontal", "vertical", "structural"]
@@ -23,8 +24,7 @@ _OF = {"horizontal": "rows of cells", "vertical": "columns of cells", "structura
 
 def columns(width: int, m: int, split: str) -> list[NDArray[np.int64]]:
     """Column numbers of the m parts of vectors with ``width`` columns."""
-    if split not in SPLITS:
-        raise InvalidInput(f"split is {split!r}; one of {', '.join(SPLITS)} expected")
+    one_of(split, "split", SPLITS)
     everything = np.arange(width)
     if split == "contiguous":
         if width % m:

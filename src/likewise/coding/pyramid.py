@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from likewise._estimators import Transformer
+from likewise._validation import one_of, whole
 from likewise.coding.pooling import Buffer, Cells, Normalise, checked_normalise, scaled, stacked
 from likewise.coding.word_search import ROWS_AT_ONCE, Floats
 from likewise.errors import InvalidInput
-from likewise.neighbours.protocol import positive
 
 
 class Placed(NamedTuple):
@@ -81,17 +81,16 @@ class SpatialPyramid(Transformer):
         """The vector of one picture."""
         levels = self._checked_levels()
         finest = levels[-1]
-        if self.pooling not in ("max", "sum"):
-            raise InvalidInput(f'pooling is {self.pooling!r}; "max" or "sum" expected')
+        one_of(self.pooling, "pooling", ("max", "sum"))
         checked_normalise(self.normalise)
         cells = cells_of(positions, size, finest)
-        whole = descriptors if hasattr(descriptors, "shape") else np.asarray(descriptors)
-        if whole.shape[0] != len(cells):
-            raise InvalidInput(f"{whole.shape[0]} descriptors at {len(cells)} positions")
-        batch = positive(self.batch, "batch")
+        rows = descriptors if hasattr(descriptors, "shape") else np.asarray(descriptors)
+        if rows.shape[0] != len(cells):
+            raise InvalidInput(f"{rows.shape[0]} descriptors at {len(cells)} positions")
+        batch = whole(self.batch, "batch")
         buffer = Buffer(finest * finest, self.pooling)
         for a in range(0, len(cells), batch):
-            buffer.put(self.coder, whole[a : a + batch], cells[a : a + batch])
+            buffer.put(self.coder, rows[a : a + batch], cells[a : a + batch])
         regions = coarser(buffer.filled(self.coder), levels, self.pooling)
         if self.by_region:
             return scaled(regions, self.normalise).reshape(-1)
@@ -99,7 +98,7 @@ class SpatialPyramid(Transformer):
         return made
 
     def _checked_levels(self) -> list[int]:
-        levels = [positive(level, "a level") for level in self.levels]
+        levels = [whole(level, "a level") for level in self.levels]
         if not levels or sorted(set(levels)) != levels or any(levels[-1] % n for n in levels):
             raise InvalidInput(
                 f"levels is {self.levels!r}; growing numbers that divide the last expected"

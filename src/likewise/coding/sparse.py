@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._estimators import Transformer, not_fitted
+from likewise._validation import finite_rows, number, one_of, whole
 from likewise.coding.dictionary import train
 from likewise.coding.progress import Report, reporting
-from likewise.coding.sparse_input import codebook, one_of, positive_number, vectors
+from likewise.coding.sparse_input import codebook
 from likewise.errors import InvalidInput
-from likewise.neighbours.protocol import positive
 from likewise.solvers.product.certificate import certified, objectives
 from likewise.solvers.product.words import CODINGS, Coding, WordPaths
 
@@ -82,12 +82,12 @@ class SparseCoder(Transformer):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the codebook from rows; with ``codebook`` given, only check it and X."""
         self._check()
-        X = vectors(X)
+        X = finite_rows(X, "X", objects=True)
         if self.codebook is not None:
             words, history = self._given(), list[float]()
-            vectors(X, width=words.shape[1])
+            finite_rows(X, "X", words.shape[1], objects=True)
         else:
-            n_iter = positive(self.n_iter, "n_iter", 0)
+            n_iter = whole(self.n_iter, "n_iter", 0)
             if len(X) < self.n_words:
                 raise InvalidInput(
                     f"{len(X)} training vectors (samples) for {self.n_words} words; at least "
@@ -131,10 +131,10 @@ class SparseCoder(Transformer):
         return hasattr(self, "codebook_") or self.codebook is not None
 
     def _check(self) -> None:
-        positive(self.n_words, "n_words")
-        positive(self.n_nearest, "n_nearest")
-        positive(self.n_threads, "n_threads")
-        positive_number(self.alpha, "alpha")
+        whole(self.n_words, "n_words")
+        whole(self.n_nearest, "n_nearest")
+        whole(self.n_threads, "n_threads")
+        number(self.alpha, "alpha", above=0)
         one_of(self.method, "method", tuple(CODINGS))
         one_of(self.gram, "gram", ("precomputed", "on-the-fly"))
 
@@ -157,7 +157,7 @@ class SparseCoder(Transformer):
             paths = self._prepared(self._given())
         else:
             raise not_fitted("SparseCoder has no codebook; call fit or give codebook")
-        return paths, vectors(X, width=paths.words.shape[1])
+        return paths, finite_rows(X, "X", paths.words.shape[1], objects=True)
 
     def _code(self, paths: WordPaths, X: NDArray[Any], method: Coding | None = None) -> Any:
         return paths.code(

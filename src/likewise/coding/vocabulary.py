@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._estimators import Estimator, check_is_fitted
+from likewise._validation import generator, number, one_of, whole
 from likewise.coding.kmeans import approximate_kmeans
 from likewise.coding.progress import Report, reporting
 from likewise.coding.reservoir import Reservoir
@@ -24,7 +25,7 @@ from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.neighbours.exact import Exact
 from likewise.neighbours.hnsw import HNSW
-from likewise.neighbours.protocol import positive, rows
+from likewise.neighbours.protocol import rows
 
 Floats = NDArray[np.float32]
 Words = NDArray[np.int32]
@@ -102,14 +103,14 @@ class Vocabulary(Estimator):
 
         A list of plain rows (a list of lists of numbers) counts as one array.
         """
-        n_words = positive(self.n_words, "n_words")
-        n_iter, n_near = positive(self.n_iter, "n_iter", 0), positive(self.n_near, "n_near")
-        n_threads = positive(self.n_threads, "n_threads")
+        n_words = whole(self.n_words, "n_words")
+        n_iter, n_near = whole(self.n_iter, "n_iter", 0), whole(self.n_near, "n_near")
+        n_threads = whole(self.n_threads, "n_threads")
         size = max(min(40 * n_words, 4_000_000), 8 * n_words)
         if self.sample is not None:
-            size = positive(self.sample, "sample", n_words)
+            size = whole(self.sample, "sample", n_words)
         exact = self._is_exact(n_words)
-        rng = _generator(self.random_state)
+        rng = generator(self.random_state)
         sample, n_seen = _sampled(X, size, rng)
         if len(sample) < n_words:
             raise InvalidInput(
@@ -142,8 +143,8 @@ class Vocabulary(Estimator):
         """A vocabulary of given words; ``distortion_`` is unknown (NaN)."""
         checked = rows(words, "words")
         made = cls(n_words=len(checked), assignment=assignment, n_threads=n_threads)
-        positive(len(checked), "number of words")
-        positive(n_threads, "n_threads")
+        whole(len(checked), "number of words")
+        whole(n_threads, "n_threads")
         made.history_, made.distortion_, made.n_seen_ = [], float("nan"), 0
         return made._take(checked, made._is_exact(len(checked)))
 
@@ -157,10 +158,7 @@ class Vocabulary(Estimator):
         return self
 
     def _is_exact(self, n_words: int) -> bool:
-        if self.assignment not in ("auto", "exact", "hnsw"):
-            raise InvalidInput(
-                f'assignment is {self.assignment!r}; "auto", "exact" or "hnsw" expected'
-            )
+        one_of(self.assignment, "assignment", ("auto", "exact", "hnsw"))
         return self.assignment == "exact" or (self.assignment == "auto" and n_words <= _AUTO_EXACT)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -185,11 +183,10 @@ class Vocabulary(Estimator):
         ``sigma=None`` takes the root of ``distortion_``, the typical distance to a word.
         """
         check_is_fitted(self)
-        if positive(n_nearest, "n_nearest") > len(self._index):
+        if whole(n_nearest, "n_nearest") > len(self._index):
             raise InvalidInput(f"n_nearest is {n_nearest}; there are {len(self._index)} words")
-        spread = float(np.sqrt(self.distortion_)) if sigma is None else float(sigma)
-        if sigma is not None and not (np.isfinite(spread) and spread > 0):
-            raise InvalidInput(f"sigma is {sigma!r}; a positive number expected")
+        root = sigma is None
+        spread = float(np.sqrt(self.distortion_)) if root else number(sigma, "sigma", above=0)
         if not spread >= 0:
             raise InvalidInput("this vocabulary has no distortion_; give sigma")
         ids, distances = self._nearest(X, n_nearest)
@@ -235,7 +232,7 @@ class Vocabulary(Estimator):
     @classmethod
     def open(cls, path: str | Path, *, n_threads: int = 1) -> Self:
         """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
-        positive(n_threads, "n_threads")
+        whole(n_threads, "n_threads")
         meta, arrays = open_arrays(path, cls.kind)
         try:
             made = cls(**meta["parameters"], random_state=meta["random_state"], n_threads=n_threads)
@@ -249,15 +246,6 @@ class Vocabulary(Estimator):
             raise DamagedFile(f"{path}: not a usable vocabulary ({error})") from error
         made._index = index
         return made
-
-
-def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"random_state is {random_state!r}; an int, a numpy Generator or None expected"
-        ) from error
 
 
 def _sampled(X: Descriptors, size: int, rng: np.random.Generator) -> tuple[Floats, int]:
@@ -275,8 +263,8 @@ def _sampled(X: Descriptors, size: int, rng: np.random.Generator) -> tuple[Float
     if not isinstance(X, Iterable):
         raise InvalidInput(f"X is {type(X).__name__}; an array or an iterable of arrays expected")
     width: int | None = None
-    for number, batch in enumerate(X):
-        checked = rows(batch, f"batch {number} of X", width)
+    for turn, batch in enumerate(X):
+        checked = rows(batch, f"batch {turn} of X", width)
         width = checked.shape[1]
         reservoir.add(checked)
     return reservoir.rows, reservoir.n_seen

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise._estimators import Transformer, check_is_fitted
+from likewise._validation import number, whole
 from likewise.coding.linear import products
 from likewise.coding.pooling import scaled
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
-from likewise.neighbours.protocol import positive, rows
+from likewise.neighbours.protocol import rows
 
 Floats = NDArray[np.float32]
 
@@ -54,9 +55,8 @@ class Whitening(Transformer):
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn mean, directions and variances."""
-        n_components = positive(self.n_components, "n_components")
-        if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise InvalidInput(f"ridge is {self.ridge!r}; a number of at least 0 expected")
+        n_components = whole(self.n_components, "n_components")
+        number(self.ridge, "ridge", least=0)
         X = _matrix(X)
         n, width = X.shape
         if n < 2:

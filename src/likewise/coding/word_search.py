@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._estimators import not_fitted
+from likewise._validation import whole
 from likewise.coding.reservoir import Reservoir
 from likewise.coding.vocabulary import Vocabulary
 from likewise.errors import InvalidInput
 from likewise.neighbours.exact import Exact
-from likewise.neighbours.protocol import positive, rows
+from likewise.neighbours.protocol import rows
 
 Floats = NDArray[np.float32]
 Descriptors = ArrayLike | Iterable[ArrayLike]
@@ -60,7 +61,7 @@ class WordSearch:
         if self.codebook is not None:
             self.codebook_ = self._given()
         else:
-            n_words = positive(self.n_words, "n_words")
+            n_words = whole(self.n_words, "n_words")
             self.codebook_ = learned_words(
                 X, n_words, n_iter=n_iter, random_state=random_state, n_threads=self.n_threads
             )
@@ -82,7 +83,7 @@ class WordSearch:
         kept: tuple[Any, Floats, Exact] | None = getattr(self, "_kept", None)
         if kept is None or kept[0] is not source:
             words = self._given() if self.codebook is not None else self.codebook_
-            index = Exact("l2", n_threads=positive(self.n_threads, "n_threads")).build(words)
+            index = Exact("l2", n_threads=whole(self.n_threads, "n_threads")).build(words)
             kept = self._kept = (source, words, index)
         return kept[1], kept[2]
 

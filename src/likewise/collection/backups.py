@@ -12,6 +12,7 @@ import os
 import shutil
 from pathlib import Path
 
+from likewise._durable import rename_whole, sync_file
 from likewise.collection.checking import verify
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.store.segments import sweep
@@ -41,7 +42,7 @@ def backup(store: Store, target: Path) -> Path:
                     raise DamagedCollection(f"a file is missing ({error}); run verify") from error
             else:
                 break
-        os.replace(part, target)
+        rename_whole(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return target
@@ -106,7 +107,7 @@ def restore(source: Path, target: Path) -> None:
                 f"{source} is damaged and was not restored: {wrong[0]}"
                 + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else "")
             )
-        os.replace(part, target)
+        rename_whole(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -119,5 +120,4 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
     for path in target.rglob("*") if target.is_dir() else [target]:
         if path.is_file():
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
+            sync_file(path)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likewise._validation import number, whole
 from likewise.coding.linear import brought_back, factor, products
 from likewise.coding.product import ProductSparseCoder
 from likewise.collection.classifier import GRID, Classifier, Described
@@ -33,7 +34,6 @@ from likewise.collection.spaces.recipes import DECODE_SIDE
 from likewise.collection.store.store import FILE
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
-from likewise.neighbours.protocol import positive
 
 LEAST = 4
 """Pictures a label needs: one to judge by, and a few to learn from."""
@@ -95,11 +95,9 @@ def train(
     report: Report = silent,
 ) -> tuple[Classifier, Outcome]:
     """A classifier of labelled pictures, and what it scored on the held-out part."""
-    positive(n_words, "n_words", 2)
-    if not (np.isfinite(penalty) and penalty > 0):
-        raise InvalidInput(f"penalty is {penalty!r}; a positive number expected")
-    if not 0 < held_out < 1:
-        raise InvalidInput(f"held_out is {held_out!r}; a share between 0 and 1 expected")
+    whole(n_words, "n_words", 2)
+    number(penalty, "penalty", above=0)
+    number(held_out, "held_out", above=0, below=1)
     _check(pictures)
     labels = tuple(pictures)
     paths = [path for some in pictures.values() for path in some]

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
+from likewise._durable import rename_whole
+from likewise._validation import whole
 from likewise.collection import backups, checking, jobs
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback import judge as judging
@@ -125,7 +125,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
             gen.start_dense(store, name, width_of(whole))
         store.fold_journal()
         store.close()
-        os.replace(part, root / FILE)
+        rename_whole(part, root / FILE)
         return cls.open(root)
 
     @classmethod
@@ -355,8 +355,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         above: float | None = None,
     ) -> tuple[list[int], list[float]]:
         """Ids and scores of :meth:`search`, without a look at the pictures' rows."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        k = whole(k, "k")
         similarity = self.similarity(by)
         question = understand(self._store, query, region)
         allowed = self._store.matching(plain_where(where)) if where else None

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likewise._validation import whole
 from likewise.collection.feedback import profiles
 from likewise.collection.feedback.fold import Folded
 from likewise.collection.feedback.history import JUDGE, History
@@ -33,7 +34,7 @@ from likewise.collection.spaces.recipes import (
     words_of,
 )
 from likewise.collection.store import log as feedback
-from likewise.errors import ImageError, InvalidInput
+from likewise.errors import ImageError
 from likewise.images import decode
 
 if TYPE_CHECKING:
@@ -121,9 +122,7 @@ def learned(
     report: Report = silent,
 ) -> Learned:
     """What a profile has learned: the ``top`` words either way, with up to so many examples."""
-    for name, value in (("top", top), ("examples", examples)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InvalidInput(f"{name} is {value!r}; a whole number of at least 0 expected")
+    top, examples = whole(top, "top", 0), whole(examples, "examples", 0)
     store, learning = col._store, col._learning
     name = profiles.named(store, profile)
     similarity = col.similarity(name)

@@ -31,7 +31,7 @@ def plain_where(where: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, value in where.items():
         if key == "folder":
-            made[key] = os.path.abspath(Path(value).expanduser())
+            made[key] = str(absolute(value))
         elif key == "tag":
             made[key] = [value] if isinstance(value, str) else list(value)
             if not made[key] or not all(isinstance(tag, str) for tag in made[key]):

@@ -19,6 +19,7 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.ingest.add import AddResult
 from likewise.collection.ingest.walk import candidates
 from likewise.collection.jobs import Report, silent
+from likewise.collection.plain import absolute
 from likewise.collection.search.searching import Hit
 from likewise.collection.spaces.recipes import DECODE_SIDE
 from likewise.collection.store.store import ImageRow
@@ -179,7 +180,7 @@ def _taught(col: Collection, ids: Mapping[str, int], lesson: Lesson | None) -> l
 def _on_folder(
     out: Path, folder: Path, fresh: bool, seed: int, say: Say, report: Report
 ) -> DemoResult:
-    folder = folder.expanduser().absolute()
+    folder = absolute(folder)
     if not folder.exists():
         raise CollectionError(f"{folder} is not there; a folder of pictures expected")
     places = [folder]

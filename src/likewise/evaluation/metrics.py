@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._validation import whole
 from likewise.errors import InvalidInput
 
 Booleans = NDArray[np.bool_]
@@ -286,6 +287,4 @@ def _boolean_vector(values: ArrayLike) -> Booleans:
 
 
 def _count(k: int) -> int:
-    if k < 1:
-        raise InvalidInput(f"k is {k}; at least 1 expected")
-    return k
+    return whole(k, "k")

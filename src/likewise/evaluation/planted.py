@@ -20,7 +20,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import DatasetError, InvalidInput
+from likewise._validation import whole
+from likewise.errors import DatasetError
 from likewise.evaluation.datasets import RetrievalSet
 from likewise.evaluation.protocols import leave_one_out
 from likewise.images import decode
@@ -75,8 +76,7 @@ def planted_views(
 
     The order of kinds is that of :data:`KINDS`, repeated; each round draws other parameters.
     """
-    if n_views < 1:
-        raise InvalidInput(f"n_views is {n_views}; at least 1 expected")
+    whole(n_views, "n_views")
     for number, (stem, pixels) in enumerate(scenes(folder)):
         yield PlantedView(f"{stem}-00-original", number, "original", pixels, np.eye(3))
         for view in range(1, n_views):

@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.features.pixels import Pixels, as_pixels, grey, shrunk
 
@@ -80,10 +81,11 @@ class SIFT:
     edge_threshold: float = 10.0
 
     def __post_init__(self) -> None:
-        _whole("max_features", self.max_features)
-        _whole("max_side", self.max_side, or_none=True)
-        _not_negative("contrast_threshold", self.contrast_threshold)
-        _not_negative("edge_threshold", self.edge_threshold)
+        whole(self.max_features, "max_features")
+        if self.max_side is not None:
+            whole(self.max_side, "max_side")
+        number(self.contrast_threshold, "contrast_threshold", least=0)
+        number(self.edge_threshold, "edge_threshold", least=0)
 
     def extract(self, picture: Pixels) -> LocalFeatures:
         """Detect and describe; see the class."""
@@ -153,10 +155,12 @@ class DenseSIFT:
     max_features: int | None = None
 
     def __post_init__(self) -> None:
-        _whole("step", self.step)
-        _whole("max_side", self.max_side, or_none=True)
-        _whole("max_features", self.max_features, or_none=True)
-        _not_negative("min_contrast", self.min_contrast)
+        whole(self.step, "step")
+        if self.max_side is not None:
+            whole(self.max_side, "max_side")
+        if self.max_features is not None:
+            whole(self.max_features, "max_features")
+        number(self.min_contrast, "min_contrast", least=0)
         if not isinstance(self.patch_sizes, tuple) or not self.patch_sizes:
             raise InvalidInput(f"patch_sizes is {self.patch_sizes!r}; a tuple of sizes expected")
         for size in self.patch_sizes:
@@ -319,15 +323,3 @@ def _empty() -> LocalFeatures:
     return LocalFeatures(
         np.zeros((0, _WIDTH), np.float32), np.zeros((0, 2), np.float32), none, none, none
     )
-
-
-def _whole(name: str, value: object, *, or_none: bool = False) -> None:
-    if value is None and or_none:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidInput(f"{name} is {value!r}; a whole number of at least 1 expected")
-
-
-def _not_negative(name: str, value: float) -> None:
-    if not 0 <= value < float("inf"):
-        raise InvalidInput(f"{name} is {value!r}; a number of at least 0 expected")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from likewise._csr import Rows
 from likewise.index.building import build_block, unpack_rows
 from likewise.index.checking import check_core, check_rows, rows_sound
 from likewise.index.errors import DamagedIndex
@@ -31,7 +32,6 @@ from likewise.index.layout import (
     places,
     read_views,
 )
-from likewise.index.rows import Rows
 
 _NOBODY_DEAD = np.zeros(BLOCK_PICTURES, np.uint8)
 _NOBODY_DEAD.flags.writeable = False

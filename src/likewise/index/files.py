@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise._durable import sync_folder, write_whole
 from likewise.errors import InvalidInput
 from likewise.index.blocks import Block
 from likewise.index.errors import DamagedIndex
@@ -58,29 +59,10 @@ class State(NamedTuple):
     drop: Array | None  # boolean over words: lists compacted away
 
 
-def _write(path: Path, *parts: Any) -> None:
-    """Write a file and see it on the disk under its name, or not at all."""
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        with open(new, "wb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _write(path: Path, *parts: bytes | memoryview) -> None:
+    """A file of the folder, whole; its name is synced with the others."""
+    new = f"{path.name}.{os.getpid()}.new"
+    write_whole(path, *parts, unfinished=new, sync_name=False)
 
 
 def _block_name(block: Block) -> str:
@@ -122,9 +104,9 @@ def save(folder: Path, state: State) -> None:
     tail = b"".join([payload, *dead_bits, drop])
     digest = hashlib.blake2b(tail, digest_size=16).digest()
     head = _HEAD.pack(_MAGIC, _VERSION, len(payload), _HEAD.size + len(tail), digest)
-    _sync_folder(folder)
+    sync_folder(folder)
     _write(folder / MANIFEST, head, tail)
-    _sync_folder(folder)
+    sync_folder(folder)
     _sweep(folder, set(names))
 
 

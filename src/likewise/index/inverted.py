@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from likewise._validation import one_of, whole
 from likewise.errors import InvalidInput
 from likewise.index import files
 from likewise.index.blocks import Block, cut, join
@@ -57,8 +58,7 @@ class InvertedIndex:
     """
 
     def __init__(self, impacts: str = "float32") -> None:
-        if impacts not in ("float32", "uint8"):
-            raise InvalidInput(f"impacts is {impacts!r}; 'float32' or 'uint8' expected")
+        one_of(impacts, "impacts", ("float32", "uint8"))
         self._state = files.State((), 0, 0, impacts == "uint8", None)
         self._lock = threading.RLock()
         self._scratches: list[Scratch] = []
@@ -257,11 +257,10 @@ class InvertedIndex:
         Where k exceeds the collection, the rest is id -1 and score -inf.
         """
         rows = query_rows(Q, weights)
-        if not isinstance(k, (int, np.integer)) or k < 1:
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        k = whole(k, "k")
         blocks = self._state.blocks
         n = len(rows.ends) - 1
-        best = min(int(k), sum(block.living for block in blocks))
+        best = min(k, sum(block.living for block in blocks))
         scores = np.full((n, best), -np.inf, np.float32)
         ids = np.full((n, best), -1, np.int64)
         sizes = np.zeros(n, np.int64)

@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._validation import number
 from likewise.errors import InvalidInput
-from likewise.metric.checks import at_least
 from likewise.metric.pairs import Constraints, as_constraints
 
 Floats = NDArray[np.float64]
@@ -132,7 +132,9 @@ class Mahalanobis(Euclidean):
         """Invert the covariance of the rows."""
         rows = as_rows(self, X, reset=True)
         said = None if y is None else as_constraints(y, same, len(rows))
-        return self._learned(rows, said, inverse(covariance(rows, at_least(self, "ridge", 0))))
+        return self._learned(
+            rows, said, inverse(covariance(rows, number(self.ridge, "ridge", least=0)))
+        )
 
 
 def pair_chunks(n: int, width: int) -> Iterator[slice]:

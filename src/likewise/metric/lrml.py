@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from likewise._validation import number, whole
 from likewise.metric.base import LearnedMetric, as_rows, pair_chunks
-from likewise.metric.checks import at_least, whole_number
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation.matrix_free import weighted_gram
@@ -51,9 +51,12 @@ class LRML(LearnedMetric):
 
     def fit(self, X: Any, y: Any, same: Any = None) -> Self:
         """Learn from labels (-1: unlabelled), or from pairs with ``same``."""
-        k = whole_number(self.n_neighbors, "n_neighbors")
-        gs, gd = at_least(self, "similar", 0), at_least(self, "dissimilar", 0)
-        floor = at_least(self, "floor", 0, open_end=True)
+        k = whole(self.n_neighbors, "n_neighbors")
+        gs, gd = (
+            number(self.similar, "similar", least=0),
+            number(self.dissimilar, "dissimilar", least=0),
+        )
+        floor = number(self.floor, "floor", above=0)
         rows = as_rows(self, X, reset=True)
         said = as_constraints(y, same, len(rows))
         S, D = pair_scatters(rows, said)

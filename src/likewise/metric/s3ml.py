@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise.errors import InvalidInput
+from likewise._validation import number, one_of, truth, whole
 from likewise.metric.base import RIDGE, LearnedMetric, as_rows, covariance, inverse
-from likewise.metric.checks import at_least, truth, whole_number
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation.methods import check_weights, scatter_and_counts
@@ -160,7 +159,7 @@ class S3ML(LearnedMetric):
         rows = as_rows(self, X, reset=True)
         said = as_constraints(y, same, len(rows))
         if self.dissimilar is not None:
-            said = said.weighed(at_least(self, "dissimilar", 0))
+            said = said.weighed(number(self.dissimilar, "dissimilar", least=0))
         self.prior_ = _chosen(rows) if self.prior == "auto" else self.prior
         units = _units(rows) if self.prior_ == "variance" else None
         scaled = rows if units is None else rows / units.astype(rows.dtype)
@@ -179,17 +178,15 @@ class S3ML(LearnedMetric):
         return self
 
     def _check(self) -> None:
-        whole_number(self.n_neighbors, "n_neighbors")
-        whole_number(self.max_iter, "max_iter")
+        whole(self.n_neighbors, "n_neighbors")
+        whole(self.max_iter, "max_iter")
         check_weights(self.propagation, self.threshold)
         truth(self.propagate, "propagate")
-        at_least(self, "strength", 0)
-        at_least(self, "l1", 0)
-        at_least(self, "tol", 0, open_end=True)
-        if at_least(self, "floor", 0, open_end=True) > 1:
-            raise InvalidInput(f"floor is {self.floor!r}; a share up to 1 expected")
-        if self.prior not in PRIORS:
-            raise InvalidInput(f"prior is {self.prior!r}; one of {', '.join(PRIORS)} expected")
+        number(self.strength, "strength", least=0)
+        number(self.l1, "l1", least=0)
+        number(self.tol, "tol", above=0)
+        number(self.floor, "floor", above=0, most=1)
+        one_of(self.prior, "prior", PRIORS)
 
     def _prior_alone(
         self, X: Any, base: Floats | None, said: Constraints

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise.neighbours.protocol import Found, Metric, Stored, best_first, positive, rows
+from likewise._validation import whole
+from likewise.neighbours.protocol import Found, Metric, Stored, best_first, rows
 
 
 @contextmanager
@@ -55,20 +56,44 @@ def from_bytes(data: NDArray[np.uint8], kind: type, width: int, n: int, metric: 
 
 
 class FaissIndex(Stored):
-    """Search and size over ``self._index``."""
+    """Adding, searching and saving over ``self._index``."""
 
+    _PARAMETERS: ClassVar[tuple[str, ...]]
+    """What is saved beside faiss's own bytes."""
+    _FAISS: ClassVar[type]
     _index: Any = None
 
     def __len__(self) -> int:
         return 0 if self._index is None else int(self._index.ntotal)
 
+    def add(self, X: ArrayLike) -> Self:
+        """Hold more rows; their ids go on from ``len(self)``."""
+        return self._hold(rows(X, "X", self._built("add")))
+
+    def _hold(self, X: NDArray[np.float32]) -> Self:
+        with threads(self.n_threads):
+            self._index.add(X)
+        return self
+
     def _parameters(self, k: int) -> Any:
         return None
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        meta = {name: getattr(self, name) for name in self._PARAMETERS}
+        return {**meta, "width": self.width, "n": len(self)}, {"faiss": to_bytes(self._index)}
+
+    def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        for name in self._PARAMETERS:
+            setattr(self, name, meta[name])
+        self._index = from_bytes(
+            arrays["faiss"], self._FAISS, meta["width"], meta["n"], self.metric
+        )
+        self._width = meta["width"]
 
     def search(self, Q: ArrayLike, k: int) -> Found:
         """Ids and values, both (rows of Q, k), best first; see ``protocol`` for their sense."""
         Q = rows(Q, "Q", self._built("search"))
-        k = positive(k, "k")
+        k = whole(k, "k")
         ids = np.full((len(Q), k), -1, np.int64)
         values = np.empty((len(Q), k), np.float32)
         if len(Q) and len(self):
@@ -78,3 +103,13 @@ class FaissIndex(Stored):
                 near, at = self._index.search(Q, some, params=self._parameters(some))
             ids[:, :some], values[:, :some] = at, near
         return best_first(ids, values, self.metric)
+
+
+class WholeRows(FaissIndex):
+    """An index that keeps its rows in order of arrival, and can give them back."""
+
+    def vectors(self) -> NDArray[np.float32]:
+        """A copy of the rows held."""
+        width = self._built("vectors")
+        held: NDArray[np.float32] = self._index.reconstruct_n(0, len(self))
+        return held.reshape(-1, width)

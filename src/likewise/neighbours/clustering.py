@@ -6,9 +6,10 @@ import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._validation import whole
 from likewise.errors import InvalidInput
 from likewise.neighbours._faiss import threads
-from likewise.neighbours.protocol import positive, rows
+from likewise.neighbours.protocol import rows
 
 
 def exact_kmeans(
@@ -20,17 +21,17 @@ def exact_kmeans(
     [0.5, 9.0]
     """
     X = rows(X, "X")
-    if len(X) < positive(n_centres, "n_centres"):
+    if len(X) < whole(n_centres, "n_centres"):
         raise InvalidInput(f"X has {len(X)} rows; at least n_centres = {n_centres} expected")
     kmeans = faiss.Kmeans(
         X.shape[1],
         n_centres,
-        niter=positive(n_iter, "n_iter"),
+        niter=whole(n_iter, "n_iter"),
         # faiss reads a negative seed as "none" and 0 as one like any other.
-        seed=positive(random_state, "random_state", 0),
+        seed=whole(random_state, "random_state", 0),
         max_points_per_centroid=len(X),
         min_points_per_centroid=1,
     )
-    with threads(positive(n_threads, "n_threads")):
+    with threads(whole(n_threads, "n_threads")):
         kmeans.train(X)
     return np.asarray(kmeans.centroids)

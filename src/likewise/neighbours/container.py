@@ -8,10 +8,8 @@ and never a crash inside a library.  The digest guards against damage, not again
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._durable import write_whole
 from likewise.errors import LikewiseError
 
 MAGIC = b"LKWARR1\n"
@@ -37,21 +36,11 @@ class DamagedFile(LikewiseError):
 
 def save_arrays(path: str | Path, kind: str, meta: Mapping[str, Any], arrays: Arrays) -> None:
     """Write ``arrays`` under ``kind``; the file appears under its name complete or not at all."""
-    path = Path(path)
     digest = hashlib.blake2b(digest_size=DIGEST)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as out:
-            for piece in _pieces(kind, meta, arrays):
-                digest.update(piece)
-                out.write(piece)
-            out.write(digest.digest())
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(beside, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            beside.unlink()
+    pieces = list(_pieces(kind, meta, arrays))
+    for piece in pieces:
+        digest.update(piece)
+    write_whole(path, *pieces, digest.digest())
 
 
 def pack_arrays(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> bytes:

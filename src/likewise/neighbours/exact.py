@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import faiss
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise.neighbours._faiss import FaissIndex, faiss_metric, threads
+from likewise.neighbours._faiss import WholeRows, faiss_metric
 from likewise.neighbours.protocol import Metric, rows
 
 
-class Exact(FaissIndex):
+class Exact(WholeRows):
     """All rows compared with every query.
 
     >>> index = Exact(metric="l2").build([[0.0, 0.0], [3.0, 4.0]])
@@ -38,21 +37,6 @@ class Exact(FaissIndex):
         self._index = faiss.IndexFlat(X.shape[1], faiss_metric(self.metric))
         self._width = X.shape[1]
         return self._hold(X)
-
-    def add(self, X: ArrayLike) -> Self:
-        """Hold more rows."""
-        return self._hold(rows(X, "X", self._built("add")))
-
-    def _hold(self, X: NDArray[np.float32]) -> Self:
-        with threads(self.n_threads):
-            self._index.add(X)
-        return self
-
-    def vectors(self) -> NDArray[np.float32]:
-        """A copy of the rows held."""
-        width = self._built("vectors")
-        held: NDArray[np.float32] = self._index.reconstruct_n(0, len(self))
-        return held.reshape(-1, width)
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {"metric": self.metric}, {"X": self.vectors()}

@@ -13,18 +13,17 @@ import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._validation import whole
 from likewise.neighbours._faiss import (
-    FaissIndex,
+    WholeRows,
     faiss_metric,
-    from_bytes,
     search_parameters,
     threads,
-    to_bytes,
 )
-from likewise.neighbours.protocol import Metric, positive, rows
+from likewise.neighbours.protocol import Metric, rows
 
 
-class HNSW(FaissIndex):
+class HNSW(WholeRows):
     """Approximate neighbours by walking a graph.
 
     ``links``: edges a row keeps on a level (twice as many on the lowest); ``ef_build`` and
@@ -37,6 +36,8 @@ class HNSW(FaissIndex):
     """
 
     kind: ClassVar[str] = "neighbours.hnsw"
+    _PARAMETERS = ("metric", "links", "ef_build", "ef_search")
+    _FAISS = faiss.IndexHNSWFlat
 
     def __init__(
         self,
@@ -57,15 +58,11 @@ class HNSW(FaissIndex):
         """Forget what was there and grow a graph over the rows of ``X``."""
         self._common()
         X = rows(X, "X")
-        links = positive(self.links, "links", 2)
+        links = whole(self.links, "links", 2)
         self._index = faiss.IndexHNSWFlat(X.shape[1], links, faiss_metric(self.metric))
-        self._index.hnsw.efConstruction = positive(self.ef_build, "ef_build")
+        self._index.hnsw.efConstruction = whole(self.ef_build, "ef_build")
         self._width = X.shape[1]
         return self._hold(X)
-
-    def add(self, X: ArrayLike) -> Self:
-        """Link more rows into the graph."""
-        return self._hold(rows(X, "X", self._built("add")))
 
     def _hold(self, X: NDArray[np.float32]) -> Self:
         with threads(1):
@@ -74,23 +71,5 @@ class HNSW(FaissIndex):
 
     def _parameters(self, k: int) -> Any:
         # The walk ends when its queue is spent, so a longer answer needs a longer queue.
-        queue = max(positive(self.ef_search, "ef_search"), 2 * k)
+        queue = max(whole(self.ef_search, "ef_search"), 2 * k)
         return search_parameters("SearchParametersHNSW", efSearch=queue)
-
-    def vectors(self) -> NDArray[np.float32]:
-        """A copy of the rows held."""
-        width = self._built("vectors")
-        held: NDArray[np.float32] = self._index.reconstruct_n(0, len(self))
-        return held.reshape(-1, width)
-
-    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        meta = {name: getattr(self, name) for name in ("metric", "links", "ef_build", "ef_search")}
-        return {**meta, "width": self.width, "n": len(self)}, {"faiss": to_bytes(self._index)}
-
-    def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        for name in ("metric", "links", "ef_build", "ef_search"):
-            setattr(self, name, meta[name])
-        self._index = from_bytes(
-            arrays["faiss"], faiss.IndexHNSWFlat, meta["width"], meta["n"], self.metric
-        )
-        self._width = meta["width"]

@@ -10,19 +10,17 @@ import math
 from typing import Any, ClassVar, Self
 
 import faiss
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._validation import whole
 from likewise.errors import InvalidInput
 from likewise.neighbours._faiss import (
     FaissIndex,
     faiss_metric,
-    from_bytes,
     search_parameters,
     threads,
-    to_bytes,
 )
-from likewise.neighbours.protocol import Metric, positive, rows
+from likewise.neighbours.protocol import Metric, rows
 
 
 class IVF(FaissIndex):
@@ -37,6 +35,8 @@ class IVF(FaissIndex):
     """
 
     kind: ClassVar[str] = "neighbours.ivf"
+    _PARAMETERS = ("metric", "n_cells", "n_probes", "random_state")
+    _FAISS = faiss.IndexIVFFlat
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class IVF(FaissIndex):
         if not len(X):
             raise InvalidInput("X has 0 rows; IVF needs at least 1 to place its cells")
         wanted = 4 * math.isqrt(len(X)) if self.n_cells is None else self.n_cells
-        cells = min(positive(wanted, "n_cells"), len(X))
+        cells = min(whole(wanted, "n_cells"), len(X))
         centres = faiss.IndexFlat(X.shape[1], faiss_metric(self.metric))
         index = faiss.IndexIVFFlat(centres, X.shape[1], cells, faiss_metric(self.metric))
-        index.cp.seed = positive(self.random_state, "random_state", 0)
+        index.cp.seed = whole(self.random_state, "random_state", 0)
         # faiss warns on stderr below this; a small collection is no mistake.
         index.cp.min_points_per_centroid = 1
         with threads(self.n_threads):
@@ -71,26 +71,5 @@ class IVF(FaissIndex):
         self._index, self._width = index, X.shape[1]
         return self._hold(X)
 
-    def add(self, X: ArrayLike) -> Self:
-        """Hold more rows in the cells there are."""
-        return self._hold(rows(X, "X", self._built("add")))
-
-    def _hold(self, X: NDArray[np.float32]) -> Self:
-        with threads(self.n_threads):
-            self._index.add(X)
-        return self
-
     def _parameters(self, k: int) -> Any:
-        return search_parameters("SearchParametersIVF", nprobe=positive(self.n_probes, "n_probes"))
-
-    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        meta = {n: getattr(self, n) for n in ("metric", "n_cells", "n_probes", "random_state")}
-        return {**meta, "width": self.width, "n": len(self)}, {"faiss": to_bytes(self._index)}
-
-    def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        for name in ("metric", "n_cells", "n_probes", "random_state"):
-            setattr(self, name, meta[name])
-        self._index = from_bytes(
-            arrays["faiss"], faiss.IndexIVFFlat, meta["width"], meta["n"], self.metric
-        )
-        self._width = meta["width"]
+        return search_parameters("SearchParametersIVF", nprobe=whole(self.n_probes, "n_probes"))

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.neighbours import _lsh_kernels as kernels
-from likewise.neighbours.protocol import Found, Metric, Stored, best_first, positive, rows
+from likewise.neighbours.protocol import Found, Metric, Stored, best_first, rows
 
 _MOST_ROWS = 2**31 - 1
 
@@ -97,11 +98,10 @@ class LSH(Stored):
         """Forget what was there, draw the hashes, and file the rows of ``X``."""
         self._common()
         X = rows(X, "X")
-        n_tables = positive(self.n_tables, "n_tables")
-        hashes = n_tables * positive(self.n_hashes, "n_hashes")
-        if not (np.isfinite(self.hash_width) and self.hash_width > 0):
-            raise InvalidInput(f"hash_width is {self.hash_width!r}; a positive number expected")
-        rng = np.random.default_rng(positive(self.random_state, "random_state", 0))
+        n_tables = whole(self.n_tables, "n_tables")
+        hashes = n_tables * whole(self.n_hashes, "n_hashes")
+        number(self.hash_width, "hash_width", above=0)
+        rng = np.random.default_rng(whole(self.random_state, "random_state", 0))
         # Everything in units of w, so that a hash is the floor of a projection.
         with np.errstate(over="ignore"):
             scaled = rng.standard_normal((hashes, X.shape[1])) / self.hash_width
@@ -153,10 +153,10 @@ class LSH(Stored):
     def search(self, Q: ArrayLike, k: int) -> Found:
         """Ids and exact values of the best candidates, both (rows of Q, k), best first."""
         Q = rows(Q, "Q", self._built("search"))
-        k = positive(k, "k")
-        probes = min(positive(self.n_probes, "n_probes", 0), 2 * self.n_hashes)
+        k = whole(k, "k")
+        probes = min(whole(self.n_probes, "n_probes", 0), 2 * self.n_hashes)
         cap = len(self) if self.max_candidates is None else self.max_candidates
-        cap = min(positive(cap, "max_candidates", 0), len(self))
+        cap = min(whole(cap, "max_candidates", 0), len(self))
         ids = np.full((len(Q), k), -1, np.int64)
         values = np.full((len(Q), k), np.inf, np.float32)
         self._share(
@@ -196,8 +196,8 @@ class LSH(Stored):
     def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         for name in (*self._SHAPE, *self._WAYS):
             setattr(self, name, meta[name])
-        X, tables = arrays["_X"], positive(self.n_tables, "n_tables")
-        hashes = tables * positive(self.n_hashes, "n_hashes")
+        X, tables = arrays["_X"], whole(self.n_tables, "n_tables")
+        hashes = tables * whole(self.n_hashes, "n_hashes")
         n, width = X.shape
         shapes = {
             "_X": ((n, width), np.float32),

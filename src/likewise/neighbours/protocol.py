@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise.errors import InvalidInput, LikewiseError
+from likewise._validation import finite_rows, one_of, whole
+from likewise.errors import LikewiseError
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 Metric = Literal["ip", "l2"]
@@ -54,34 +55,8 @@ class Neighbours(Protocol):
 
 def rows(X: ArrayLike, name: str, width: int | None = None) -> NDArray[np.float32]:
     """``X`` as finite C-ordered float32 rows of the expected width, or a clear refusal."""
-    try:
-        a = np.asarray(X)
-        if a.dtype.kind not in "fiub":
-            raise InvalidInput(f"{name} has type {a.dtype}; real numbers expected")
-        with np.errstate(over="ignore"):
-            a = np.ascontiguousarray(a, dtype=np.float32) if a.ndim else a
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} is not a rectangular array of numbers: {error}") from error
-    if a.ndim != 2:
-        raise InvalidInput(f"{name} has {a.ndim} dimensions; 2 expected (rows, columns)")
-    if width is not None and a.shape[1] != width:
-        raise InvalidInput(f"{name} has {a.shape[1]} columns; {width} expected")
-    if a.shape[1] == 0:
-        raise InvalidInput(f"{name} has 0 columns; at least 1 expected")
-    # A float64 sum of float32 values cannot overflow: it is finite exactly when all of them are.
-    with np.errstate(invalid="ignore"):
-        total = a.sum(dtype=np.float64)
-    if not np.isfinite(total):
-        bad = int(np.flatnonzero(~np.isfinite(a).all(axis=1))[0])
-        raise InvalidInput(f"{name} has NaN, inf or a value beyond float32 in row {bad}")
-    return a
-
-
-def positive(value: int, name: str, least: int = 1) -> int:
-    """``value`` as an int of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidInput(f"{name} is {value!r}; an integer of at least {least} expected")
-    return int(value)
+    made: NDArray[np.float32] = finite_rows(X, name, width, dtype=np.float32)
+    return made
 
 
 def best_first(ids: NDArray[np.int64], values: NDArray[np.float32], metric: Metric) -> Found:
@@ -115,9 +90,8 @@ class Stored:
         raise NotImplementedError
 
     def _common(self) -> None:
-        if self.metric not in ("ip", "l2"):
-            raise InvalidInput(f'metric is {self.metric!r}; "ip" or "l2" expected')
-        positive(self.n_threads, "n_threads")
+        one_of(self.metric, "metric", ("ip", "l2"))
+        whole(self.n_threads, "n_threads")
 
     def _built(self, doing: str) -> int:
         if self._width is None:
@@ -140,7 +114,7 @@ class Stored:
         """What ``save`` wrote.  The thread count belongs to this process, not to the file."""
         meta, arrays = open_arrays(path, cls.kind)
         index = cls.__new__(cls)
-        index.n_threads = positive(n_threads, "n_threads")
+        index.n_threads = whole(n_threads, "n_threads")
         try:
             index._unpack(meta, arrays)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from likewise._estimators import Estimator, check_is_fitted
+from likewise._validation import generator, number, one_of, whole
 from likewise.errors import InvalidInput
 from likewise.ordinal.comparisons import (
     Rows,
@@ -23,7 +24,6 @@ from likewise.ordinal.comparisons import (
     quadruplets,
 )
 from likewise.ordinal.losses import ComparisonLoss, loss_of
-from likewise.ordinal.parameters import generator, number, whole
 from likewise.ordinal.solving import SOLVERS, solve
 from likewise.solvers.ordinal.problem import Problem, Record, Solved, squares
 
@@ -166,10 +166,7 @@ class OrdinalEmbedding(Estimator):
 
     def _settings(self, n: int) -> dict[str, Any]:
         """Parameters, checked."""
-        if self.solver not in list(SOLVERS):
-            known = ", ".join(map(repr, SOLVERS))
-            raise InvalidInput(f"solver is {self.solver!r}; one of {known} expected")
-        default = SOLVERS[self.solver].epochs
+        default = SOLVERS[one_of(self.solver, "solver", tuple(SOLVERS))].epochs
         return {
             "loss": loss_of(self.loss, self.n_components, alpha=self.alpha, mu=self.mu),
             "solver": self.solver,

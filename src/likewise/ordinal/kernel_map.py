@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from likewise._estimators import Transformer, check_is_fitted
+from likewise._validation import finite_rows, generator, is_number, refuse, whole
 from likewise.errors import InvalidInput
-from likewise.ordinal.parameters import generator
 
 Floats = NDArray[np.float64]
 
@@ -127,13 +127,11 @@ class KernelMap(Transformer):
     def _check(self) -> None:
         for name, words in (("gamma", ("median", "cv")), ("alpha", ("cv",))):
             value = getattr(self, name)
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if value not in words and not (number and 0 < value < np.inf):
+            named = isinstance(value, str) and value in words
+            if not named and not (is_number(value) and value > 0):
                 said = " or ".join(map(repr, words))
-                raise InvalidInput(f"{name} is {value!r}; a number above 0 or {said} expected")
-        n = self.n_landmarks
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise InvalidInput(f"n_landmarks is {n!r}; a whole number of at least 1 expected")
+                raise refuse(name, value, f"a finite number above 0 or {said}")
+        whole(self.n_landmarks, "n_landmarks")
 
     def _widths(self, X: Floats, Y: Floats) -> tuple[float, float, float]:
         """(gamma, alpha, leave-one-out error), the open ones by that error."""
@@ -216,12 +214,5 @@ def _some(rng: np.random.Generator, n: int, most: int) -> NDArray[np.int64]:
 
 
 def _matrix(X: Any, name: str) -> Floats:
-    try:
-        rows = np.asarray(X, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} is no matrix of numbers: {error}") from error
-    if rows.ndim != 2 or rows.shape[1] == 0:
-        raise InvalidInput(f"{name} has shape {rows.shape}; (rows, columns) expected")
-    if not np.isfinite(rows).all():
-        raise InvalidInput(f"{name} has NaN or infinite values")
-    return rows
+    made: Floats = finite_rows(X, name, dtype=np.float64)
+    return made

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise.errors import InvalidInput
+from likewise._validation import number, one_of
 
 Floats = NDArray[np.float64]
 
@@ -140,7 +140,7 @@ class CKL(ComparisonLoss):
 
 
 def _tste(n_components: int, alpha: float | None, mu: float) -> TSTE:
-    return TSTE(_positive(max(n_components - 1, 1) if alpha is None else alpha, "alpha"))
+    return TSTE(number(max(n_components - 1, 1) if alpha is None else alpha, "alpha", above=0))
 
 
 # Made from (n_components, alpha, mu), of which each takes what it has.
@@ -148,7 +148,7 @@ LOSSES: dict[str, Callable[[int, float | None, float], ComparisonLoss]] = {
     "ste": lambda _, alpha, mu: STE(),
     "tste": _tste,
     "gnmds": lambda _, alpha, mu: GNMDS(),
-    "ckl": lambda _, alpha, mu: CKL(_positive(mu, "mu")),
+    "ckl": lambda _, alpha, mu: CKL(number(mu, "mu", above=0)),
 }
 
 
@@ -162,14 +162,4 @@ def loss_of(
     """
     if isinstance(name, ComparisonLoss):
         return name
-    if name not in list(LOSSES):
-        raise InvalidInput(f"loss is {name!r}; one of {', '.join(map(repr, LOSSES))} expected")
-    return LOSSES[name](n_components, alpha, mu)
-
-
-def _positive(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise InvalidInput(f"{name} is {value!r}; a number above 0 expected")
-    if not (np.isfinite(value) and value > 0):
-        raise InvalidInput(f"{name} is {value!r}; a finite number above 0 expected")
-    return float(value)
+    return LOSSES[one_of(name, "loss", tuple(LOSSES))](n_components, alpha, mu)

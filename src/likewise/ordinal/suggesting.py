@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import generator, whole
 from likewise.errors import InvalidInput
 from likewise.ordinal.comparisons import Rows, as_comparisons, columns
-from likewise.ordinal.parameters import generator, whole
 
 Floats = NDArray[np.float64]
 Questions = NDArray[np.int64]

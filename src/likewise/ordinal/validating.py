@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from likewise._validation import generator, number, whole
 from likewise.errors import InvalidInput
 from likewise.ordinal.comparisons import Rows, as_comparisons, pair_numbers
 from likewise.ordinal.embedding import OrdinalEmbedding
-from likewise.ordinal.parameters import generator, number, whole
 
 Floats = NDArray[np.float64]
 
@@ -131,9 +131,9 @@ def cross_validate(
     rows = as_comparisons(comparisons, n_objects)
     n = int(rows.max()) + 1 if n_objects is None else whole(n_objects, "n_objects", 1)
     rng = generator(random_state)
-    parts = sorted(number(s, "shares", above=0.0) for s in shares)
-    if not parts or parts[-1] > 1.0:
-        raise InvalidInput(f"shares is {list(shares)}; numbers above 0 up to 1 expected")
+    parts = sorted(number(s, "one of shares", above=0, most=1) for s in shares)
+    if not parts:
+        raise InvalidInput("shares is empty; at least one expected")
     fold, question = _folds(rows, whole(folds, "folds", 2), rng)
     sizes = tuple(whole(p, "dimensions", 1) for p in dimensions)
     if not sizes:

@@ -15,10 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._csr import Rows
 from likewise._estimators import Estimator, check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
-from likewise.similarity.margin_kernels import Rows, margins, new_work
+from likewise.similarity.margin_kernels import margins, new_work
 from likewise.similarity.rows import Floats, Triplets, as_rows, as_sample_weight, as_triplets
 
 Saved = tuple[dict[str, Any], dict[str, NDArray[Any]]]

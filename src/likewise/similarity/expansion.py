@@ -16,9 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._csr import Rows
+from likewise._validation import finite_rows, number, vector
 from likewise.errors import InvalidInput
-from likewise.similarity.margin_kernels import Rows
-from likewise.similarity.rows import Floats, as_rows, number
+from likewise.similarity.rows import Floats, as_rows
 
 # How far from 1 the norm of a dense query may be and still count as unit length.
 _UNIT = 1e-3
@@ -151,12 +152,7 @@ def _prior(
     if frequency is None:
         # Half a picture on either side keeps the rate inside (0, 1).
         return np.asarray((wanted.counts + less.counts + 0.5) / (wanted.n + less.n + 1.0))
-    known = np.asarray(frequency)
-    if known.shape != (width,) or known.dtype.kind not in "uif":
-        raise InvalidInput(
-            f"frequency has shape {known.shape} and type {known.dtype}; {width} numbers expected, "
-            "the pictures with each word"
-        )
+    known = vector(frequency, "frequency", width, "the pictures with each word")
     if n_pictures < 1:
         raise InvalidInput(f"n_pictures is {n_pictures}; frequency needs at least 1")
     rate = known[words].astype(np.float64) / n_pictures
@@ -247,14 +243,7 @@ def _expand_dense(query: Any, liked: Any, disliked: Any, rule: QueryRule) -> Any
 def _dense_rows(X: Any, width: int, name: str) -> Floats:
     if sp.issparse(X):
         raise InvalidInput(f"{name} is sparse and the query dense; give both alike")
-    rows = np.asarray(X)
-    if rows.ndim != 2 or rows.shape[1] != width or rows.dtype.kind not in "uif":
-        raise InvalidInput(
-            f"{name} has shape {rows.shape} and type {rows.dtype}; (n, {width}) numbers expected"
-        )
-    if not np.isfinite(rows).all():
-        raise InvalidInput(f"{name} holds a value that is not finite; replace or drop it")
-    return rows.astype(np.float64)
+    return finite_rows(X, name, width, dtype=np.float64)
 
 
 def _mean(rows: Floats) -> Any:

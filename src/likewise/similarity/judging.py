@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise.similarity.rows import Floats, generator, whole
+from likewise._validation import generator, whole
+from likewise.similarity.rows import Floats
 from likewise.similarity.solis import SOLIS
 
 ETA = 0.1
@@ -114,14 +115,14 @@ def lesson(
     return rows, anchored, weights
 
 
-def within_reach(offset: Floats, judgement: Floats, session: Floats) -> Floats:
-    """``offset`` brought back to what one judgement and one session may do.
+def within_reach(weights: Floats, judgement: Floats, session: Floats) -> Floats:
+    """``weights`` brought back to what one judgement and one session may do.
 
-    ``judgement`` and ``session`` are the offsets (weights minus 1) of the same words before the
-    judgement and when its session began.
+    ``judgement`` and ``session`` are the weights of the same words before the judgement and when
+    its session began.  (Offsets, weights minus 1, do as well: only differences matter.)
 
     >>> within_reach(np.array([0.9, -0.2, 2.4]), np.array([0, 0, 1.8]), np.zeros(3)).tolist()
     [0.5, -0.2, 2.0]
     """
-    near = np.clip(offset, judgement - JUDGEMENT_REACH, judgement + JUDGEMENT_REACH)
+    near = np.clip(weights, judgement - JUDGEMENT_REACH, judgement + JUDGEMENT_REACH)
     return np.asarray(np.clip(near, session - SESSION_REACH, session + SESSION_REACH))

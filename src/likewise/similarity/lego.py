@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from likewise._csr import Rows
+from likewise._validation import number
 from likewise.errors import InvalidInput
-from likewise.similarity.margin_kernels import Rows
 from likewise.similarity.rival_kernels import lego_diagonal, lego_full
 from likewise.similarity.rivals import MinusDistance, OnlineRival
-from likewise.similarity.rows import Floats, Triplets, number
+from likewise.similarity.rows import Floats, Triplets
 
 _SAMPLE = 10_000
 

@@ -15,9 +15,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise._estimators import check_is_fitted
+from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.similarity.rivals import MinusDistance
-from likewise.similarity.rows import Floats, Triplets, as_rows, as_triplets, number, whole
+from likewise.similarity.rows import Floats, Triplets, as_rows, as_triplets
 
 
 class LMNN(MinusDistance):
@@ -47,9 +48,7 @@ class LMNN(MinusDistance):
 
     def fit(self, X: Any, triplets: Any, sample_weight: None = None) -> Self:
         """Solve for all triplets at once; sample weights are not supported."""
-        mu = number(self.mu, "mu", above=0)
-        if mu >= 1:
-            raise InvalidInput(f"mu is {mu:g}; a number between 0 and 1 expected")
+        mu = number(self.mu, "mu", above=0, below=1)
         n_targets, max_iter = (
             whole(self.n_targets, "n_targets", 1),
             whole(self.max_iter, "max_iter", 1),

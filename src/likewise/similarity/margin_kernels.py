@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise._csr import Rows
 from likewise._kernels import kernel
 from likewise.solvers.prefetch import prefetch
 
@@ -20,15 +21,6 @@ Array = Any
 # How many triplets ahead rows are hinted at; elements in a cache line of words.
 _AHEAD = 2
 _LINE = 16
-
-
-class Rows(NamedTuple):
-    """Canonical CSR arrays: words ascend within a row, no stored zeros, all values finite."""
-
-    ends: Array  # int64 (rows + 1)
-    words: Array  # uint32
-    values: Array  # float32 or float64
-    width: int
 
 
 class Work(NamedTuple):

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from likewise.similarity.margin_kernels import Rows, new_work
+from likewise._csr import Rows
+from likewise._validation import number
+from likewise.similarity.margin_kernels import new_work
 from likewise.similarity.rival_kernels import oasis_diagonal, oasis_full
 from likewise.similarity.rivals import OnlineRival
-from likewise.similarity.rows import Floats, Triplets, number
+from likewise.similarity.rows import Floats, Triplets
 
 
 class OASIS(OnlineRival):

@@ -15,17 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from likewise._estimators import check_is_fitted
 from likewise._kernels import kernel
+from likewise._validation import generator, number, whole
 from likewise.similarity.base import WeightedSimilarity
 from likewise.similarity.margin_kernels import count_margins, new_work, write_margins
-from likewise.similarity.rows import (
-    Floats,
-    as_rows,
-    as_sample_weight,
-    as_triplets,
-    generator,
-    number,
-    whole,
-)
+from likewise.similarity.rows import Floats, as_rows, as_sample_weight, as_triplets
 
 
 class QPAO(WeightedSimilarity):

@@ -12,12 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._csr import Rows
 from likewise._estimators import check_is_fitted
+from likewise._validation import one_of
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, WeightedSimilarity, scattered
-from likewise.similarity.margin_kernels import Rows
 from likewise.similarity.rival_kernels import LOSSES, ROUNDS
-from likewise.similarity.rows import Floats, Triplets, choice
+from likewise.similarity.rows import Floats, Triplets
 
 MAX_FULL = 10_000
 _CHUNK = 1000
@@ -110,7 +111,7 @@ class OnlineRival(OnlineLearner):
         """The parameters, checked."""
 
     def _begin(self, rows: Rows, triplets: Triplets) -> None:
-        given = {**self._given(), "form": choice(self.form, "form", _FORMS)}
+        given = {**self._given(), "form": one_of(self.form, "form", _FORMS)}
         full = given["form"] == "full"
         if full:
             self._refuse_large(rows.width)
@@ -125,7 +126,7 @@ class OnlineRival(OnlineLearner):
         """Set ``scales_``."""
 
     def _resume(self) -> None:
-        given = {**self._given(), "form": choice(self.form, "form", _FORMS)}
+        given = {**self._given(), "form": one_of(self.form, "form", _FORMS)}
         for name, value in given.items():
             if value != self._begun_with[name]:
                 raise InvalidInput(
@@ -151,7 +152,7 @@ class OnlineRival(OnlineLearner):
         return meta, {"words": touched, "state": self._state[touched], "counters": self._counters}
 
     def _restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        given = {**self._given(), "form": choice(self.form, "form", _FORMS)}
+        given = {**self._given(), "form": one_of(self.form, "form", _FORMS)}
         width = int(meta["width"])
         state = scattered(arrays["words"], arrays["state"], width, fill=1.0)
         counters = arrays["counters"].astype(np.int64)

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.similarity.margin_kernels import Rows, moments, new_work
-from likewise.similarity.rows import Floats, Triplets, generator
+from likewise._csr import Rows
+from likewise._validation import generator
+from likewise.similarity.margin_kernels import moments, new_work
+from likewise.similarity.rows import Floats, Triplets
 
 SAMPLE = 10_000
 

@@ -12,20 +12,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._csr import Rows
 from likewise._estimators import check_is_fitted
+from likewise._validation import as_array, check_seed, number, one_of, truth, whole
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, scattered
-from likewise.similarity.margin_kernels import Rows, new_work
-from likewise.similarity.rows import (
-    PEAK,
-    Floats,
-    Triplets,
-    as_array,
-    as_seed,
-    choice,
-    number,
-    whole,
-)
+from likewise.similarity.margin_kernels import new_work
+from likewise.similarity.rows import PEAK, Floats, Triplets, costs
 from likewise.similarity.scales import STEP_SIZES, measured_scales
 from likewise.similarity.solis_kernels import (
     ALL,
@@ -277,7 +270,7 @@ class SOLIS(OnlineLearner):
 
     def _given(self) -> dict[str, Any]:
         """The parameters, checked, word_cost apart; None where the data will say."""
-        method = choice(self.method, "method", METHODS)
+        method = one_of(self.method, "method", METHODS)
         unset = {"eta": None, "gamma": None, "delta": None, "rho": 0.0, "theta": np.inf}
         for name, methods in _MEANT_FOR.items():
             value = getattr(self, name)
@@ -287,9 +280,8 @@ class SOLIS(OnlineLearner):
                     f"it belongs to {', '.join(methods)}"
                 )
         for name in ("nonnegative", "skip_empty"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise InvalidInput(f"{name} is {getattr(self, name)!r}; True or False expected")
-        as_seed(self.random_state)
+            truth(getattr(self, name), name)
+        check_seed(self.random_state)
         return {
             "method": method,
             "l1": None if self.l1 is None else number(self.l1, "l1", least=0),
@@ -298,9 +290,9 @@ class SOLIS(OnlineLearner):
             "rho": number(self.rho, "rho", least=0),
             "delta": None if self.delta is None else number(self.delta, "delta", least=0),
             "theta": _theta(self.theta),
-            "clock": choice(self.clock, "clock", _CLOCKS),
+            "clock": one_of(self.clock, "clock", _CLOCKS),
             "margin": number(self.margin, "margin", above=0),
-            "start": choice(self.start, "start", _STARTS),
+            "start": one_of(self.start, "start", _STARTS),
             "nonnegative": bool(self.nonnegative),
             "skip_empty": bool(self.skip_empty),
         }
@@ -308,16 +300,7 @@ class SOLIS(OnlineLearner):
     def _checked_cost(self, width: int) -> Floats:
         if self.word_cost is None:
             return np.zeros(0)
-        cost = as_array(self.word_cost, "word_cost")
-        if cost.shape != (width,) or cost.dtype.kind not in "buif":
-            raise InvalidInput(
-                f"word_cost has shape {cost.shape} and type {cost.dtype}; "
-                f"{width} numbers expected, one per word"
-            )
-        cost = cost.astype(np.float64)
-        if not (np.isfinite(cost).all() and (cost >= 0).all() and (cost <= PEAK).all()):
-            raise InvalidInput("word_cost must be finite and not negative")
-        return cost
+        return costs(self.word_cost, "word_cost", width, "one per word")
 
     # -- saving -----------------------------------------------------------------------------
 

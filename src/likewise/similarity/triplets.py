@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise._validation import as_array, check_seed, generator, whole
 from likewise.errors import InvalidInput
-from likewise.similarity.rows import Triplets, as_array, as_seed, as_triplets, generator, whole
+from likewise.similarity.rows import Triplets, as_triplets
 
 
 def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Triplets:
@@ -67,7 +68,7 @@ def triplets_from_pairs(
     [[0, 1, 2]]
     """
     found = as_array(pairs, "pairs")
-    as_seed(random_state)
+    check_seed(random_state)
     if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
         raise InvalidInput(f"pairs has shape {found.shape} and type {found.dtype}; (n, 2) integers")
     alike = as_array(same, "same")

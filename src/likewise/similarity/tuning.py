@@ -15,9 +15,10 @@ from typing import Any
 
 from sklearn.base import clone
 
+from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner
-from likewise.similarity.rows import as_rows, as_triplets, number, whole
+from likewise.similarity.rows import as_rows, as_triplets
 from likewise.similarity.scales import GAIN, measured_scales
 from likewise.similarity.solis import SOLIS
 

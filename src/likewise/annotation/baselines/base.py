@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise._estimators import Estimator, check_is_fitted
-from likewise.annotation.checks import is_whole
+from likewise._validation import whole
 from likewise.annotation.pictures import Rows, as_rows
 from likewise.annotation.tags import from_matrix, from_names, is_names, listed
 from likewise.errors import InvalidInput
@@ -62,8 +62,7 @@ class Baseline(Estimator):
         Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
         -1 where there are fewer than k tags.  A query of zeros gets no tags.
         """
-        if not is_whole(k, 1):
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        k = whole(k, "k")
         scores = self.predict_scores(X)
         _, said = unit(as_rows(X, self.n_features_in_))
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]

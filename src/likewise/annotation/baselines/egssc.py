@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from likewise._validation import number
 from likewise.annotation.baselines.base import Floats
-from likewise.annotation.baselines.checks import check_number
 from likewise.annotation.baselines.graph import Ids, gaussian, gaussian_width
 from likewise.annotation.baselines.propagation import belief, entropic
 from likewise.annotation.baselines.transductive import GraphBaseline
@@ -28,9 +28,9 @@ class EntropicBaseline(GraphBaseline):
 
     def _check(self) -> None:
         super()._check()
-        check_number(self, "mu")
-        check_number(self, "nu")
-        check_number(self, "beta", or_equal=True)
+        number(self.mu, "mu", above=0)
+        number(self.nu, "nu", above=0)
+        number(self.beta, "beta", least=0)
 
     def _symmetric(self, W: Any) -> Any:
         return W

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from likewise._validation import one_of, whole
 from likewise.annotation.baselines.base import Baseline, Floats
-from likewise.annotation.baselines.checks import check_choice, check_whole
 from likewise.annotation.pictures import Rows
 from likewise.neighbours.exact import Exact
 
@@ -33,8 +33,8 @@ class KNNAnnotator(Baseline):
         self.weights = weights
 
     def _check(self) -> None:
-        check_whole(self, "n_neighbours", 1)
-        check_choice(self, "weights", ("uniform", "gaussian"))
+        whole(self.n_neighbours, "n_neighbours")
+        one_of(self.weights, "weights", ("uniform", "gaussian"))
 
     def _learn(self, X: Rows, labels: Any) -> None:
         self._index = Exact("ip").build(X)

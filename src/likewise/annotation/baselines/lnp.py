@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from likewise._validation import number
 from likewise.annotation.baselines.base import Floats
-from likewise.annotation.baselines.checks import check_number
 from likewise.annotation.baselines.graph import Ids
 from likewise.annotation.baselines.graph_kernels import local_weights
 from likewise.annotation.baselines.propagation import consistent, normalised
@@ -40,7 +40,7 @@ class LNP(GraphBaseline):
 
     def _check(self) -> None:
         super()._check()
-        check_number(self, "share", below=1, or_equal=True)
+        number(self.share, "share", least=0, below=1)
 
     def _weigh(self, Q: Rows, ids: Ids, squares: Floats) -> Floats:
         return np.asarray(local_weights(Q, self._points, ids, _PRECISION))

@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from likewise._validation import check_seed, number
 from likewise.annotation.baselines.base import Floats
-from likewise.annotation.baselines.checks import check_number
 from likewise.annotation.baselines.egssc import EntropicBaseline
 from likewise.annotation.baselines.graph import Ids, Index, hashed
 from likewise.annotation.baselines.graph_kernels import l1_weights
-from likewise.annotation.checks import is_whole
 from likewise.annotation.pictures import Rows
 from likewise.annotation.suggestions import as_seed
-from likewise.errors import InvalidInput
 
 # Of the largest correlation with a neighbour.
 _PRECISION = 1e-6
@@ -58,11 +56,8 @@ class LSMPLike(EntropicBaseline):
 
     def _check(self) -> None:
         super()._check()
-        check_number(self, "alpha", below=1)
-        if not (self.random_state is None or is_whole(self.random_state, 0)):
-            raise InvalidInput(
-                f"random_state is {self.random_state!r}; None or a whole number from 0 expected"
-            )
+        number(self.alpha, "alpha", above=0, below=1)
+        check_seed(self.random_state)
 
     def _indexed(self, X: Rows) -> Index:
         return hashed(X, as_seed(self.random_state))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from likewise._validation import number
 from likewise.annotation.baselines.base import Baseline, Floats
-from likewise.annotation.baselines.checks import check_number
 from likewise.annotation.pictures import Rows
 
 # Pictures at a time, so that only their float64 copy is made.
@@ -33,7 +33,7 @@ class RidgeAnnotator(Baseline):
         self.penalty = penalty
 
     def _check(self) -> None:
-        check_number(self, "penalty")
+        number(self.penalty, "penalty", above=0)
 
     def _learn(self, X: Rows, labels: Any) -> None:
         width = X.shape[1]

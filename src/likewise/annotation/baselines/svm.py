@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
+from likewise._validation import check_seed, number, whole
 from likewise.annotation.baselines.base import Baseline, Floats
-from likewise.annotation.baselines.checks import check_number, check_whole
-from likewise.annotation.checks import is_whole
 from likewise.annotation.pictures import Rows
 from likewise.annotation.suggestions import as_seed
-from likewise.errors import InvalidInput
 
 _BATCH = 2048
 
@@ -45,17 +43,11 @@ class SVMAnnotator(Baseline):
         self.random_state = random_state
 
     def _check(self) -> None:
-        check_number(self, "gamma")
-        check_number(self, "penalty")
+        number(self.gamma, "gamma", above=0)
+        number(self.penalty, "penalty", above=0)
         if self.max_rows is not None:
-            check_whole(self, "max_rows", 2)
-        sources = (np.random.RandomState, np.random.Generator)
-        state = self.random_state
-        if not (state is None or isinstance(state, sources) or is_whole(state, 0)):
-            raise InvalidInput(
-                f"random_state is {state!r}; None, a whole number from 0, or a numpy generator "
-                "expected"
-            )
+            whole(self.max_rows, "max_rows", 2)
+        check_seed(self.random_state)
 
     def _learn(self, X: Rows, labels: Any) -> None:
         if self.max_rows is not None and len(X) > self.max_rows:

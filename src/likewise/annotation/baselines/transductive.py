@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from likewise._validation import number, whole
 from likewise.annotation.baselines.base import Baseline, Floats, unit_rows, warn
-from likewise.annotation.baselines.checks import check_number, check_whole
 from likewise.annotation.baselines.graph import Ids, Index, lists_to, lists_within, matrix
 from likewise.annotation.pictures import Rows, as_rows
 from likewise.neighbours.exact import Exact
@@ -92,6 +92,6 @@ class GraphBaseline(Baseline):
         raise NotImplementedError
 
     def _check(self) -> None:
-        check_whole(self, "n_neighbours", 1)
-        check_whole(self, "max_steps", 1)
-        check_number(self, "tol", below=1)
+        whole(self.n_neighbours, "n_neighbours")
+        whole(self.max_steps, "max_steps")
+        number(self.tol, "tol", above=0, below=1)

@@ -7,7 +7,6 @@ the same scores; a word that gains weight later is answered from the rows until 
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import time
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise._durable import rename_whole
 from likewise.collection.feedback.reranker import weighted
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import SparseView, Views
@@ -57,7 +57,7 @@ def compact(
         part = views.store.root / f"{name}.part"
         shutil.rmtree(part, ignore_errors=True)
         index.save(part)
-        os.replace(part, views.store.root / name)
+        rename_whole(part, views.store.root / name)
         made.append((row.name, name, seg.size_of(views.store.root / name)))
         report(Progress("compacting segments", done, len(rows)))
     with views.store.write(durable=True) as c:

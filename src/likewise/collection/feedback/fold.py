@@ -31,6 +31,7 @@ from likewise.similarity.judging import (
     judgement_triplets,
     lesson,
     profile_learner,
+    within_reach,
 )
 from likewise.similarity.solis import SOLIS
 
@@ -134,9 +135,7 @@ class Folded:
         """Bring weights back within reach of where judgement and session found them."""
         now = self._learner.weights_of(words)
         start = self._before[words]
-        low = np.maximum(found - JUDGEMENT_REACH, start - SESSION_REACH)
-        high = np.minimum(found + JUDGEMENT_REACH, start + SESSION_REACH)
-        held = np.clip(now, low, high)
+        held = within_reach(now, found, start)
         far = held != now
         if far.any():
             self._learner.assign(words[far], held[far])

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise._validation import whole
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.feedback.fold import Given
 from likewise.collection.feedback.history import (
@@ -35,7 +36,7 @@ from likewise.collection.store.models import model
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
-from likewise.similarity.rows import PEAK, whole
+from likewise.similarity.rows import PEAK
 
 DEFAULT = "default"
 IN_USE = "profile_in_use"

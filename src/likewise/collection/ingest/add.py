@@ -28,6 +28,7 @@ from likewise.collection.ingest.workers import (
 )
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import following as keywords
+from likewise.collection.plain import absolute
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.graphs import grow_graphs
 from likewise.collection.spaces.recipes import (
@@ -100,7 +101,7 @@ def add(
 ) -> AddResult:
     """Take in what is new below ``paths``; the caller holds the lease."""
     started = time.monotonic()
-    places = [_absolute(path) for path in paths]
+    places = [absolute(path) for path in paths]
     space_rows.tidy(store)
     with store.write() as c:
         for place in places:
@@ -449,14 +450,10 @@ def backfill(store: Store, name: str, *, workers: int | None, report: Report) ->
 
 
 def check_reachable(path: str | os.PathLike[str]) -> Path:
-    place = _absolute(path)
+    place = absolute(path)
     if not place.exists():
         raise CollectionError(f"{place} is not there; a picture or a folder of pictures expected")
     return place
-
-
-def _absolute(path: str | os.PathLike[str]) -> Path:
-    return Path(os.path.abspath(Path(path).expanduser()))
 
 
 def _below(path: str, place: Path) -> bool:

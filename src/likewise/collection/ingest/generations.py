@@ -38,7 +38,7 @@ from likewise.collection.spaces.recipes import (
     step_of,
     words_of,
 )
-from likewise.collection.spaces.rows import WORDS_FOLDER, bag_of, raw_rows, sync_folder, write_chunk
+from likewise.collection.spaces.rows import WORDS_FOLDER, bag_of, raw_rows, write_chunk
 from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.collection.store.log import last_line
@@ -200,7 +200,6 @@ def _finish(
     bag.refresh()
     files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}-{secrets.token_hex(6)}.bag"}
     bag.save(store.root / files["bag"])
-    sync_folder(store.root / WORDS_FOLDER)
     coming = Next(store.root, space, number, width, files, (bag_of(store.root, space), bag))
     hand_over(store, coming, bag, bag.n_pictures_, report)
 

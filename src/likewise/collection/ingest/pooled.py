@@ -98,7 +98,6 @@ def build_pooled(
     whitening = Whitening(components, ridge=RIDGE).fit(rows)
     files = {"coder": f"{stem}.lwc"}
     Pooled(unwhitened.coder, whitening).save(store.root / files["coder"])
-    space_rows.sync_folder(store.root / space_rows.WORDS_FOLDER)
     rest = pictures
     if len(chosen) == len(pictures):
         _put(store, name, number, [pictures[i][0] for i in numbers], whitening.transform(rows))

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from likewise._durable import write_whole
 from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import xmp
 from likewise.collection.keywords.following import sidecars_of
+from likewise.collection.plain import absolute
 from likewise.collection.store import sidecars as catalog_sidecars
 from likewise.collection.store import tags as rows
 from likewise.collection.store.sidecars import SidecarRow
@@ -190,13 +192,8 @@ def _dropped(word: str, ours: set[str], tags: list[str], refused: set[str]) -> b
 
 def _replace(target: str, content: bytes, before: os.stat_result | None) -> None:
     """The new content in one step; what another program wrote meanwhile is not overwritten."""
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    part = f"{target}.part"
-    try:
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+
+    def refuse_overwriting(part: Path) -> None:
         if before is not None:
             os.chmod(part, before.st_mode & 0o777)
             now = os.stat(target)
@@ -204,17 +201,18 @@ def _replace(target: str, content: bytes, before: os.stat_result | None) -> None
                 raise OSError(None, "another program is writing it; try again")
         elif os.path.lexists(target):
             raise OSError(None, "another program made it just now; try again")
-        os.replace(part, target)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(part)
+
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    # One name for what a crash leaves among somebody's pictures: the next export takes it over.
+    part = f"{os.path.basename(target)}.part"
+    write_whole(target, content, unfinished=part, ready=refuse_overwriting)
 
 
 def check_place(place: str | os.PathLike[str]) -> Path | None:
     """None for beside the pictures, else the folder sidecars go to."""
     if os.fspath(place) == BESIDE:
         return None
-    folder = Path(os.path.abspath(Path(place).expanduser()))
+    folder = absolute(place)
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder} is a file; a folder for sidecars expected, or 'beside'")
     return folder

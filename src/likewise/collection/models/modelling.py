@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import whole
 from likewise.collection import jobs
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.feedback import profiles
@@ -41,7 +42,6 @@ from likewise.collection.store.models import (
 )
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import InvalidInput
-from likewise.similarity.rows import whole
 
 
 class MapPoints(NamedTuple):

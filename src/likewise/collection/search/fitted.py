@@ -7,7 +7,6 @@ were, so that opening a collection need not place them again.
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -212,11 +211,6 @@ def save(root: Path, fitted: Fitted, ids: Ids, rows: Floats32) -> dict[str, str]
     meta = {"kind": fitted.kind, "n_ranked": fitted.n_ranked}
     save_arrays(root / files["model"], _KIND, meta, fitted.arrays())
     save_arrays(root / files["rows"], _ROWS, {}, {"ids": ids, "rows": rows.astype(np.float32)})
-    handle = os.open(root / FOLDER, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
     return files
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from likewise.collection.content import digest_of, is_text, read_content
 from likewise.collection.errors import CollectionError, UnknownPicture
+from likewise.collection.plain import absolute
 from likewise.collection.search.views import View, Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.recipes import DECODE_SIDE, Step, made_here, step_of, vector_of
@@ -170,7 +170,7 @@ def understand(store: Store, query: Query, region: Region | None) -> Question:
     if isinstance(query, bytes | bytearray | memoryview):
         content, name = bytes(query), None
     elif isinstance(query, str | os.PathLike):
-        name = os.path.abspath(Path(query).expanduser())
+        name = str(absolute(query))
         if region is None and (image := _unchanged(store, name)) is not None:
             return Question(image=image, key=store.hash_of(image))
         content = read_content(name)

@@ -8,12 +8,13 @@ it goes when no space names it any more.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from likewise._durable import write_whole
 from likewise.collection.errors import DamagedCollection
+from likewise.collection.plain import absolute
 from likewise.collection.spaces.recipes import onnx_model
 from likewise.collection.store.store import SpaceRow
 from likewise.features.deep.card import Card, builtin_card, model_card, wrong_with
@@ -30,7 +31,7 @@ def adopt(
     The recipe gets the hash and the width in the place of the path, and whether the layer is an
     inner one.  What runs is what was hashed: the bytes are read once.
     """
-    source = os.path.abspath(Path(recipe["path"]).expanduser())
+    source = str(absolute(recipe["path"]))
     content = read_model(source)
     sha256 = hash_of(content)
     model = onnx_model({**recipe, "sha256": sha256}, source)
@@ -45,8 +46,8 @@ def adopt(
     }
     card = model_card(model, Path(source).name, sha256, layer, recipe["licence"])
     (root / FOLDER).mkdir(exist_ok=True)
-    _write(root / files["model"], content)
-    _write(root / files["card"], (json.dumps(card, indent=2) + "\n").encode())
+    write_whole(root / files["model"], content)
+    write_whole(root / files["card"], (json.dumps(card, indent=2) + "\n").encode())
     stored = {key: value for key, value in recipe.items() if key != "path"}
     known = {"model": Path(source).name, "sha256": sha256, "width": width, "inner": inner}
     return {**stored, **known}, files
@@ -80,21 +81,3 @@ def check_model(root: Path, space: SpaceRow) -> None:
             f"{space.files['model']} is damaged; restore it from a backup, or drop space "
             f"{space.name!r}"
         )
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Complete and on disk under its name, or not there."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

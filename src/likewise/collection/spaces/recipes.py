@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import number
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.spaces.pooled import check_pooled, described, open_pooled
 from likewise.collection.spaces.wording import Words, open_projection, open_vocabulary
@@ -38,7 +39,7 @@ from likewise.features.deep.recipes import (
     activations,
     strongest,
 )
-from likewise.features.deep.runtime import Preparation, number, three
+from likewise.features.deep.runtime import Preparation, three
 from likewise.features.holistic import N_HOLISTIC, Holistic
 from likewise.features.local import SIFT, LocalFeatures
 from likewise.images import Picture

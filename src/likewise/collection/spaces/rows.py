@@ -7,7 +7,6 @@ and from small segments to large ones; ``tidy`` is what every job does when it s
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -186,12 +185,3 @@ def tidy(store: Store) -> None:
                 pass
             merge(store, name)
     seg.sweep(store.root, store.named_files())
-
-
-def sync_folder(folder: Path) -> None:
-    """Names of new files in a folder, on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from likewise._validation import one_of
 from likewise.collection.store.store import Store, marks, parts
-from likewise.errors import InvalidInput
 
 # Pictures without a date come after all others, whichever way the dates run.
 _ORDERS = {
@@ -25,8 +25,7 @@ def listed(
     limit: int,
 ) -> tuple[int, list[int]]:
     """(how many, the ids of one page)."""
-    if sort not in _ORDERS:
-        raise InvalidInput(f"sort is {sort!r}; one of {', '.join(_ORDERS)} expected")
+    one_of(sort, "sort", _ORDERS)
     clauses, parameters = store.conditions(where)
     kept = f"WHERE {' AND '.join(clauses)}" if clauses else ""
     total = int(store.one(f"SELECT count(*) FROM images i {kept}", parameters))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likewise._durable import rename_whole
 from likewise.collection.errors import DamagedCollection
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
@@ -108,9 +109,7 @@ def write_sparse(root: Path, name: str, raw: SparseRows, ranked: Any) -> int:
     }
     save_arrays(part / _ROWS, _KIND_ROWS, {"width": int(raw.rows.shape[1])}, arrays)
     InvertedIndex.build(ranked, raw.ids).save(part / _INDEX)
-    _sync_folder(part)
-    os.replace(part, target)
-    _sync_folder(target.parent)
+    rename_whole(part, target)
     return size_of(target)
 
 
@@ -137,7 +136,6 @@ def write_dense(root: Path, name: str, data: DenseRows) -> int:
         "rows": data.rows.astype(np.float32),
     }
     save_arrays(target, _KIND_MATRIX, {}, arrays)
-    _sync_folder(target.parent)
     return size_of(target)
 
 
@@ -182,12 +180,3 @@ def sweep(root: Path, named: set[str]) -> list[str]:
                     path.unlink()
                 gone.append(name)
     return gone
-
-
-def _sync_folder(path: Path) -> None:
-    """Names in a folder reach the disk only with the folder itself."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

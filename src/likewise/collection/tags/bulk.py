@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from likewise._validation import number, whole
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import Views
 from likewise.collection.store import tags as catalog_tags
@@ -20,7 +21,6 @@ from likewise.collection.store.store import Store, parts
 from likewise.collection.store.tags import SUGGESTED
 from likewise.collection.tags.evidence import Evidence, choices
 from likewise.collection.tags.suggest import Suggester, best
-from likewise.errors import InvalidInput
 
 RUN = "tag_run"
 """The setting that says how far a bulk run is."""
@@ -53,10 +53,7 @@ def tag_all(
     report: Report,
 ) -> TagRun:
     """Suggested tags with at least a confidence of ``above`` for every picture that wants them."""
-    if not 0 < above <= 1:
-        raise InvalidInput(f"above is {above}; a confidence between 0 and 1 expected")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+    above, k = number(above, "above", above=0, most=1), whole(k, "k")
     result = TagRun()
     options = choices(views.store.spaces())
     with suggester.lock:

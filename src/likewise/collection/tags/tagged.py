@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from likewise._validation import whole
 from likewise.collection import jobs
 from likewise.collection.errors import UnknownName
 from likewise.collection.keywords import following as keywords
@@ -158,8 +159,7 @@ class Tagging:
         ``picture`` is an id, a path, bytes or pixels, in the collection or not.  Tags it has and
         tags that were refused for it are left out.  Empty where nothing is tagged yet.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        k = whole(k, "k")
         return self._suggester.suggest(understand(self._store, picture, None), k)
 
     def tag_all(
@@ -208,9 +208,8 @@ class Tagging:
         ``levels`` folders above each picture count, none above what was added.  Gives how many
         tags came or went.
         """
-        if levels is not None and (isinstance(levels, bool) or levels < 1):
-            raise InvalidInput(f"levels is {levels!r}; a whole number of at least 1 expected")
-        return keywords.set_folders(self._store, None if levels is None else int(levels))
+        counted = None if levels is None else whole(levels, "levels")
+        return keywords.set_folders(self._store, counted)
 
     def read_tags(self, *, report: jobs.Report = jobs.silent) -> keywords.Read:
         """Read keywords inside and beside all pictures again; ``add`` reads those of new ones."""

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import DatasetError, InvalidInput
+from likewise._validation import one_of
+from likewise.errors import DatasetError
 from likewise.evaluation.datasets import Comparisons
 from likewise.evaluation.readers.files import (
     first_missing,
@@ -119,10 +120,8 @@ def read_material_appearance(
     no paths.
     """
     layout = "data/answers_processed_{train,test}.json"
-    if which not in _KEYS:
-        raise InvalidInput(f"which={which!r}; one of {', '.join(_KEYS)} expected")
-    if lighting not in _LIGHTINGS:
-        raise InvalidInput(f"lighting={lighting!r}; one of {', '.join(_LIGHTINGS)} expected")
+    one_of(which, "which", _KEYS)
+    one_of(lighting, "lighting", _LIGHTINGS)
     base = need_folder(root, layout)
     base = base / "data" if (base / "data").is_dir() else base
     folder = base / _LIGHTINGS[lighting]

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from likewise._durable import write_whole
 from likewise.features.deep import reference
 from likewise.features.deep.errors import INSTALL, DamagedWeights, DeepMissing, UnusableModel
 from likewise.features.deep.graph import POOLED, build
@@ -128,12 +129,7 @@ def _from_cache(path: Path) -> bytes | None:
 
 def _keep(path: Path, model: bytes) -> None:
     """Several processes may build at once: each writes its own file, the last name wins."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     # A cache that cannot be written (a full disk, no home) is no reason to fail.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_bytes(model + hashlib.blake2b(model, digest_size=_DIGEST).digest())
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(path, model, hashlib.blake2b(model, digest_size=_DIGEST).digest())

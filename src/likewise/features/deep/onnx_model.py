@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import one_of
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import INSTALL, ChangedModel, DeepMissing, UnusableModel
 from likewise.features.deep.runtime import Network, Preparation
@@ -47,8 +48,7 @@ class OnnxModel:
     def __post_init__(self) -> None:
         if self.layer is not None and not isinstance(self.layer, str):
             raise InvalidInput(f"layer is {self.layer!r}; the name of a layer expected")
-        if self.pool not in ("mean", "first"):
-            raise InvalidInput(f'pool is {self.pool!r}; "mean" or "first" expected')
+        one_of(self.pool, "pool", ("mean", "first"))
 
     def activations(self, picture: Pixels) -> Floats:
         """What the layer gives for a picture, as one vector."""

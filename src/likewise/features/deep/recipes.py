@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import whole
 from likewise.errors import InvalidInput
 from likewise.features.deep.graph import CELL, MAP, N_CHANNELS, POOLED
 from likewise.features.deep.network import PREPARATION, network
@@ -65,9 +66,7 @@ class DeepSparse:
     keep: int = KEEP
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.keep, int) and not isinstance(self.keep, bool)
-        if not (whole and 1 <= self.keep <= N_DEEP):
-            raise InvalidInput(f"keep is {self.keep!r}; a whole number from 1 to {N_DEEP} expected")
+        whole(self.keep, "keep", 1, N_DEEP)
 
     def extract(
         self, picture: Pixels, pooled: Floats | None = None

@@ -8,7 +8,6 @@ picture) and each channel becomes ``(x / scale - mean) / std``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import is_number, whole
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import INSTALL, DeepMissing, UnusableModel
 from likewise.features.pixels import Pixels, as_pixels
@@ -35,15 +35,13 @@ class Preparation:
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     def __post_init__(self) -> None:
-        size = self.size
-        if isinstance(size, bool) or not isinstance(size, int) or not 16 <= size <= MAX_SIZE:
-            raise InvalidInput(f"size is {size!r}; a whole number from 16 to {MAX_SIZE} expected")
+        whole(self.size, "size", 16, MAX_SIZE)
         for name in ("mean", "std"):
             values = getattr(self, name)
             three_of = isinstance(values, Sequence) and len(values) == 3
-            if not (three_of and all(map(_finite, values))):
+            if not (three_of and all(map(is_number, values))):
                 raise InvalidInput(f"{name} is {values!r}; three numbers (R, G, B) expected")
-        if not (_finite(self.scale) and self.scale > 0 and min(self.std) > 0):
+        if not (is_number(self.scale) and self.scale > 0 and min(self.std) > 0):
             raise InvalidInput(
                 f"scale is {self.scale!r} and std {self.std!r}; positive numbers expected"
             )
@@ -115,27 +113,10 @@ def _session(model: bytes, name: str, n_threads: int) -> Any:
 
 def three(value: Any, name: str) -> tuple[float, float, float]:
     """A number for each of three channels; one number stands for all."""
-    numbers = [value] * 3 if _finite(value) else value
+    numbers = [value] * 3 if is_number(value) else value
     if isinstance(numbers, str) or not isinstance(numbers, Sequence) or len(numbers) != 3:
         raise InvalidInput(f"{name} is {value!r}; one number or three (R, G, B) expected")
-    if not all(map(_finite, numbers)):
+    if not all(map(is_number, numbers)):
         raise InvalidInput(f"{name} is {value!r}; numbers expected")
     red, green, blue = map(float, numbers)
     return red, green, blue
-
-
-def number(value: Any, name: str) -> float:
-    """A finite number, or a clear refusal."""
-    if not _finite(value):
-        raise InvalidInput(f"{name} is {value!r}; a number expected")
-    return float(value)
-
-
-def _finite(value: Any) -> bool:
-    """Whether a value is a number that a float can hold; true and false are none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import matrix, number, one_of, whole
 from likewise.errors import InvalidInput
 from likewise.metric.base import check_finite
-from likewise.metric.checks import is_number, whole_number
 from likewise.metric.graph import Graph, knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation.dense import dense_affinities, dense_scatter
@@ -45,14 +45,9 @@ def affinities(
     >>> bool(W[0, 5] < 0), bool(W[1, 5] < 0), bool(W[1, 2] > 0)
     (True, True, True)
     """
-    rows = np.asarray(X)
-    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
-        raise InvalidInput(
-            f"X has shape {rows.shape} and type {rows.dtype}; rows of real numbers expected"
-        )
-    rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
+    rows = matrix(X, "X")
     check_finite(rows)
-    k = whole_number(n_neighbors, "n_neighbors")
+    k = whole(n_neighbors, "n_neighbors")
     said = as_constraints(y, same, len(rows))
     check_weights(propagation, threshold)
     return dense_affinities(knn_graph(rows, k), said, propagation, threshold)
@@ -88,11 +83,10 @@ def scatter_and_counts(
     check_weights(propagation, threshold)
     if graph is None:
         return plain_scatter(X, said), said.n_similar, said.n_dissimilar
+    one_of(method, "method", ("auto", *METHODS))
     if method == "auto":
         large = "push" if threshold > 0 else "matrix-free"
         method = "dense" if len(X) <= DENSE_UP_TO else large
-    if method not in list(METHODS):
-        raise InvalidInput(f"method is {method!r}; one of auto, {', '.join(METHODS)} expected")
     way = METHODS[method]
     if way.threshold not in (None, threshold > 0):
         others = [
@@ -144,7 +138,5 @@ METHODS = {
 
 def check_weights(propagation: float, threshold: float) -> None:
     """0 <= a < 1 and theta >= 0, or a clear refusal."""
-    if not is_number(propagation) or not 0 <= propagation < 1:
-        raise InvalidInput(f"propagation is {propagation!r}; a number from 0 to below 1 expected")
-    if not is_number(threshold) or not 0 <= threshold < np.inf:
-        raise InvalidInput(f"threshold is {threshold!r}; a number of at least 0 expected")
+    number(propagation, "propagation", least=0, below=1)
+    number(threshold, "threshold", least=0)

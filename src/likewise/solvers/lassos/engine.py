@@ -23,11 +23,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._validation import matrix
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.lassos.input import (
     Sizes,
     as_gammas,
-    as_matrix,
     as_start,
     check_data,
     check_settings,
@@ -136,8 +136,8 @@ def lasso(
         {"nonnegative": nonnegative, "certify": certify},
         solver,
     )
-    dictionary = A if isinstance(A, Dictionary) else Dictionary([as_matrix(A, "A")])
-    Y = as_matrix(Y, "Y").astype(np.float64)
+    dictionary = A if isinstance(A, Dictionary) else Dictionary([matrix(A, "A")])
+    Y = matrix(Y, "Y").astype(np.float64)
     check_data(dictionary, Y)
     rounds = max(500, 20 * dictionary.width) if max_rounds is None else max_rounds
     settings = Settings(

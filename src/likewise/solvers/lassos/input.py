@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from likewise._validation import number, one_of, truth, whole
 from likewise.errors import InvalidInput
 from likewise.solvers.lassos.queries import Solved
 from likewise.solvers.lassos.scan import Dictionary, Floats
@@ -22,19 +22,6 @@ from likewise.solvers.lassos.working_set import SOLVERS
 # Rows times their scale in float32: beyond these lengths products could leave its range.
 SHORTEST, LONGEST = 1e-15, 1e15
 _TINY, _HUGE = np.finfo(np.float64).tiny, 1e300
-
-
-def as_matrix(X: Any, name: str) -> NDArray[Any]:
-    """X as a matrix of float32 or float64."""
-    found: NDArray[Any] = np.asarray(X)
-    if found.ndim != 2 or found.dtype.kind not in "fiub":
-        raise InvalidInput(
-            f"{name} has {found.ndim} dimensions and type {found.dtype}; "
-            "a matrix of real numbers expected"
-        )
-    if found.dtype not in (np.float32, np.float64):
-        found = found.astype(np.float64)
-    return found
 
 
 def check_data(dictionary: Dictionary, Y: Floats) -> None:
@@ -60,16 +47,12 @@ def check_settings(
 ) -> None:
     """``shares`` lie between 0 and 1, ``counts`` are whole and from 1, ``switches`` booleans."""
     for name, value in shares.items():
-        if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 < value < 1:
-            raise InvalidInput(f"{name} is {value!r}; a number between 0 and 1 expected")
+        number(value, name, above=0, below=1)
     for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise InvalidInput(f"{name} is {value!r}; a whole number of at least 1 expected")
+        whole(value, name)
     for name, value in switches.items():
-        if not isinstance(value, (bool, np.bool_)):
-            raise InvalidInput(f"{name} is {value!r}; True or False expected")
-    if solver not in list(SOLVERS):
-        raise InvalidInput(f"solver is {solver!r}; one of {', '.join(SOLVERS)} expected")
+        truth(value, name)
+    one_of(solver, "solver", tuple(SOLVERS))
 
 
 def as_gammas(gamma: Any, n: int) -> Floats:

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._validation import matrix
 from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
-from likewise.solvers.lassos.input import as_matrix
 from likewise.solvers.product import root_finding
 from likewise.solvers.product.input import as_count, as_weight, as_words, check_rows
 from likewise.solvers.product.lanes import padded, zeros
@@ -317,7 +317,7 @@ def product_codes(
     if wanted is not None and m != wanted:
         raise InvalidInput(f'method "{method}" is for {wanted} parts, not {m}; "exact" takes any')
     books = [as_words(words, f"codebook {i}", 1 / np.sqrt(m)) for i, words in enumerate(codebooks)]
-    given = [as_matrix(part, f"part {i}") for i, part in enumerate(parts)]
+    given = [matrix(part, f"part {i}") for i, part in enumerate(parts)]
     for i, (part, words) in enumerate(zip(given, books, strict=True)):
         if part.dtype != given[0].dtype or len(part) != len(given[0]):
             raise InvalidInput(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import matrix
 from likewise.errors import InvalidInput
-from likewise.solvers.lassos.input import as_matrix
 
 # How far a word's norm may be from what is expected, as a share of it.
 _NORM = 1e-4
@@ -16,7 +16,7 @@ _NORM = 1e-4
 
 def as_words(words: Any, name: str, norm: float) -> NDArray[np.float64]:
     """Words as float64 rows of the norm expected."""
-    found = as_matrix(words, name).astype(np.float64)
+    found = matrix(words, name).astype(np.float64)
     if not found.size:
         raise InvalidInput(f"{name} has shape {found.shape}; at least one word expected")
     norms = np.linalg.norm(found, axis=1)

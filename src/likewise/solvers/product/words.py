@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import matrix
 from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.lassos.engine import lasso
-from likewise.solvers.lassos.input import as_matrix
 from likewise.solvers.lassos.scan import Dictionary
 from likewise.solvers.product.codes import ProductPaths, Task, packed, stacked
 from likewise.solvers.product.feature_sign import feature_sign
@@ -173,7 +173,7 @@ def nonnegative_codes(
     """
     if method not in list(CODINGS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(CODINGS)} expected")
-    book, X = as_words(words, "words", 1.0), as_matrix(X, "X")
+    book, X = as_words(words, "words", 1.0), matrix(X, "X")
     check_rows(X, "X", book.shape[1])
     paths = WordPaths(book, lazily=not gram or not CODINGS[method].gram)
     return paths.code(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from likewise._validation import number, one_of, truth, whole
 from likewise.errors import InvalidInput
 from likewise.solvers.sparse_inverse.blocks import Scanned, is_sparse
 from likewise.solvers.sparse_inverse.engines import METHODS
@@ -39,14 +40,14 @@ def as_matrix(S: Any, name: str = "S") -> Any:
     if not is_sparse(S):
         S = np.asarray(S)
     if S.dtype.kind not in "fiub":
-        raise InvalidInput(f"{name} has type {S.dtype}; a matrix of real numbers is expected")
+        raise InvalidInput(f"{name} has type {S.dtype}; a matrix of real numbers expected")
     if is_sparse(S):
         found: Any = sp.csr_array(S, dtype=np.float64)
         found.sum_duplicates()
     else:
         found = np.ascontiguousarray(S, dtype=np.float64)
     if found.ndim != 2 or found.shape[0] != found.shape[1]:
-        raise InvalidInput(f"{name} has shape {found.shape}; a square matrix is expected")
+        raise InvalidInput(f"{name} has shape {found.shape}; a square matrix expected")
     if found.shape[0] == 0:
         raise InvalidInput(f"{name} has no rows; at least 1 expected")
     return found
@@ -86,11 +87,9 @@ def as_settings(
     l1: Any, penalise_diagonal: Any, tol: Any, method: Any, smoothing: Any, max_iter: Any
 ) -> Settings:
     """All options checked."""
-    if not isinstance(penalise_diagonal, bool | np.bool_):
-        raise InvalidInput(f"penalise_diagonal is {penalise_diagonal!r}; True or False expected")
-    if method not in list(METHODS):
-        raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")
-    smooth = _number(smoothing, "smoothing", zero=True)
+    truth(penalise_diagonal, "penalise_diagonal")
+    one_of(method, "method", tuple(METHODS))
+    smooth = number(smoothing, "smoothing", least=0)
     if smooth > 0.0:
         engine = METHODS[method].smoothed
         if engine is None:
@@ -98,22 +97,8 @@ def as_settings(
                 f'smoothing is for method "alm": "{method}" solves the exact problem'
             )
         method = engine
-    most = MAX_ITER if max_iter is None else max_iter
-    if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
-        raise InvalidInput(f"max_iter is {max_iter!r}; a whole number of at least 1 expected")
+    most = MAX_ITER if max_iter is None else whole(max_iter, "max_iter")
     return Settings(
-        _number(l1, "l1", zero=True), bool(penalise_diagonal), _number(tol, "tol"), method, smooth,
-        int(most),
+        number(l1, "l1", least=0), bool(penalise_diagonal), number(tol, "tol", above=0), method,
+        smooth, most,
     )  # fmt: skip
-
-
-def _number(value: Any, name: str, *, zero: bool = False) -> float:
-    """A finite number above zero (or zero, where that has a meaning)."""
-    wanted = "a finite number, zero or more," if zero else "a finite number above zero"
-    try:
-        found = float(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} is {value!r}; {wanted} expected") from error
-    if not np.isfinite(found) or found < 0.0 or (found == 0.0 and not zero):
-        raise InvalidInput(f"{name} is {value!r}; {wanted} expected")
-    return found

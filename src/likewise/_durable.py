@@ -1,0 +1,88 @@
+"""Files that are whole or not there: write beside, sync, rename, sync the folder.
+
+A rename replaces a name in one step, so that a reader or a crash meets the old content or the new
+one and never half of it.  The content must be on the disk before it gets the name, or a crash
+could leave the name with nothing behind it; and the name itself reaches the disk with its folder.
+What a crash leaves beside (``.NAME.….part``) is never read again.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_whole(
+    path: str | os.PathLike[str],
+    *parts: bytes | memoryview,
+    unfinished: str | None = None,
+    ready: Callable[[Path], None] | None = None,
+    sync_name: bool = True,
+) -> None:
+    """Put ``parts``, one after another, under the name ``path``; on any error nothing changes.
+
+    ``unfinished`` is the name the file has while it is written, for a folder whose owner sweeps by
+    name.  ``ready`` is called with that file when it is whole, right before it is renamed, and may
+    refuse by raising.  ``sync_name=False`` leaves :func:`sync_folder` to the caller, who has more
+    files to name in the same folder.
+    """
+    path = Path(path)
+    beside = path.with_name(unfinished or f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with open(beside, "wb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        if ready is not None:
+            ready(beside)
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    if sync_name:
+        sync_folder(path.parent)
+
+
+def rename_whole(part: Path, target: Path) -> None:
+    """Give a file, or a folder and all below it, its name once its content is on the disk.
+
+    Files below a folder are synced by whoever wrote them; the names in it are synced here.
+    """
+    if part.is_dir():
+        for folder, _, _ in os.walk(part):
+            sync_folder(Path(folder))
+    os.replace(part, target)
+    sync_folder(target.parent)
+
+
+def sync_file(path: Path) -> None:
+    """A file that another library wrote, on the disk."""
+    # Windows syncs only what may be written to; elsewhere a copy may well be read-only.
+    with open(path, "r+b" if os.name == "nt" else "rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """The names in a folder, on the disk.
+
+    Windows opens no folder as a file and so has nothing to sync it by; its file system keeps a
+    journal of names.  Some network shares refuse too, and a folder one may write to but not read
+    cannot be opened: there a crash may still undo the last rename, which leaves the old content.
+    """
+    if os.name == "nt":
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(handle)
