@@ -197,9 +197,9 @@ def test_reading_again_keeps_keywords_behind_the_pixels(col: Collection, home: P
     (home / "one.jpg").write_bytes(saved("JPEG", xmp=xmp.made(["inside"])))
     (home / "one.jpg.xmp").write_bytes(xmp.made(["inside", "beside"]))
     col.sync(workers=0)
-    assert col.tag_sources(home / "late.png") == {"sea": ["xmp"]}
-    found = col.read_tags()
-    assert col.tag_sources(home / "late.png") == {"sea": ["xmp"]}
+    assert col.tags.sources(home / "late.png") == {"sea": ["xmp"]}
+    found = col.tags.read_files()
+    assert col.tags.sources(home / "late.png") == {"sea": ["xmp"]}
     # Each keyword of a picture counts once, however many say it.
     assert (found.pictures, found.tags, found.problems) == (2, 3, [])
 
@@ -209,27 +209,27 @@ def test_one_dangling_link_hides_no_sidecar(col: Collection, home: Path) -> None
     os.symlink(home / "nowhere", home / "1.png.xmp")
     os.symlink(home / "round.xmp", home / "round.xmp")
     col.sync(workers=0)
-    assert col.tags(home / "0.png") == ["sea"]
+    assert col.tags.of(home / "0.png") == ["sea"]
     (home / "0.png.xmp").unlink()
     col.sync(workers=0)
-    assert col.tags(home / "0.png") == []
+    assert col.tags.of(home / "0.png") == []
 
 
 def test_our_words_in_a_broken_sidecar_stay_ours(col: Collection, home: Path) -> None:
     col.tag(home / "0.png", "mine")
-    col.export_xmp()
+    col.tags.export_xmp()
     whole = (home / "0.png.xmp").read_bytes()
     (home / "0.png.xmp").write_bytes(whole[:100])
     col.sync(workers=0)
-    assert col.tag_sources(home / "0.png") == {"mine": ["user"]}
+    assert col.tags.sources(home / "0.png") == {"mine": ["user"]}
     (home / "0.png.xmp").write_bytes(whole)
     col.sync(workers=0)
-    assert col.tag_sources(home / "0.png") == {"mine": ["user"]}
+    assert col.tags.sources(home / "0.png") == {"mine": ["user"]}
 
 
 def test_export_keeps_others_out(col: Collection) -> None:
     with lease(col.root, "other"), pytest.raises(CollectionBusy):
-        col.export_xmp()
+        col.tags.export_xmp()
 
 
 def ready(col: Collection, home: Path) -> dict[Path, list[str]]:
@@ -238,7 +238,7 @@ def ready(col: Collection, home: Path) -> dict[Path, list[str]]:
         (home / f"{number}.png.xmp").write_bytes(xmp.made([f"theirs {number}"]))
     col.tag(home / "2.png", "old")
     col.sync(workers=0)
-    col.export_xmp()
+    col.tags.export_xmp()
     for number in range(4):
         col.tag(home / f"{number}.png", f"mine {number}")
     col.untag(home / "2.png", "old")
@@ -251,15 +251,15 @@ def check_after(col: Collection, home: Path, wanted: dict[Path, list[str]]) -> N
     """Whatever was written, our words are nobody else's; and the next export ends it."""
     col.sync(workers=0)
     for number in range(4):
-        said = col.tag_sources(home / f"{number}.png")
+        said = col.tags.sources(home / f"{number}.png")
         assert said.pop(f"mine {number}") == ["user"]
         assert said == ({f"theirs {number}": ["sidecar"]} if number < 2 else {})
-    col.export_xmp()
+    col.tags.export_xmp()
     assert {path: subjects(path) for path in wanted} == wanted
-    assert col.export_xmp().written == 0
+    assert col.tags.export_xmp().written == 0
     for number in range(4):
         col.untag(home / f"{number}.png", f"mine {number}")
-    col.export_xmp()
+    col.tags.export_xmp()
     assert [subjects(home / f"{i}.png.xmp") for i in range(4)] == [
         ["theirs 0"],
         ["theirs 1"],
@@ -286,12 +286,12 @@ def test_an_export_that_is_stopped_anywhere(
     monkeypatch.setattr(xmp_export, "_replace", stops)
     if at < 4:
         with pytest.raises(KeyboardInterrupt):
-            col.export_xmp()
+            col.tags.export_xmp()
     else:
-        col.export_xmp()
+        col.tags.export_xmp()
     monkeypatch.undo()
     if not synced:
-        col.export_xmp()
+        col.tags.export_xmp()
     check_after(col, home, wanted)
 
 
@@ -308,7 +308,7 @@ def dies(*some):
         os.kill(os.getpid(), signal.SIGKILL)
 xmp_export._replace = dies
 with Collection.open(sys.argv[1]) as col:
-    col.export_xmp()
+    col.tags.export_xmp()
 """
 
 
@@ -329,9 +329,9 @@ def test_a_sidecar_that_cannot_be_written_leaves_what_was_known(
         raise OSError(None, "another program made it just now; try again")
 
     monkeypatch.setattr(xmp_export, "_replace", busy)
-    assert len(col.export_xmp().problems) == 1
+    assert len(col.tags.export_xmp().problems) == 1
     monkeypatch.undo()
     # That other program says the same word: it is theirs.
     (home / "0.png.xmp").write_bytes(xmp.made(["sea"]))
     col.sync(workers=0)
-    assert col.tag_sources(home / "0.png") == {"sea": ["user", "sidecar"]}
+    assert col.tags.sources(home / "0.png") == {"sea": ["user", "sidecar"]}

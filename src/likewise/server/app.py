@@ -18,6 +18,7 @@ from likewise.collection.errors import (
     CollectionBusy,
     CollectionError,
     DamagedCollection,
+    NoPlaces,
     UnknownName,
     UnknownPicture,
 )
@@ -40,7 +41,7 @@ from likewise.server import (
     routes_tags,
 )
 from likewise.server.access import Access, App, Guard
-from likewise.server.measuring import Measured, Metrics
+from likewise.server.measuring import MeasuringApp, Metrics
 from likewise.server.replies import plain_error
 from likewise.server.service import Service, UnknownUpload
 from likewise.server.shapes import ErrorOut
@@ -61,7 +62,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (LostPicture, 404, "lost_picture"),
     (UnreadableImage, 404, "lost_picture"),
     (CollectionBusy, 409, "busy"),
-    (routes_learning.NoPlaces, 409, "no_places"),
+    (NoPlaces, 409, "no_places"),
     (DamagedCollection, 500, "damaged"),
     (DamagedIndex, 500, "damaged"),
     (ImageTooLarge, 413, "too_large"),
@@ -75,7 +76,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
 def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     """(what a server runs, the application inside the guard)."""
     service = Service(root)
-    access.guest = service.collection.shared_with
+    access.guest = service.collection.shares.of_token
     events = Events()
 
     @asynccontextmanager
@@ -116,7 +117,7 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
         app.include_router(routes.router)
     _say_errors(app)
     _describe_keys(app)
-    return Measured(Guard(app, access), app.state.metrics), app
+    return MeasuringApp(Guard(app, access), app.state.metrics), app
 
 
 def _describe_keys(app: FastAPI) -> None:

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.feedback.sharing import Share
-from likewise.collection.models.comparing import ComparisonReport
+from likewise.collection.feedback.shares import Share
+from likewise.collection.models.comparison_report import ComparisonReport
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
 from likewise.server.routes_pictures import Serving
@@ -144,7 +144,7 @@ class Agreement:
             found = self._known.get(profile)
         if found is not None and found[1].comparisons == answers == found[0]:
             return found[1]
-        made = self._service.collection.comparison_report(profile=profile)
+        made = self._service.collection.comparisons.report(profile=profile)
         with self._lock:
             self._known[profile] = made.comparisons, made
         return made
@@ -164,7 +164,7 @@ class Agreement:
 
     def _measure(self, profile: str, answers: int) -> None:
         try:
-            made = self._service.collection.comparison_report(profile=profile)
+            made = self._service.collection.comparisons.report(profile=profile)
             with self._lock:
                 self._known[profile] = answers, made
         except (LikewiseError, OSError):
@@ -210,8 +210,8 @@ def questions(
 ) -> QuestionsOut:
     """Questions whose answers would teach a map most."""
     profile = _profile(guest, profile)
-    asked = service.collection.suggest_comparisons(n, profile=profile, seed=seed)
-    shown = service.shown_many({image for question in asked for image in question})
+    asked = service.collection.comparisons.suggest(n, profile=profile, seed=seed)
+    shown = service.pictures_out({image for question in asked for image in question})
     if guest is not None:
         # A guest sees the pictures, not what they are called and where they lie.
         shown = {image: _nameless(one) for image, one in shown.items()}
@@ -233,7 +233,7 @@ def answer(service: Serving, guest: Guest, agreeing: Agreeing, said: AnswerIn) -
         return AnswerOut(number=known, progress=_progress(service, guest, agreeing, profile))
     anchor, nearer, farther = map(service.image_of, (said.anchor, said.nearer, said.farther))
     number = service.collection.compare(
-        anchor, nearer, farther, profile=profile, by=guest.name if guest else None
+        anchor, nearer, farther, profile=profile, person=guest.name if guest else None
     )
     agreeing.remember(who, said.once, number)
     return AnswerOut(number=number, progress=_progress(service, guest, agreeing, profile))
@@ -244,7 +244,7 @@ def undo(service: Serving, guest: Guest, agreeing: Agreeing, said: UndoAnswerIn)
     """Take an answer back; a guest their own."""
     profile = _profile(guest, said.profile)
     col = service.collection
-    own = {one.number for one in col.comparisons(profile=profile) if _mine(one.by, guest)}
+    own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one.person, guest)}
     if said.number not in own:
         raise CollectionError(f"line {said.number} is no answer of yours that stands")
     col.undo(said.number, profile=profile)
@@ -258,7 +258,7 @@ def report(
     profile: Annotated[str, Query(max_length=40, description="Whose answers.")] = "default",
 ) -> ReportOut:
     """Who answered how often, and how far they agree with a map and with each other."""
-    answers = sum(service.collection.comparison_counts(profile=profile).values())
+    answers = sum(service.collection.comparisons.count_by_person(profile=profile).values())
     if not answers:
         return ReportOut(people=[], repeated=None)
     found = agreeing.now(profile, answers)
@@ -267,7 +267,7 @@ def report(
     return ReportOut(
         people=[
             PersonOut(
-                name=one.by or "",
+                name=one.person or "",
                 answers=one.comparisons,
                 agreement=one.agreement,
                 with_others=one.agreement_repeated,
@@ -283,10 +283,10 @@ def shares(service: Serving) -> SharesOut:
     """Links for other people that work now."""
     col = service.collection
     said: dict[tuple[str, str], int] = {}
-    found = col.shares()
+    found = list(col.shares)
     for profile in {one.profile for one in found}:
-        for by, n in col.comparison_counts(profile=profile).items():
-            said[profile, by or ""] = n
+        for person, n in col.comparisons.count_by_person(profile=profile).items():
+            said[profile, person or ""] = n
     return SharesOut(
         items=[
             SharedOut(name=one.name, made=one.made, answers=said.get((one.profile, one.name), 0))
@@ -300,14 +300,14 @@ def share(request: Request, service: Serving, said: ShareIn) -> ShareOut:
     """A link with which somebody can answer questions, and do nothing else."""
     if request.app.state.access.key is None:
         raise CollectionError("a server without a key cannot tell guests apart; start it with one")
-    token = service.collection.share(said.name, said.profile)
+    token = service.collection.shares.create(said.name, said.profile)
     return ShareOut(name=said.name.strip(), address=f"/?token={token}")
 
 
 @router.post("/compare/unshare")
 def unshare(service: Serving, said: UnshareIn) -> SharesOut:
     """Close a link; what was said through it stays."""
-    service.collection.unshare(said.name)
+    service.collection.shares.revoke(said.name)
     return shares(service)
 
 
@@ -327,7 +327,7 @@ def _mine(by: str | None, guest: Share | None) -> bool:
 def _progress(
     service: Service, guest: Share | None, agreeing: Agreement, profile: str
 ) -> ProgressOut:
-    counts = service.collection.comparison_counts(profile=profile)
+    counts = service.collection.comparisons.count_by_person(profile=profile)
     yours, total = counts.get(guest.name if guest else None, 0), sum(counts.values())
     found = agreeing.known(profile, total)
     agreement = found.agreement if found else None
