@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.feedback.history import Contradiction, History, item_of, standing
+from likewise.collection.feedback.history import Contradiction, History, item_of, standing_items
 from likewise.collection.feedback.profile_states import ages_to_keep, checkpoint_stops
 from likewise.collection.store.log import Entry
 from likewise.collection.store.store import Store
@@ -33,7 +33,7 @@ def judged(number: int, query: int = 1, liked=(), disliked=()) -> Entry:
 
 
 def numbers(log: list[Entry]) -> list[int]:
-    return [item.number for item in standing([], log)]
+    return [item.number for item in standing_items([], log)]
 
 
 def test_undo_and_roll_back_are_lines_like_others() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.cli.models import told as sentences
+from likewise.cli.models import describe_model as sentences
 from likewise.collection.collection import Collection
 from likewise.collection.models import metric as metric_learning
 from likewise.collection.models.constraints import Constraints

@@ -12,8 +12,7 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import Progress
-from likewise.collection.keywords import following as keywords
-from likewise.collection.keywords import xmp
+from likewise.collection.keywords import folder_tags, xmp
 from likewise.collection.store import tag_log as catalog_tag_lines
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.tag_names import clean, usable
@@ -97,7 +96,7 @@ def test_files_confirm_suggestions(tmp_path: Path) -> None:
         assert col.tags.import_file(tmp_path / "tags.json").tags == 1
         assert col.tags.sources(image)["sea"] == ["file", "suggested"]
         sidecar = path.with_name(f"{path.name}.xmp")
-        sidecar.write_bytes(xmp.made(["boat"]))
+        sidecar.write_bytes(xmp.new_packet(["boat"]))
         col.sync(workers=0)
         assert col.tags.sources(image)["boat"] == ["sidecar", "suggested"]
         assert col.tags.from_folders() == EACH
@@ -123,7 +122,7 @@ def test_folders_are_set_as_a_whole_or_not_at_all(
     with pytest.raises(RuntimeError):
         col.tags.from_folders()
     monkeypatch.undo()
-    assert store_of(col).setting(keywords.FOLDERS) is None
+    assert store_of(col).setting(folder_tags.FOLDERS) is None
 
 
 # -- the log --------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from likewise import images
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.keywords import iptc, xmp
-from likewise.collection.keywords.embedded import embedded
-from likewise.collection.keywords.following import folder_names
+from likewise.collection.keywords.embedded import embedded_keywords
+from likewise.collection.keywords.folder_tags import folder_names
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import copied, inside, picture
 from tests.doors import store_of
@@ -67,7 +67,7 @@ def with_iptc(words: list[bytes]) -> bytes:
 
 
 def test_packets_are_read_from_every_format() -> None:
-    packet = xmp.made(["sea", "two words"])
+    packet = xmp.new_packet(["sea", "two words"])
     text = PngImagePlugin.PngInfo()
     text.add_itxt("XML:com.adobe.xmp", packet.decode())
     made = {
@@ -78,7 +78,10 @@ def test_packets_are_read_from_every_format() -> None:
         "AVIF": saved("AVIF", xmp=packet),
     }
     for name, content in made.items():
-        assert embedded(images.decode(content).packets) == ({"xmp": ["sea", "two words"]}, None)
+        assert embedded_keywords(images.decode(content).packets) == (
+            {"xmp": ["sea", "two words"]},
+            None,
+        )
         assert images.packets(content) == images.decode(content).packets, name
     for content in (
         with_iptc([b"sea", "Zürich".encode(), "Zürich".encode("cp1252"), b"sea", b""]),
@@ -86,7 +89,7 @@ def test_packets_are_read_from_every_format() -> None:
     ):
         found = iptc.keywords(images.decode(content).packets.iptc)
         assert found in (["sea", "Zürich"], ["sea"])
-    assert embedded(images.decode(saved("BMP")).packets) == ({}, None)
+    assert embedded_keywords(images.decode(saved("BMP")).packets) == ({}, None)
 
 
 @pytest.mark.parametrize("cut", range(0, 40, 3))
@@ -114,40 +117,44 @@ def test_hostile_packets_are_refused(name: str) -> None:
     with pytest.raises(xmp.UnusableXmp):
         xmp.keywords(HOSTILE[name])
     with pytest.raises(xmp.UnusableXmp):
-        xmp.merged(HOSTILE[name], ["a"])
+        xmp.merge_keywords(HOSTILE[name], ["a"])
 
 
 def test_limits_of_packets(monkeypatch: pytest.MonkeyPatch) -> None:
-    packet = xmp.made(["sea"])
+    packet = xmp.new_packet(["sea"])
     monkeypatch.setattr(xmp, "LARGEST", 10)
     with pytest.raises(xmp.UnusableXmp, match="bytes"):
         xmp.keywords(packet)
     monkeypatch.undo()
     monkeypatch.setattr(xmp, "MOST", 2)
     with pytest.raises(xmp.UnusableXmp, match="keywords"):
-        xmp.keywords(xmp.made(["a", "b", "c"]))
+        xmp.keywords(xmp.new_packet(["a", "b", "c"]))
 
 
 def test_round_trip_with_an_independent_reader() -> None:
     words = ["sea & sand", "<b>", 'quo"te', "Zürich", "日本", "a]]>b"]
-    for packet in (xmp.made(words), xmp.merged(THEIRS, words), xmp.merged(xmp.made([]), words)):
+    for packet in (
+        xmp.new_packet(words),
+        xmp.merge_keywords(THEIRS, words),
+        xmp.merge_keywords(xmp.new_packet([]), words),
+    ):
         assert subjects(packet) == words
         assert xmp.keywords(packet) == words
-    jpeg = saved("JPEG", xmp=xmp.made(words))
+    jpeg = saved("JPEG", xmp=xmp.new_packet(words))
     with Image.open(io.BytesIO(jpeg)) as opened:
         assert subjects(opened.info["xmp"]) == words
 
 
 def test_a_merge_touches_nothing_else() -> None:
-    merged = xmp.merged(THEIRS, ["sea & sand", "boat", "new"])
+    merged = xmp.merge_keywords(THEIRS, ["sea & sand", "boat", "new"])
     start, end = THEIRS.index(b"<d:subject>"), THEIRS.index(b"</d:subject>") + len(b"</d:subject>")
     assert merged.startswith(THEIRS[:start])
     assert merged.endswith(THEIRS[end:])
-    assert xmp.merged(THEIRS, ["sea & sand", "boat"]) == THEIRS
-    none = xmp.merged(THEIRS, [])
+    assert xmp.merge_keywords(THEIRS, ["sea & sand", "boat"]) == THEIRS
+    none = xmp.merge_keywords(THEIRS, [])
     assert none == THEIRS[:start] + THEIRS[end:]
     # Into a packet without keywords, under the same subject as the rest.
-    again = xmp.merged(none, ["x"])
+    again = xmp.merge_keywords(none, ["x"])
     assert subjects(again) == ["x"]
     assert b'rdf:about="uuid:1"' in again
     for odd in (
@@ -156,17 +163,17 @@ def test_a_merge_touches_nothing_else() -> None:
         THEIRS.replace(THEIRS[start:end], b"<d:subject>one, two</d:subject>"),
         THEIRS.replace(THEIRS[start:end], THEIRS[start:end] * 2),
     ):
-        assert subjects(xmp.merged(odd, ["only"])) == ["only"]
+        assert subjects(xmp.merge_keywords(odd, ["only"])) == ["only"]
     for encoding in ("utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"):
-        wide = xmp.merged(THEIRS.decode().encode(encoding), ["é"])
-        assert wide.decode(encoding) == xmp.merged(THEIRS, ["é"]).decode()
+        wide = xmp.merge_keywords(THEIRS.decode().encode(encoding), ["é"])
+        assert wide.decode(encoding) == xmp.merge_keywords(THEIRS, ["é"]).decode()
     with pytest.raises(xmp.UnusableXmp, match="RDF"):
-        xmp.merged(b"<x/>", ["a"])
+        xmp.merge_keywords(b"<x/>", ["a"])
     closed = b"<x><r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#'/></x>"
-    assert subjects(opened := xmp.merged(closed, ["a"])) == ["a"]
+    assert subjects(opened := xmp.merge_keywords(closed, ["a"])) == ["a"]
     assert opened.startswith(closed[:-6] + b"><")
     assert opened.endswith(b"</r:RDF></x>")
-    assert xmp.merged(closed, []) == closed
+    assert xmp.merge_keywords(closed, []) == closed
 
 
 # -- pictures and sidecars ------------------------------------------------------------------
@@ -177,7 +184,7 @@ def home(tmp_path: Path) -> Path:
     folder = tmp_path / "pictures"
     (folder / "animals" / "cats").mkdir(parents=True)
     (folder / "DCIM").mkdir()
-    (folder / "one.jpg").write_bytes(saved("JPEG", xmp=xmp.made(["inside"])))
+    (folder / "one.jpg").write_bytes(saved("JPEG", xmp=xmp.new_packet(["inside"])))
     (folder / "two.jpg").write_bytes(with_iptc([b"press"]))
     shutil.copy(inside("blue", 0), folder / "animals" / "cats" / "tom.png")
     shutil.copy(inside("blue", 1), folder / "DCIM" / "1.png")
@@ -201,8 +208,8 @@ def test_keywords_are_there_after_add(col: Collection, home: Path) -> None:
     assert col.tags.sources(tom) == {"boat": ["sidecar"], "sea & sand": ["sidecar"]}
     # A person says no; the next sync reads the sidecar again, and the person still counts.
     col.tags.reject(tom, "boat")
-    (home / "animals" / "cats" / "tom.xmp").write_bytes(xmp.merged(THEIRS, ["boat", "fur"]))
-    (home / "one.jpg.xmp").write_bytes(xmp.made(["beside"]))
+    (home / "animals" / "cats" / "tom.xmp").write_bytes(xmp.merge_keywords(THEIRS, ["boat", "fur"]))
+    (home / "one.jpg.xmp").write_bytes(xmp.new_packet(["beside"]))
     col.sync(workers=0)
     assert col.tags.of(tom) == ["fur"]
     assert col.tags.of(home / "one.jpg") == ["beside", "inside"]
@@ -423,7 +430,7 @@ def test_random_packets_never_crash() -> None:
         broken[at] = rng.integers(0, 256, 3)
         content = broken.tobytes()
         try:
-            merged = xmp.merged(content, ["a", "b"])
+            merged = xmp.merge_keywords(content, ["a", "b"])
         except xmp.UnusableXmp:
             continue
         assert subjects(merged) == ["a", "b"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.collection.keywords import following as keywords
-from likewise.collection.keywords.following import folder_names
+from likewise.collection.keywords import folder_tags
+from likewise.collection.keywords.folder_tags import folder_names
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import copied, inside
 
@@ -112,7 +112,7 @@ def test_the_nearest_added_folder_counts() -> None:
     assert folder_names("/elsewhere/x", places, 2) == ["x"]
     assert folder_names("/", {}, 1) == []
     assert folder_names("/r/s", {"/": False}, 5) == ["r", "s"]
-    assert keywords._places(["/p", "/q", "/p/a"], ["/p/a", "/q"]) == {
+    assert folder_tags._named_roots(["/p", "/q", "/p/a"], ["/p/a", "/q"]) == {
         "/p": False,
         "/q": True,
         "/p/a": True,
@@ -123,12 +123,12 @@ def test_names_of_folders_are_found_once_a_folder(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    plain = keywords.folder_names
+    plain = folder_tags.folder_names
 
     def counted(folder: str, *rest: object) -> list[str]:
         asked.append(folder)
         return plain(folder, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(keywords, "folder_names", counted)
+    monkeypatch.setattr(folder_tags, "folder_names", counted)
     assert col.tags.from_folders() == 33
     assert len(asked) == 3

@@ -122,7 +122,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
                 drawn = rng.choice(len(subjects), 6, replace=False)
                 query, *rest = (subjects[i] for i in drawn)
                 body = {"query": query, "liked": sorted(rest[:3]), "disliked": sorted(rest[3:])}
-                feedback.append(c, "default", "judge", timestamp(), 1 + turn // 20, body)
+                feedback.append_entry(c, "default", "judge", timestamp(), 1 + turn // 20, body)
         col._states.forget()
         space = col.spaces["words"]
         first = _timed(lambda: col._states.history("default"))

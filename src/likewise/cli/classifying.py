@@ -58,7 +58,7 @@ def train(
     assert labels is Labels.folders
     with stoppable("nothing was written"), progress_bar() as report:
         classifier, outcome = classifying.train(
-            classifying.labelled(source.expanduser()),
+            classifying.find_labelled(source.expanduser()),
             n_words=words,
             held_out=held_out,
             workers=workers,

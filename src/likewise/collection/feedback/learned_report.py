@@ -186,7 +186,9 @@ def learning_curve(
         codes = feedback_log.codes(store, name, generation, subjects)
         for item in chunk:
             before = state.asked
-            state.fold(item, codes, lambda n: feedback_log.given(store, n, name, generation))
+            state.fold(
+                item, codes, lambda n: feedback_log.imported_weights(store, n, name, generation)
+            )
             if state.asked > before:
                 n = state.asked
                 points.append(CurvePoint(item.number, n, state.agreed / n, state.agreed_plain / n))

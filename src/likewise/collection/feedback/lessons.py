@@ -127,7 +127,9 @@ def learn_sparse(
     codes = feedback_log.codes(store, space.name, space.generation, whole.subjects)
     for item in every[: every.index(items[cut])]:
         before.fold(
-            item, codes, lambda n: feedback_log.given(store, n, space.name, space.generation)
+            item,
+            codes,
+            lambda n: feedback_log.imported_weights(store, n, space.name, space.generation),
         )
     margins = _margins(whole, before.weights, asked)
     agreement_before = float(np.mean(margins > 0))

@@ -18,7 +18,7 @@ def append_line(
     moment = now()
     session = _session(store, profile, moment)
     made = timestamp(moment)
-    number = feedback_log.append(c, profile, kind, made, session, body)
+    number = feedback_log.append_entry(c, profile, kind, made, session, body)
     return feedback_log.Entry(number, profile, kind, made, session or number, body)
 
 

@@ -126,7 +126,7 @@ def put_weights(
         check_new_name(store, name)
         position = 0 if parent is None else feedback_log.last_entry(store, parent)
         feedback_log.put_profile(c, name, base, timestamp(), parent, position)
-        number = feedback_log.append(c, name, WEIGHTS, timestamp(), None, dict(about))
+        number = feedback_log.append_entry(c, name, WEIGHTS, timestamp(), None, dict(about))
         for space, (generation, weights) in given.items():
-            feedback_log.put_given(c, number, space, generation, weights.pack())
+            feedback_log.put_imported_weights(c, number, space, generation, weights.pack())
     return number

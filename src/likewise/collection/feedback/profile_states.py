@@ -123,7 +123,9 @@ class ProfileStates:
             subjects: set[int] = set().union(*(item.subjects() for item in chunk))
             codes = feedback_log.codes(store, name, generation, subjects)
             for item in chunk:
-                state.fold(item, codes, lambda n: feedback_log.given(store, n, name, generation))
+                state.fold(
+                    item, codes, lambda n: feedback_log.imported_weights(store, n, name, generation)
+                )
 
     def relearn(self, profile: str, space: SpaceRow) -> None:
         """Fold everything from the first line; what is in use must come out again."""

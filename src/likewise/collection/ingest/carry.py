@@ -174,10 +174,10 @@ def carry(c: Any, store: Store, coming: Next | NextPooled, codes: Mapping[int, b
     old, number = coming.old, coming.number
     for subject, code in codes.items():
         feedback.put_code(c, subject, old.name, number, code)
-    have = {entry for entry, _ in feedback.given_entries(store, old.name, number)}
-    for entry, blob in feedback.given_entries(store, old.name, old.generation):
+    have = {entry for entry, _ in feedback.all_imported_weights(store, old.name, number)}
+    for entry, blob in feedback.all_imported_weights(store, old.name, old.generation):
         if entry not in have:
-            feedback.put_given(c, entry, old.name, number, coming.reweighted(blob))
+            feedback.put_imported_weights(c, entry, old.name, number, coming.reweighted(blob))
 
 
 def replay(store: Store, space: SpaceRow, report: Report, upto: int) -> None:

@@ -11,8 +11,8 @@ from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.models import comparison_report, questions
 from likewise.collection.models.constraints import (
     Comparison,
+    profile_items,
     standing_comparisons,
-    standing_items,
 )
 from likewise.collection.models.map_data import gather_comparisons
 from likewise.collection.search import model_rows
@@ -118,5 +118,5 @@ class Comparisons:
 
     def _standing(self, profile: str) -> tuple[list[Comparison], int]:
         """(comparisons that stand, the last line of the log that was read)."""
-        _, items, position = standing_items(self._store, self._states, profile)
+        _, items, position = profile_items(self._store, self._states, profile)
         return standing_comparisons(self._store, items), position

@@ -168,9 +168,7 @@ def standing_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison
     ]  # fmt: skip
 
 
-def standing_items(
-    store: Store, states: ProfileStates, profile: str
-) -> tuple[str, list[Item], int]:
+def profile_items(store: Store, states: ProfileStates, profile: str) -> tuple[str, list[Item], int]:
     """(profile, what stands in it, the last line that was read)."""
     used = resolve_profile(store, profile)
     with states.lock:

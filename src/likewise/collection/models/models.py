@@ -22,8 +22,8 @@ from likewise.collection.models import map as map_learning
 from likewise.collection.models import metric as metric_learning
 from likewise.collection.models.constraints import (
     gather_constraints,
+    profile_items,
     standing_comparisons,
-    standing_items,
 )
 from likewise.collection.models.map_data import gather_comparisons
 from likewise.collection.search import model_rows
@@ -214,7 +214,7 @@ class Models(Mapping[str, Model]):
         row = model_rows.dense_space(self._store, space)
         if not len(self._views.view(row.name)):
             raise CollectionError(f"space {row.name!r} has no pictures yet; add some first")
-        used, items, position = standing_items(self._store, self._states, profile)
+        used, items, position = profile_items(self._store, self._states, profile)
         return row, (used, position), items
 
     def _save(

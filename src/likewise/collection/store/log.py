@@ -134,7 +134,7 @@ def subjects_without_code(
     return [(row[0], row[1]) for row in rows]
 
 
-def given(store: Store, entry: int, space: str, generation: int) -> bytes | None:
+def imported_weights(store: Store, entry: int, space: str, generation: int) -> bytes | None:
     """Weights that came in whole (imported, or learned in one go), as a blob."""
     found = store.one(
         "SELECT weights FROM given WHERE entry = ? AND space = ? AND generation = ?",
@@ -143,7 +143,7 @@ def given(store: Store, entry: int, space: str, generation: int) -> bytes | None
     return None if found is None else bytes(found)
 
 
-def given_entries(store: Store, space: str, generation: int) -> list[tuple[int, bytes]]:
+def all_imported_weights(store: Store, space: str, generation: int) -> list[tuple[int, bytes]]:
     rows = store.all(
         "SELECT entry, weights FROM given WHERE space = ? AND generation = ? ORDER BY entry",
         (space, generation),
@@ -168,7 +168,7 @@ def checkpoint(store: Store, space: str, generation: int, history: bytes) -> byt
     return None if found is None else bytes(found)
 
 
-def compacted(store: Store, profile: str) -> dict[str, tuple[str, int]]:
+def compacted_segments(store: Store, profile: str) -> dict[str, tuple[str, int]]:
     """Segment to (its smaller copy for a profile, bytes)."""
     rows = store.all("SELECT segment, name, n_bytes FROM compacted WHERE profile = ?", (profile,))
     return {row[0]: (row[1], row[2]) for row in rows}
@@ -207,7 +207,7 @@ def put_code(c: Transaction, subject: int, space: str, generation: int, vector: 
     return made.rowcount > 0
 
 
-def append(
+def append_entry(
     c: Transaction,
     profile: str,
     kind: str,
@@ -227,7 +227,9 @@ def append(
     return number
 
 
-def put_given(c: Transaction, entry: int, space: str, generation: int, weights: bytes) -> None:
+def put_imported_weights(
+    c: Transaction, entry: int, space: str, generation: int, weights: bytes
+) -> None:
     c.execute("INSERT OR REPLACE INTO given VALUES (?, ?, ?, ?)",
               (entry, space, generation, weights))  # fmt: skip
 

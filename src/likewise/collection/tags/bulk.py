@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import Views
@@ -18,7 +17,7 @@ from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.changes import drop_setting, put_setting
 from likewise.collection.store.store import Store, parts
 from likewise.collection.store.tags import SUGGESTED
-from likewise.collection.tags.evidence import Evidence, usable_spaces
+from likewise.collection.tags.evidence import Evidence, Reconstruction, usable_spaces
 from likewise.collection.tags.suggest import Suggester, best_tags
 from likewise.errors import InvalidInput
 
@@ -80,8 +79,8 @@ def suggest_for_all(
         # A batch at a time: whoever looks at a picture meanwhile waits no longer than that.  Tags
         # given meanwhile count from then on, and let the next run begin anew.
         with suggester.lock:
-            untagged = [image for image in part if also_tagged or image not in evidence.tags]
-            found = _suggest_batch(views, evidence, untagged, above, k, calibration.confidence)
+            wanted = [image for image in part if also_tagged or image not in evidence.tags]
+            found = _suggest_batch(views, evidence, wanted, above, k, calibration.confidence)
         if dry_run:
             result.found |= {image: tags for image, tags in found.items() if tags}
         else:
@@ -112,7 +111,7 @@ def _suggest_batch(
     tagged = [at for at, image in enumerate(found) if image in evidence.tags]
     plain = [at for at, image in enumerate(found) if image not in evidence.tags]
     # Those with tags are evidence themselves: each is asked about without itself alone.
-    reconstructions: list[tuple[int, Any]] = list(
+    reconstructions: list[tuple[int, Reconstruction]] = list(
         zip(plain, evidence.reconstruct(rows[plain]) if plain else [], strict=True)
     )
     reconstructions += [

@@ -76,7 +76,7 @@ class Suggester:
                     continue
                 own = self._own_picture(question)
                 (reconstruction,) = evidence.reconstruct(row, own)
-                return self.describe(
+                return self._build_suggestions(
                     reconstruction, self.calibration(evidence), k, self._excluded_tags(question)
                 )
         return []
@@ -149,7 +149,7 @@ class Suggester:
             known |= set(said.get(question.image, ()))
         return known
 
-    def describe(
+    def _build_suggestions(
         self, reconstruction: Reconstruction, calibration: Calibration, k: int, known: Iterable[str]
     ) -> list[Suggestion]:
         """Suggestions of a picture, with the pictures behind them."""
@@ -174,9 +174,8 @@ class Suggester:
     def _supporting_pictures(
         self, reconstruction: Reconstruction, tag: str
     ) -> Sequence[tuple[int, float]]:
-        return [one for one in reconstruction.shares if tag in reconstruction.tags[one[0]]][
-            :MOST_SUPPORTING
-        ]
+        found = [one for one in reconstruction.shares if tag in reconstruction.tags[one[0]]]
+        return found[:MOST_SUPPORTING]
 
 
 def best_tags(

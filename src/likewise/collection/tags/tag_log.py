@@ -14,7 +14,7 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.log_lines import timestamp
 from likewise.collection.store import tag_log as stored_log
 from likewise.collection.store import tags as rows
-from likewise.collection.store.log import append
+from likewise.collection.store.log import append_entry
 from likewise.collection.store.store import Store, Transaction
 from likewise.collection.store.tag_log import TagLine
 from likewise.collection.store.tags import ACCEPT, REJECT, WITHDRAW, Word
@@ -76,7 +76,7 @@ def write_line_within(
     if not spoken or not tags:
         return None
     body = {"pictures": sorted(d.hex() for d in spoken), "tags": list(tags), "source": source}
-    number = append(c, _HOME, kind, timestamp(), 0, body)
+    number = append_entry(c, _HOME, kind, timestamp(), 0, body)
     for digest in spoken:
         for tag in tags:
             rows.put_word(c, digest, tag, Word(kind == ACCEPT, source, number))
@@ -96,7 +96,7 @@ def withdraw(store: Store, number: int | None) -> TagLine:
             raise CollectionError(
                 f"line {number} is no word about tags that stands; 'likewise tags log' lists them"
             )
-        append(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
+        append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
         for (digest, tag), word in _words_before(c, store, line).items():
             rows.put_word(c, digest, tag, word)
     return line

@@ -10,8 +10,13 @@ from collections.abc import Iterable, Sequence
 
 from likewise.collection import jobs
 from likewise.collection.errors import UnknownName
-from likewise.collection.keywords import following as keywords
-from likewise.collection.keywords import tag_files, xmp_export
+from likewise.collection.keywords import (
+    folder_tags,
+    picture_keywords,
+    sidecars,
+    tag_files,
+    xmp_export,
+)
 from likewise.collection.plain import absolute
 from likewise.collection.search.searching import Query, understand
 from likewise.collection.search.views import Views
@@ -189,13 +194,13 @@ class Tags:
         """
         if levels is not None and (isinstance(levels, bool) or levels < 1):
             raise InvalidInput(f"levels is {levels!r}; a whole number of at least 1 expected")
-        return keywords.set_folders(self._store, None if levels is None else int(levels))
+        return folder_tags.set_folders(self._store, None if levels is None else int(levels))
 
-    def read_files(self, *, report: jobs.Report = jobs.silent) -> keywords.Read:
+    def read_files(self, *, report: jobs.Report = jobs.silent) -> picture_keywords.KeywordsFound:
         """Read keywords inside and beside all pictures again; ``add`` reads those of new ones."""
         with jobs.lease(self._store.root, "tags read"):
-            found = keywords.read_again(self._store, report)
-            beside = keywords.follow_sidecars(self._store, every=True)
+            found = picture_keywords.reread_keywords(self._store, report)
+            beside = sidecars.follow_sidecars(self._store, every=True)
         return found + beside
 
     def export_xmp(
