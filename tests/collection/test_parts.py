@@ -12,6 +12,7 @@ from likewise.collection.search.explain import explaining_space
 from likewise.collection.search.searching import Similarity
 from likewise.errors import InvalidInput
 from tests.collection.loop_cases import SPACES, col, outside, weights  # noqa: F401
+from tests.doors import states_of
 
 PARTS = (
     "comparisons", "log", "models", "pictures", "profiles", "searcher", "shares", "similarities",
@@ -74,7 +75,10 @@ def test_a_judgement_says_what_the_log_says(col: Collection) -> None:  # noqa: F
 def test_a_judgement_counts_the_words_it_moved(col: Collection) -> None:  # noqa: F811
     col.use("mine")
     before = {name: weights(col, space=name) for name in SPACES}
-    for query, liked, disliked in ((1, [2], [3]), (4, [5], [6])):
+    # Also where nothing is in memory, and where an earlier judgement is contradicted.
+    for query, liked, disliked in ((1, [2], [3]), (4, [5], [6]), (1, [3], [2]), (7, [8], [9])):
+        if query == 4:
+            states_of(col).forget()
         made = col.judge(query, liked, disliked)
         after = {name: weights(col, space=name) for name in SPACES}
         moved = {name: int(np.sum(before[name] != after[name])) for name in SPACES}

@@ -78,7 +78,7 @@ def test_groups_are_a_fiftieth(col: Collection) -> None:
         evidence.tags = {image: [f"{image % 3}"] for image in range(tagged)}
         run = CalibrationRun(evidence, WHERE)
         assert max(map(len, run._groups)) == size
-        assert run.left == min(tagged, calibrating.ASKED)
+        assert run.n_left == min(tagged, calibrating.ASKED)
     # Fewer with each suggestion where each takes longer.
     assert run.step_size(500) == 20 > run.step_size(10_000) > run.step_size(50_000) == 5
 
@@ -100,7 +100,7 @@ def test_a_somewhat_old_curve_serves_until_the_next_is_there(
         said += [col.suggest_tags(picture)[0].confidence for _ in range(3)]
         assert set(said) == {first.confidence}
         run = col.tags.suggester._runs[("holistic",)]
-        assert (run.left, run.asked) == (4, 19)
+        assert (run.n_left, run.asked) == (4, 19)
         col.suggest_tags(picture)
         made = col.tags.suggester._calibrations[("holistic",)]
         assert made.pictures == 23

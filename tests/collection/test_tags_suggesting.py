@@ -121,7 +121,8 @@ def test_calibration_is_isotonic_and_kept(col: Collection, monkeypatch: pytest.M
     col.suggest_tags(outside("red"))
     measured = []
     monkeypatch.setattr(
-        "likewise.collection.tags.suggest.measure", lambda *a: measured.append(a) or 1 / 0
+        "likewise.collection.tags.suggest.measure_calibration",
+        lambda *a: measured.append(a) or 1 / 0,
     )
     col.tag(inside("red", 9), "one more")  # too little to measure again
     first = col.suggest_tags(outside("red"))

@@ -10,7 +10,7 @@ from likewise.cli.page import Thumbnail, document, escape_html, thumbnail, view
 from likewise.cli.rendering import plural
 
 if TYPE_CHECKING:
-    from likewise.demo import Asked, DemoResult, Found
+    from likewise.demo import DemoHit, DemoQuery, DemoResult
 
 _SIDE = 200
 _MARKS = {True: ("right", "✓"), False: ("wrong", "✗"), None: ("", "")}
@@ -99,7 +99,7 @@ def _lesson(result: DemoResult) -> str:
     return head + "".join(rows)
 
 
-def _row(asked: Asked, *, alone: bool) -> str:
+def _row(asked: DemoQuery, *, alone: bool) -> str:
     name = Path(asked.row.path).name
     query = (
         f'<figure class="asked">{view(_thumb(asked.row.path), name)}'
@@ -114,7 +114,7 @@ def _row(asked: Asked, *, alone: bool) -> str:
     return f'<section class="row"><h3>{escape_html(name)}</h3>{"".join(strips)}</section>'
 
 
-def _hit(found: Found) -> str:
+def _hit(found: DemoHit) -> str:
     name = Path(found.row.path).name
     kind, mark = _MARKS[found.right]
     return (

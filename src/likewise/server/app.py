@@ -148,7 +148,7 @@ def _say_errors(app: FastAPI) -> None:
     """Every failure is JSON with a message a person can act on."""
 
     @app.exception_handler(LikewiseError)
-    async def refused(_: Request, error: LikewiseError) -> Response:
+    async def refuse(_: Request, error: LikewiseError) -> Response:
         status, kind = next((s, k) for one, s, k in _STATUS if isinstance(error, one))
         message = error.reason if isinstance(error, ImageError) else str(error)
         if isinstance(error, UnreadableImage):

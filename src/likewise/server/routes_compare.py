@@ -128,7 +128,7 @@ class Agreement:
         self._busy: set[str] = set()
         self._once: OrderedDict[Any, int] = OrderedDict()
 
-    def known(self, profile: str, answers: int) -> ComparisonReport | None:
+    def last_report(self, profile: str, answers: int) -> ComparisonReport | None:
         """The last measured; measured anew in the background when enough was said since."""
         with self._lock:
             found = self._known.get(profile)
@@ -138,7 +138,7 @@ class Agreement:
                 threading.Thread(target=self._measure, args=(profile, answers), daemon=True).start()
         return found[1] if found else None
 
-    def now(self, profile: str, answers: int) -> ComparisonReport:
+    def current_report(self, profile: str, answers: int) -> ComparisonReport:
         """As of these answers."""
         with self._lock:
             found = self._known.get(profile)
@@ -149,7 +149,7 @@ class Agreement:
             self._known[profile] = made.comparisons, made
         return made
 
-    def said(self, who: tuple[str | None, str], once: str | None) -> int | None:
+    def find_answer(self, who: tuple[str | None, str], once: str | None) -> int | None:
         """The line of an answer that came before: a reply can be lost, and is asked for again."""
         with self._lock:
             return None if once is None else self._once.get((who, once))
@@ -228,7 +228,7 @@ def answer(service: Serving, guest: Guest, agreeing: Agreeing, said: AnswerIn) -
     """Say which is closer.  When this answers, it is on disk."""
     profile = _profile(guest, said.profile)
     who = (guest.name if guest else None, profile)
-    known = agreeing.said(who, said.once)
+    known = agreeing.find_answer(who, said.once)
     if known is not None:
         return AnswerOut(number=known, progress=_progress(service, guest, agreeing, profile))
     anchor, nearer, farther = map(service.image_of, (said.anchor, said.nearer, said.farther))
@@ -261,7 +261,7 @@ def report(
     answers = sum(service.collection.comparisons.count_by_person(profile=profile).values())
     if not answers:
         return ReportOut(people=[], repeated=None)
-    found = agreeing.now(profile, answers)
+    found = agreeing.current_report(profile, answers)
     asked = sum(pair.questions for pair in found.between)
     agreed = sum(pair.agreement * pair.questions for pair in found.between)
     return ReportOut(
@@ -319,9 +319,9 @@ def _profile(guest: Share | None, asked: str) -> str:
     return guest.profile if guest else asked or "default"
 
 
-def _mine(by: str | None, guest: Share | None) -> bool:
+def _mine(person: str | None, guest: Share | None) -> bool:
     # Whoever has the key may take back everybody's.
-    return guest is None or by == guest.name
+    return guest is None or person == guest.name
 
 
 def _progress(
@@ -329,7 +329,7 @@ def _progress(
 ) -> ProgressOut:
     counts = service.collection.comparisons.count_by_person(profile=profile)
     yours, total = counts.get(guest.name if guest else None, 0), sum(counts.values())
-    found = agreeing.known(profile, total)
+    found = agreeing.last_report(profile, total)
     agreement = found.agreement if found else None
     return ProgressOut(
         yours=yours,

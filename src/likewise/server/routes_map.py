@@ -175,7 +175,7 @@ async def one_sheet(
 ) -> Response:
     """A sheet of tiny pictures; ``version`` is that of the map, so that a browser may keep it."""
 
-    def made() -> Response:
+    def draw_sheet() -> Response:
         current = maps.get(name).version
         tag = f"{current}-{number}"
         if has_tag(request, f'"{tag}"'):
@@ -186,7 +186,7 @@ async def one_sheet(
         headers = {"cache-control": FOREVER, "etag": f'"{tag}"'} if kept else NOT_KEPT
         return Response(content, media_type="image/jpeg", headers=headers)
 
-    return await service.draw_sheet(made)
+    return await service.draw_sheet(draw_sheet)
 
 
 @router.post("/{name}/likeness", response_model=ScoresOut)

@@ -96,26 +96,26 @@ async def small(
     """A small JPEG without metadata; it never changes, so a browser may keep it."""
     col, kept = service.collection, side_for(side)
 
-    def made() -> Response:
+    def respond() -> Response:
         row = service.row_of(picture)
         key = col.pictures.content_key(row.id)
         return jpeg(
             request, f"{key.hex()}-{kept}", lambda: thumbnail(col.root, key, _path(row), kept)
         )
 
-    return await service.draw(made)
+    return await service.draw(respond)
 
 
 @router.get("/pictures/{picture}/image", response_class=Response, responses=JPEG)
 async def large(request: Request, service: Serving, picture: str) -> Response:
     """The picture upright, as a JPEG without metadata, at most 2048 pixels on its longer side."""
 
-    def made() -> Response:
+    def respond() -> Response:
         row = service.row_of(picture)
         key = service.collection.pictures.content_key(row.id)
         return jpeg(request, f"{key.hex()}-large", lambda: _large(_path(row)))
 
-    return await service.draw(made)
+    return await service.draw(respond)
 
 
 def _path(row: ImageRow) -> str:

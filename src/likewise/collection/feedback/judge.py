@@ -74,15 +74,9 @@ def judge(
 ) -> Judgement:
     """Write a judgement to the log, durably, and learn from it."""
     said = resolve_judgement(views.store, question, liked, disliked, shown)
-    before = _weights(states, views.store, profile)
+    before = states.weights_in_memory(profile)
     entry, subjects = _commit(views, question, said, profile)
     states.fold_all(profile)
-    changed = {}
-    for space, weights in _weights(states, views.store, profile).items():
-        found = before.get(space)
-        if found is None or found.shape != weights.shape:
-            found = np.ones_like(weights)
-        changed[space] = int(np.count_nonzero(weights != found))
     assert question.key is not None
 
     def in_log_order(pictures: Sequence[int]) -> tuple[int, ...]:
@@ -98,18 +92,31 @@ def judge(
         in_log_order(said.disliked),
         in_log_order(said.negatives),
         tuple(states.contradictions(profile, entry.number)),
-        changed,
+        _count_changed_words(views.store, states, entry, before),
     )
 
 
-def _weights(states: ProfileStates, store: Store, profile: str) -> dict[str, NDArray[np.float64]]:
-    """The weights of a profile in each sparse space in which it learned something."""
-    found = {}
+def _count_changed_words(
+    store: Store, states: ProfileStates, entry: Entry, before: Mapping[str, NDArray[np.float64]]
+) -> dict[str, int]:
+    """Words whose weight a line of the log moved, by sparse space.
+
+    Where the weights before it were not in memory, the lines before it are folded once more: only
+    afterwards, since nothing may come between a person's word and the log.
+    """
+    earlier = ProfileStates(store, upto=entry.number - 1)
+    changed = {}
     for name, space in store.spaces().items():
-        weights = states.weights(profile, space) if space.generation else None
-        if weights is not None:
-            found[name] = weights
-    return found
+        if space.kind != "sparse" or not space.generation:
+            continue
+        now = states.state(entry.profile, space).weights
+        then = before.get(name)
+        if then is None:
+            then = earlier.state(entry.profile, space).weights
+        # Not where new words came in between.
+        if then.shape == now.shape:
+            changed[name] = int(np.count_nonzero(now != then))
+    return changed
 
 
 def undo(store: Store, states: ProfileStates, profile: str, judgement: int | None) -> int:

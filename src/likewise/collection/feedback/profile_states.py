@@ -76,6 +76,19 @@ class ProfileStates:
                 return None
             return self.state(profile, space).weights
 
+    def weights_in_memory(self, profile: str) -> dict[str, NDArray[np.float64]]:
+        """The weights of a profile by space, as far as they are folded and up to date already."""
+        with self.lock:
+            spaces, newest = self._store.spaces(), self.history(profile).digests[-1]
+            return {
+                space: cached.state.weights
+                for (name, space), cached in self._states.items()
+                if name == profile
+                and space in spaces
+                and cached.made_in == self.conditions(spaces[space])
+                and cached.digest == newest
+            }
+
     def state(self, profile: str, space: SpaceRow) -> ProfileState:
         """The fold of everything that stands, in one sparse space."""
         with self.lock:

@@ -122,7 +122,7 @@ class CalibrationRun:
         return not self._left
 
     @property
-    def left(self) -> int:
+    def n_left(self) -> int:
         """Pictures still to be asked about."""
         return len(self._left)
 
@@ -161,10 +161,10 @@ def measure_calibration(
 ) -> Calibration:
     """The curve for the evidence there is now; the same evidence gives the same curve."""
     run = CalibrationRun(evidence, spaces)
-    whole = run.left
+    whole = run.n_left
     while not run.is_done:
         doing = "measuring how far suggestions can be trusted"
-        report(Progress(doing, whole - run.left, whole))
+        report(Progress(doing, whole - run.n_left, whole))
         run.measure_some(evidence, views)
     return run.curve(evidence)
 
