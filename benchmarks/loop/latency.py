@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.collection.report import generate
 from likewise.collection.collection import Collection
-from likewise.collection.feedback.judge import stamp
+from likewise.collection.feedback.log_lines import timestamp
 from likewise.collection.store import log as feedback
 
 SIZES = (50_000, 1_000_000)
@@ -118,11 +118,11 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
                 drawn = rng.choice(len(subjects), 6, replace=False)
                 query, *rest = (subjects[i] for i in drawn)
                 body = {"query": query, "liked": sorted(rest[:3]), "disliked": sorted(rest[3:])}
-                feedback.append(c, "default", "judge", stamp(), 1 + turn // 20, body)
-        col._learning.forget()
+                feedback.append_entry(c, "default", "judge", timestamp(), 1 + turn // 20, body)
+        col._states.forget()
         space = col.spaces["words"]
-        first = _timed(lambda: col._learning.history("default"))
-        fold = _timed(lambda: col._learning.state("default", space))
+        first = _timed(lambda: col._states.history("default"))
+        fold = _timed(lambda: col._states.state("default", space))
     with Collection.open(target) as col:
         opened = _timed(lambda: col.search(one, k=20, by="default"))
         undone = _timed(lambda: col.undo())

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.tags.collection import balanced, collection_of, tag_as_listed
 from likewise.collection.collection import Collection
-from likewise.collection.tags.calibration import Calibration, Measuring, isotonic
+from likewise.collection.tags.calibration import Calibration, CalibrationRun, fit_isotonic
 from likewise.collection.tags.suggest import Suggestion
 
 ABOVE = 0.6
@@ -139,8 +139,8 @@ def split(col: Collection, setting: Setting, seed: int) -> Split:
     names = [f"class {label}" for label in setting.labels.tolist()]
     tag_as_listed(col, {image: [names[image - 1]] for image in tagged})
     truth = [names[image - 1] for image in held_out]
-    evidence = col._suggester.evidence((setting.space,))
-    spent, curve = _timed(lambda: col._suggester.calibration(evidence))
+    evidence = col.tags.suggester.evidence((setting.space,))
+    spent, curve = _timed(lambda: col.tags.suggester.calibration(evidence))
     answers: list[list[Suggestion]] = []
     suggesting = harness.cpu_times(
         lambda image: answers.append(col.suggest_tags(image)), held_out, warm_up=0
@@ -153,7 +153,7 @@ def split(col: Collection, setting: Setting, seed: int) -> Split:
         for rank, one in enumerate(some)
     ]
     known = _curve([(score, right) for _, score, right in ranked])
-    found = col.tag_all(above=ABOVE, dry_run=True).found
+    found = col.tags.suggest_for_all(above=ABOVE, dry_run=True).found
     given = [[tag for tag, _ in found.get(image, [])] for image in held_out]
     some = min(ACCEPTED, len(held_out) // 2)
     right = [tags.count(true) for tags, true in zip(given, truth, strict=True)]
@@ -182,7 +182,7 @@ def accepting(
     """CPU from an accepted tag until the suggestions for the next picture."""
 
     def turn(at: int) -> None:
-        col.accept_tag(pictures[at], tags[at])
+        col.tags.accept(pictures[at], tags[at])
         col.suggest_tags(others[at % len(others)])
 
     return harness.cpu_times(turn, range(len(pictures)), warm_up=0)
@@ -192,19 +192,19 @@ def _alone(
     col: Collection, setting: Setting, curve: Calibration
 ) -> tuple[Calibration, Calibration]:
     """The curve when each tagged picture is taken out alone; and that of first suggestions only."""
-    evidence = col._suggester.evidence((setting.space,))
-    coming = Measuring(evidence, curve.spaces, together=1)
+    evidence = col.tags.suggester.evidence((setting.space,))
+    coming = CalibrationRun(evidence, curve.spaces, together=1)
     firsts: list[tuple[float, bool]] = []
-    while not coming.done:
+    while not coming.is_done:
         before = len(coming._found)
-        coming.go_on(evidence, col._views)
+        coming.measure_some(evidence, col._views)
         # The best of a picture's suggestions comes first.
         firsts += [(score, right) for _, score, right in coming._found[before : before + 1]]
     return coming.curve(evidence), _curve(firsts)
 
 
 def _curve(found: Sequence[tuple[float, bool]]) -> Calibration:
-    x, y = isotonic(np.array([f[0] for f in found]), np.array([f[1] for f in found], bool))
+    x, y = fit_isotonic(np.array([f[0] for f in found]), np.array([f[1] for f in found], bool))
     return Calibration((), 0, len(found), tuple(x.tolist()), tuple(y.tolist()))
 
 

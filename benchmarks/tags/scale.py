@@ -96,7 +96,7 @@ def measure(root: str, space: str, tagged: str) -> dict[str, float]:
     """What a person waits for, CPU time; in a process of its own."""
     n = int(tagged)
     with Collection.open(root) as col:
-        suggester = col._suggester
+        suggester = col.tags.suggester
         warm()
         before = harness.resident()
         built, evidence = _timed(lambda: suggester.evidence((space,)))
@@ -137,7 +137,7 @@ def warm() -> None:
 
 
 def _accept(col: Collection, image: int, following: int) -> None:
-    col.accept_tag(image, "accepted")
+    col.tags.accept(image, "accepted")
     col.suggest_tags(following)
 
 

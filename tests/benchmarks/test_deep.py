@@ -14,6 +14,7 @@ from benchmarks.deep import rows as deep_rows
 from benchmarks.deep.rows import labels_of, space_rows, task_of
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
+from tests.doors import views_of
 from tests.features.deep_cases import needs_deep
 
 
@@ -42,7 +43,7 @@ def test_rows_are_those_of_a_collection(small: Path, monkeypatch: pytest.MonkeyP
     with Collection.create(small / "c.lw", deep=True) as col:
         col.add(*(path for _, path in few), workers=0)
         for i, (_, path) in enumerate(few):
-            here = col._views.view("deep").row_of(col.id_of(path))
+            here = views_of(col).view("deep").row_of(col.id_of(path))
             assert np.array_equal(here.toarray()[0], deep.X[[i]].toarray()[0])
 
     def not_again(*_: object) -> None:

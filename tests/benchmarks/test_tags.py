@@ -27,6 +27,7 @@ from benchmarks.tags.quality import (
 )
 from benchmarks.tags.weights import ALPHAS, weight_rows
 from likewise.collection.collection import Collection
+from tests.doors import views_of
 
 
 def setting(spread: float = 0.6, n: int = 90) -> Setting:
@@ -60,8 +61,8 @@ def test_a_collection_of_rows_is_a_sound_collection(space: str, tmp_path: Path) 
     collection_of(tmp_path / "c.lw", space, rows)
     with Collection.open(tmp_path / "c.lw") as col:
         tag_as_listed(col, {1: ["a"], 2: ["b", "c"]})
-        assert col.tag_sources(2) == {"b": ["file"], "c": ["file"]}
-        found, kept = col._suggester.evidence((space,)).rows_of(col._views, [1, 2, 90])
+        assert col.tags.sources(2) == {"b": ["file"], "c": ["file"]}
+        found, kept = col.tags.suggester.evidence((space,)).rows_of(views_of(col), [1, 2, 90])
         assert found == [1, 2, 90]
         np.testing.assert_allclose(kept, rows[[0, 1, 89]], atol=1e-6)
         assert col.suggest_tags(4)[0].because
@@ -149,7 +150,7 @@ def test_scale_on_few(tmp_path: Path) -> None:
     # What is held may shrink meanwhile: other things are let go.
     assert all(value >= 0 for name, value in said.items() if name != "held MB")
     with Collection.open(root) as col:
-        assert len(col._suggester.evidence(("deep-dense",))) == 260 + tags_scale.ASKED
+        assert len(col.tags.suggester.evidence(("deep-dense",))) == 260 + tags_scale.ASKED
 
 
 def test_the_figure(quality: Quality, tmp_path: Path) -> None:

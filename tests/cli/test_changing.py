@@ -15,6 +15,7 @@ import numpy as np
 
 from tests.cli.process import Likewise, few_views
 from tests.corpus import BROKEN
+from tests.doors import store_of
 
 
 def test_add_sync_problems_remove(empty: Likewise) -> None:
@@ -143,7 +144,7 @@ def test_ctrl_c_keeps_what_was_done(empty: Likewise) -> None:
     with Collection.open(store.parent) as col:
         while not stopped and process.poll() is None:
             # Whoever holds the catalog keeps the job from ending before the signal is there.
-            with col._store.write():
+            with store_of(col).write():
                 if stopped := len(col) > 0:
                     # As a terminal does: to the whole group, workers included.
                     os.killpg(process.pid, signal.SIGINT)

@@ -15,6 +15,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.spaces import recipes
 from likewise.errors import InvalidInput
 from tests.collection.pictures import small_scenes, write
+from tests.doors import views_of
 from tests.features.deep_cases import needs_deep
 from tests.features.test_deep_onnx import small_model
 
@@ -60,7 +61,7 @@ def test_a_network_of_ones_own(place: Path, tmp_path: Path) -> None:
     assert card["preprocessing"]["std"] == [0.25] * 3
     assert (card["layer"], card["licence"]) == ("vector", "MIT")
     with Collection.open(place) as col:
-        row = col._views.view("mine").row_of(1)
+        row = views_of(col).view("mine").row_of(1)
         assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
 
 

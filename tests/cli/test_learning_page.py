@@ -15,7 +15,7 @@ from likewise.cli.app import app
 from likewise.cli.curve import curve
 from likewise.cli.learned_page import learned_page
 from likewise.collection.collection import Collection
-from likewise.collection.learned import CurvePoint, learned
+from likewise.collection.feedback.learned_report import CurvePoint
 from tests.cli.process import Likewise
 from tests.cli.test_looking import Page
 
@@ -33,7 +33,7 @@ def taught(built: Likewise, tmp_path_factory: pytest.TempPathFactory):
             whole.crop((20, 20, 300, 220)).save(folder / "more" / HOSTILE, quality=90)
         col.add(folder / "more", workers=0)
         ids = {Path(row.path).name: row.id for row in col.images()}
-        col.create_profile("mine", "words")
+        col.profiles.create("mine", "words")
         col.judge(ids["china-00-original.jpg"], [ids["coffee-00-original.jpg"]], [ids[HOSTILE]],
                   profile="mine")  # fmt: skip
         col.judge(ids[HOSTILE], [ids["china-01-crop.jpg"]], profile="mine")
@@ -44,7 +44,7 @@ def taught(built: Likewise, tmp_path_factory: pytest.TempPathFactory):
 
 
 def test_page(taught: Collection) -> None:
-    found = learned(taught, "mine", top=2, examples=3)
+    found = taught.profiles.report("mine", top=2, examples=3)
     text = learned_page(found, "photos.lw")
     page = Page(text)
     assert "script" not in {tag for tag, _ in page.tags}
@@ -89,20 +89,20 @@ def test_command(taught: Collection, tmp_path: Path) -> None:
 
 
 def test_page_without_lessons_and_without_words(taught: Collection) -> None:
-    taught.create_profile("colours", "holistic")
-    taught.create_profile("empty", "words")
+    taught.profiles.create("colours", "holistic")
+    taught.profiles.create("empty", "words")
     taught.judge(1, [2], profile="colours")
-    colours = learned_page(learned(taught, "colours"), "photos.lw")
+    colours = learned_page(taught.profiles.report("colours"), "photos.lw")
     Page(colours)
     assert "has no words" in colours
-    empty = learned_page(learned(taught, "empty"), "photos.lw")
+    empty = learned_page(taught.profiles.report("empty"), "photos.lw")
     Page(empty)
     assert "No word has moved yet" in empty
     assert "Nothing was said" in empty
 
 
 def test_a_picture_that_is_gone_leaves_a_gap(taught: Collection, tmp_path: Path) -> None:
-    found = learned(taught, "mine", top=2, examples=2)
+    found = taught.profiles.report("mine", top=2, examples=2)
     path = found.gained[0].examples[0].path
     shutil.move(path, tmp_path / "hidden.jpg")
     try:

@@ -114,9 +114,9 @@ def test_the_page_is_whole_and_tells_nothing_but_names(here: Path) -> None:
 
 
 def test_names_cannot_leave_the_page(here: Path) -> None:
-    from likewise.cli.map_page import Shown, map_page
+    from likewise.cli.map_page import MapPicture, map_page
 
-    page = map_page("</title><b>", ["<i>"], [Shown("/x/</script><img src=x>.png", 0.0, 0.0)])
+    page = map_page("</title><b>", ["<i>"], [MapPicture("/x/</script><img src=x>.png", 0.0, 0.0)])
     assert "</script><img" not in page
     assert "<i>" not in page
     assert "<b>" not in page.split("<body>")[0]

@@ -17,6 +17,7 @@ from likewise.cli import serving
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import lease
 from tests.cli.process import Likewise, few_views
+from tests.doors import store_of
 from tests.server.conftest import Process, start  # noqa: F401 - a fixture
 
 
@@ -71,8 +72,8 @@ def test_open_tells_what_is_still_to_do(
 ) -> None:
     few_views(tmp_path / "pictures")
     with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
-        col.secret()  # the one thing a server writes before it listens
-        with col._store.write():
+        col.pictures.secret()  # the one thing a server writes before it listens
+        with store_of(col).write():
             server = start("open", "pictures", "--no-browser")
             assert asked(server, "/api/collection").json()["job"]["what"] == "add"
             assert server.ended() == 0

@@ -41,7 +41,7 @@ def test_every_command_of_the_page(here: Path) -> None:
     (here / "tags.csv").write_text(f"path,tags\n{inside('red', 0)},rose; sea\n")
     with Collection.open("photos.lw") as col:
         col.tag(2, "boat")
-        col.tag_many([1, 4, 5], ["sea", "two words"])
+        col.tags.change([1, 4, 5], ["sea", "two words"])
     written = []
     for python, block in re.findall(r"```(python)?\n(.*?)```", PAGE.read_text(), flags=re.DOTALL):
         if python:
@@ -187,4 +187,4 @@ def test_a_list_that_was_exported_is_read_back(here: Path) -> None:
         done = json.loads(run("tags", "import", here / name, "--json"))
         assert done["unknown"] == []
     with Collection.open("photos.lw") as col:
-        assert col.tag_sources(1)[odd] == ["user", "file"]
+        assert col.tags.sources(1)[odd] == ["user", "file"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection.collection import Collection
-from likewise.collection.feedback import learning
+from likewise.collection.feedback import profile_states
 from likewise.collection.ingest import add as adding
 from likewise.collection.jobs import Progress
 from likewise.collection.store import segments as seg
@@ -95,21 +95,21 @@ def tag(col: Collection, job: dict[str, str]) -> None:
         if progress.stage == "suggesting tags" and progress.done == last:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    col.tag_all(above=float(job["above"]), report=report)
+    col.tags.suggest_for_all(above=float(job["above"]), report=report)
 
 
 def judge(col: Collection, job: dict[str, str]) -> None:
     """Judge and undo at random; what has returned is written down, a line each."""
-    learning.CHECKPOINT_EVERY = 3
+    profile_states.CHECKPOINT_EVERY = 3
     rng = random.Random(job["seed"])
     ids = [row.id for row in col.images()]
     said = os.open(job["said"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for _ in range(int(job["times"])):
-        if rng.random() < 0.15 and any(line.stands for line in col.log()):
+        if rng.random() < 0.15 and any(line.stands for line in col.log.entries()):
             col.undo()
             continue
         query, liked, disliked = rng.sample(ids, 3)
-        number = col.judge(query, [liked], [disliked][: rng.randrange(2)])
+        number = col.judge(query, [liked], [disliked][: rng.randrange(2)]).number
         # One write to the kernel: it is there even if this process dies in the next moment.
         os.write(said, f"{number} {query} {liked}\n".encode())
     os.close(said)

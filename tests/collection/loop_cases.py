@@ -18,6 +18,7 @@ from scipy import sparse
 
 from likewise.collection.collection import Collection
 from tests.collection.pictures import small_scenes, write
+from tests.doors import states_of, store_of
 
 N = 14
 WIDTH = 30
@@ -50,8 +51,8 @@ def template() -> Path:
         write(home / "outside" / f"{i}.png", picture(N + i))
     with Collection.create(home / "c.lw", words={"n_words": 40}, deep=False) as col:
         col.add(home / "pictures", workers=0)
-        col.add_space("mine", {"feature": "own", "kind": "sparse"})
-        col.add_vectors("mine", range(1, N + 1), rows())
+        col.spaces.add("mine", {"feature": "own", "kind": "sparse"})
+        col.spaces.add_vectors("mine", range(1, N + 1), rows())
     return home
 
 
@@ -72,15 +73,15 @@ def inside(i: int) -> Path:
 
 def weights(col: Collection, profile: str = "default", space: str = "mine") -> np.ndarray:
     """Weights as a search uses them; ones where nothing was learned."""
-    found = col._learning.weights(profile, col.spaces[space])
+    found = states_of(col).weights(profile, col.spaces[space])
     return np.ones(col.spaces[space].width) if found is None else found
 
 
 def forgotten(col: Collection) -> None:
     """Everything that is only a cache goes: checkpoints, and what is in memory."""
-    with col._store.write() as c:
+    with store_of(col).write() as c:
         c.execute("DELETE FROM checkpoints")
-    col._learning.forget()
+    states_of(col).forget()
 
 
 @pytest.fixture

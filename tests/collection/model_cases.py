@@ -56,8 +56,8 @@ def template() -> Path:
         # In the order of their names, so that ids are as the vectors have them.
         for i in range(N):
             col.add(home / "pictures" / "ab"[i % 2] / f"{i + 1:02d}.png", workers=0)
-        col.add_space("mine", {"feature": "own", "kind": "dense", "metric": "l2"})
-        col.add_vectors("mine", range(1, N + 1), rows())
+        col.spaces.add("mine", {"feature": "own", "kind": "dense", "metric": "l2"})
+        col.spaces.add_vectors("mine", range(1, N + 1), rows())
     return home
 
 
@@ -75,13 +75,13 @@ def taught(col: Collection, queries: int = 12) -> None:
         col.judge(query, rng.choice(own, 3, False).tolist(), rng.choice(others, 3, False).tolist())
 
 
-def compared(col: Collection, n: int = 40, by: str | None = None) -> None:
+def compared(col: Collection, n: int = 40, person: str | None = None) -> None:
     rng = np.random.default_rng(2)
     for _ in range(n):
         anchor = int(rng.integers(1, N + 1))
         own = [i for i in range(1, N + 1) if (i - anchor) % 2 == 0 and i != anchor]
         others = [i for i in range(1, N + 1) if (i - anchor) % 2]
-        col.compare(anchor, int(rng.choice(own)), int(rng.choice(others)), by=by)
+        col.compare(anchor, int(rng.choice(own)), int(rng.choice(others)), person=person)
 
 
 def precision(col: Collection, by: str, queries: range = range(30, 56)) -> float:

@@ -65,4 +65,4 @@ def kind_of(path: str) -> str:
 def tag_some(col: Collection, each: int = 8) -> None:
     """The first pictures of every kind get its name as a tag."""
     for kind in KINDS:
-        col.tag_many([inside(kind, i) for i in range(each)], [kind])
+        col.tags.change([inside(kind, i) for i in range(each)], [kind])

@@ -9,7 +9,7 @@ import pytest
 
 from likewise.collection import classifying
 from likewise.collection.classifier import Classifier
-from likewise.collection.classifying import _balanced, labelled, train
+from likewise.collection.classifying import _balance, find_labelled, train
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.errors import InvalidInput
@@ -36,7 +36,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(folders: Path):
-    return train(labelled(folders), n_words=8, workers=0)
+    return train(find_labelled(folders), n_words=8, workers=0)
 
 
 def test_it_is_right_about_what_was_held_out(trained) -> None:
@@ -78,7 +78,7 @@ def test_saved_and_opened(trained, folders: Path, tmp_path: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_classifier(trained, folders: Path) -> None:
-    again, outcome = train(labelled(folders), n_words=8, workers=0)
+    again, outcome = train(find_labelled(folders), n_words=8, workers=0)
     assert np.array_equal(again.weights, trained[0].weights)
     assert outcome == trained[1]
 
@@ -87,13 +87,13 @@ def test_with_and_without_the_factor_it_is_the_same_machine(
     trained, folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(classifying, "FACTOR_BELOW", 0)
-    plain, outcome = train(labelled(folders), n_words=8, workers=0)
+    plain, outcome = train(find_labelled(folders), n_words=8, workers=0)
     assert outcome.accuracy == trained[1].accuracy
     assert np.abs(plain.weights - trained[0].weights).max() < 0.02
 
 
 def test_two_labels_have_a_machine_each(folders: Path) -> None:
-    some = {label: paths for label, paths in labelled(folders).items() if label != "china"}
+    some = {label: paths for label, paths in find_labelled(folders).items() if label != "china"}
     classifier, outcome = train(some, n_words=4, workers=0)
     assert classifier.weights.shape[0] == 2
     assert outcome.accuracy == 1.0
@@ -103,18 +103,18 @@ def test_two_labels_have_a_machine_each(folders: Path) -> None:
 def test_pictures_of_a_collection(folders: Path, tmp_path: Path) -> None:
     with Collection.create(tmp_path / "photos.lw", words={"n_words": 50}, deep=False) as col:
         col.add(folders, workers=0)
-    found = labelled(tmp_path / "photos.lw")
+    found = find_labelled(tmp_path / "photos.lw")
     assert {label: len(paths) for label, paths in found.items()} == dict.fromkeys(LABELS, 8)
     # The file that cannot be decoded is in the folder, and not in the collection.
-    assert len(labelled(folders)["china"]) == 9
+    assert len(find_labelled(folders)["china"]) == 9
 
 
 def test_what_cannot_be_learned_from(folders: Path, tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="is not there"):
-        labelled(tmp_path / "nowhere")
+        find_labelled(tmp_path / "nowhere")
     with pytest.raises(InvalidInput, match="no folder with pictures"):
-        train(labelled(tmp_path))
-    own = labelled(folders)
+        train(find_labelled(tmp_path))
+    own = find_labelled(folders)
     with pytest.raises(InvalidInput, match=r"one folder \('china'\); at least two labels"):
         train({"china": own["china"]})
     with pytest.raises(InvalidInput, match="'coins' has 3 pictures; at least 4 expected"):
@@ -132,7 +132,7 @@ def test_unreadable_held_out_pictures_are_replaced() -> None:
     """One of each label is asked and two are learned from, whatever could be read."""
     y = np.repeat([0, 1, 2], [4, 3, 5])
     aside = np.array([1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0], bool)
-    made = _balanced(y, aside)
+    made = _balance(y, aside)
     for label in range(3):
         assert made[y == label].sum() >= 1
         assert (~made[y == label]).sum() >= 2

@@ -126,7 +126,7 @@ def test_where_and_above(own: Collection, tmp_path: Path) -> None:
     # A folder whose name begins alike is another folder.
     assert own.search(query, where={"folder": tmp_path / "mor"}) == []
     own.tag(new, "space", "noise")
-    assert own.tags(new) == ["noise", "space"]
+    assert own.tags.of(new) == ["noise", "space"]
     assert names(own.search(query, k=5, where={"tag": "space"})) == ["rocket-9"]
     everything = own.search(query, k=100, by="holistic")
     cut = everything[4].score
@@ -271,10 +271,10 @@ def test_progress_is_reported(tmp_path: Path) -> None:
 def test_own_vectors(own: Collection) -> None:
     ids = [row.id for row in own.images()]
     X = np.random.default_rng(0).normal(size=(len(ids), 16)).astype(np.float32)
-    own.add_space("mine", {"feature": "own"})
+    own.spaces.add("mine", {"feature": "own"})
     with pytest.raises(CollectionError, match="no vectors yet"):
         own.search(ids[0], by="mine")
-    assert own.add_vectors("mine", ids, X) == 24
+    assert own.spaces.add_vectors("mine", ids, X) == 24
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     order = [ids[i] for i in np.argsort(-(unit @ unit[3]))]
     assert [hit.id for hit in own.search(ids[3], k=5, by="mine")] == order[1:6]
@@ -282,25 +282,25 @@ def test_own_vectors(own: Collection) -> None:
     assert hits[0].id == ids[3]
     assert hits[0].score == pytest.approx(1, abs=1e-5)
     # A picture that has a vector gets the new one.
-    own.add_vectors("mine", [ids[3]], -X[[3]])
+    own.spaces.add_vectors("mine", [ids[3]], -X[[3]])
     assert own.search(X[3], k=24, by="mine")[-1].id == ids[3]
     assert own.verify() == []
     for metric in ("l2", "ip"):
-        own.add_space(metric, {"feature": "own", "metric": metric})
-        own.add_vectors(metric, ids, X)
+        own.spaces.add(metric, {"feature": "own", "metric": metric})
+        own.spaces.add_vectors(metric, ids, X)
     by_distance = [ids[i] for i in np.argsort(np.linalg.norm(X - X[5], axis=1))]
     found = own.search(ids[5], k=23, by="l2")
     assert [hit.id for hit in found] == by_distance[1:]
     assert found[0].score == pytest.approx(-np.sort(np.linalg.norm(X - X[5], axis=1))[1], rel=1e-4)
-    own.drop_space("l2")
+    own.spaces.drop("l2")
     assert "l2" not in own.similarities
 
 
 def test_own_sparse_vectors(own: Collection) -> None:
     ids = [row.id for row in own.images()]
     X = sparse.random(len(ids), 500, density=0.05, random_state=0, format="csr", dtype=np.float32)
-    own.add_space("tags", {"feature": "own", "kind": "sparse"})
-    own.add_vectors("tags", ids, X)
+    own.spaces.add("tags", {"feature": "own", "kind": "sparse"})
+    own.spaces.add_vectors("tags", ids, X)
     scores = (X @ X[2].T).toarray().ravel()
     best = [i for i in np.argsort(-scores, kind="stable") if i != 2][:3]
     assert [hit.id for hit in own.search(ids[2], k=3, by="tags")] == [ids[i] for i in best]
@@ -320,16 +320,16 @@ def test_own_sparse_vectors(own: Collection) -> None:
 def test_bad_vectors_change_nothing(built: Path, tmp_path: Path, ids, X, message: str) -> None:
     shutil.copytree(built / "photos.lw", tmp_path / "c.lw")
     with Collection.open(tmp_path / "c.lw") as col:
-        col.add_space("mine", {"feature": "own"})
-        col.add_vectors("mine", [2, 3], np.ones((2, 4)))
+        col.spaces.add("mine", {"feature": "own"})
+        col.spaces.add_vectors("mine", [2, 3], np.ones((2, 4)))
         before = col.info()
         with pytest.raises((InvalidInput, UnknownPicture), match=message):
-            col.add_vectors("mine", ids, X)
+            col.spaces.add_vectors("mine", ids, X)
         assert col.info() == before
 
 
 def test_another_words_space_is_backfilled(own: Collection, tmp_path: Path) -> None:
-    own.add_space("upright", {"feature": "words", "upright": True, "n_words": 200}, workers=0)
+    own.spaces.add("upright", {"feature": "words", "upright": True, "n_words": 200}, workers=0)
     assert own.spaces["upright"].width == 200
     query = tmp_path / "pictures" / "astronaut-0.jpg"
     assert names(own.search(query, k=1, by="upright"))[0].startswith("astronaut")
@@ -346,17 +346,17 @@ def test_spaces_that_cannot_be(own: Collection) -> None:
         ({"feature": "own", "metric": "l7"}, "metric 'l7'"),
     ):
         with pytest.raises(InvalidInput, match=message):
-            own.add_space("x", recipe)
+            own.spaces.add("x", recipe)
     for name in ("../x", "", "a b"):
         with pytest.raises(InvalidInput, match="no name for a space"):
-            own.add_space(name, {"feature": "own"})
+            own.spaces.add(name, {"feature": "own"})
     for name in ("words", "both", "default"):
         with pytest.raises(CollectionError, match="already"):
-            own.add_space(name, {"feature": "own"})
+            own.spaces.add(name, {"feature": "own"})
     with pytest.raises(CollectionError, match="part of every collection"):
-        own.drop_space("words")
+        own.spaces.drop("words")
     with pytest.raises(CollectionError, match="makes its own vectors"):
-        own.add_vectors("words", [1], np.ones((1, 3)))
+        own.spaces.add_vectors("words", [1], np.ones((1, 3)))
 
 
 def test_default_similarity_can_be_chosen(own: Collection) -> None:

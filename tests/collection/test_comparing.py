@@ -9,7 +9,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.models.map import (
     from_labels,
     from_neighbours,
-    held_out_folds,
+    split_folds,
     upright,
 )
 from likewise.errors import InvalidInput
@@ -19,17 +19,17 @@ __all__ = ["col"]
 
 
 def test_questions_are_about_three_pictures_and_never_repeated(col: Collection) -> None:
-    asked = col.suggest_comparisons(12, space="mine")
+    asked = col.comparisons.suggest(12, space="mine")
     assert len(asked) == 12
     assert all(len(set(ask)) == 3 and all(1 <= i <= N for i in ask) for ask in asked)
-    assert col.suggest_comparisons(12, space="mine") == asked
+    assert col.comparisons.suggest(12, space="mine") == asked
     for ask in asked:
         col.compare(ask.anchor, ask.left, ask.right)
     done = {(a, *sorted((b, c))) for a, b, c in asked}
-    more = col.suggest_comparisons(12, space="mine")
+    more = col.comparisons.suggest(12, space="mine")
     assert not done & {(a, *sorted((b, c))) for a, b, c in more}
     with pytest.raises(InvalidInput, match="k is 0"):
-        col.suggest_comparisons(0)
+        col.comparisons.suggest(0)
 
 
 def test_questions_are_harder_than_random_ones(col: Collection) -> None:
@@ -41,22 +41,22 @@ def test_questions_are_harder_than_random_ones(col: Collection) -> None:
         one, other = np.linalg.norm(a - b, axis=1), np.linalg.norm(a - c, axis=1)
         return float(np.mean(np.abs(one - other) / (one + other)))
 
-    asked = np.array(col.suggest_comparisons(40, space="mine"))
+    asked = np.array(col.comparisons.suggest(40, space="mine"))
     rng = np.random.default_rng(0)
     drawn = np.array([rng.choice(N, 3, replace=False) + 1 for _ in range(400)])
     assert ease(asked) < ease(drawn)
 
 
 def test_who_said_what_and_who_agrees(col: Collection) -> None:
-    compared(col, 30, by="ann")
-    for one in col.comparisons()[:10]:
-        col.compare(one.anchor, one.nearer, one.farther, by="bob")
-    for one in col.comparisons()[10:14]:
-        col.compare(one.anchor, one.farther, one.nearer, by="carl")
-    found = col.comparison_report(space="mine")
+    compared(col, 30, person="ann")
+    for one in col.comparisons.all()[:10]:
+        col.compare(one.anchor, one.nearer, one.farther, person="bob")
+    for one in col.comparisons.all()[10:14]:
+        col.compare(one.anchor, one.farther, one.nearer, person="carl")
+    found = col.comparisons.report(space="mine")
     assert (found.comparisons, found.repeated, found.contradicted) == (44, 14, 4)
     assert found.sources == {"compare": 44}
-    people = {one.by: one for one in found.annotators}
+    people = {one.person: one for one in found.annotators}
     assert people["ann"].comparisons == 30
     assert people["bob"].agreement_repeated == 1.0
     assert people["carl"].agreement_repeated == 0.0
@@ -72,11 +72,11 @@ def test_who_said_what_and_who_agrees(col: Collection) -> None:
 
 
 def test_names_of_people_are_checked(col: Collection) -> None:
-    col.compare(1, 3, 2, by="  ann ")
-    assert col.comparisons()[0].by == "ann"
+    col.compare(1, 3, 2, person="  ann ")
+    assert col.comparisons.all()[0].person == "ann"
     for wrong in ("", "  ", "x" * 300, 5):
-        with pytest.raises(InvalidInput, match="by is"):
-            col.compare(1, 3, 2, by=wrong)
+        with pytest.raises(InvalidInput, match="person is"):
+            col.compare(1, 3, 2, person=wrong)
 
 
 def test_neighbours_make_comparisons_that_hold() -> None:
@@ -107,7 +107,7 @@ def test_labels_make_comparisons() -> None:
 
 def test_the_same_question_is_held_out_as_a_whole() -> None:
     said = np.array([[0, 1, 2], [0, 2, 1], [3, 1, 2], [0, 1, 2], [4, 5, 6], [4, 6, 7]])
-    folds = held_out_folds(said, 3, 0)
+    folds = split_folds(said, 3, 0)
     assert np.sum(folds, axis=0).tolist() == [1] * 6
     assert all(fold[0] == fold[1] == fold[3] for fold in folds)
 
@@ -125,8 +125,8 @@ def test_a_map_lies_on_its_long_side() -> None:
 
 def test_a_map_from_tags_places_untagged_pictures_by_their_looks(col: Collection) -> None:
     """Pictures no comparison names are placed like new ones, not all on one point."""
-    col.tag_many(range(1, 11, 2), ["one"])
-    col.tag_many(range(2, 11, 2), ["two"])
-    made = col.learn_map("t", labels="tags", space="mine")
+    col.tags.change(range(1, 11, 2), ["one"])
+    col.tags.change(range(2, 11, 2), ["two"])
+    made = col.models.learn_map("t", labels="tags", space="mine")
     assert made.figures["anchors"] == 10
-    assert len(np.unique(col.map_points("t").places.round(6), axis=0)) > N - 10
+    assert len(np.unique(col.models.map_points("t").places.round(6), axis=0)) > N - 10

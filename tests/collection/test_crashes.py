@@ -243,7 +243,7 @@ def test_kill_while_judging(launcher: Launcher, tmp_path: Path) -> None:
         acknowledged = [tuple(map(int, line.split())) for line in said.read_text().splitlines()]
         with Collection.open(root) as col:
             assert col.verify() == []
-            lines = {line.number: line for line in col.log() if line.kind == "judge"}
+            lines = {line.number: line for line in col.log.entries() if line.kind == "judge"}
             for number, query, liked in acknowledged:
                 assert (lines[number].query, lines[number].liked) == (query, (liked,))
             log = Log(root)
@@ -293,5 +293,5 @@ def test_two_processes_at_once(launcher: Launcher, pictures: Path, tmp_path: Pat
         assert refused > 0
         assert searched > 0
         assert len(col) == 16
-        assert f"seen{searched}" in {tag for row in col.images() for tag in col.tags(row.id)}
+        assert f"seen{searched}" in {tag for row in col.images() for tag in col.tags.of(row.id)}
         assert col.verify() == []

@@ -27,6 +27,7 @@ from likewise.features.deep import recipes as deep
 from likewise.features.deep.errors import DamagedWeights, DeepMissing, UnusableModel
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.doors import store_of, views_of
 from tests.features.deep_cases import needs_deep
 from tests.features.test_deep_onnx import small_model, weighted_model
 
@@ -76,11 +77,11 @@ def test_rows_are_what_the_features_say(own: Collection, built: Path) -> None:
     path = built / "pictures" / "coffee-0.jpg"
     pooled = deep.activations(decode(path))
     image = own.id_of(path)
-    row = own._views.view("deep").row_of(image)
+    row = views_of(own).view("deep").row_of(image)
     words, weights = deep.strongest(pooled, 128)
     assert row.indices.tolist() == words.tolist()
     assert np.allclose(row.data, weights, atol=1e-6)
-    dense = own._views.view("deep-dense").row_of(image)
+    dense = views_of(own).view("deep-dense").row_of(image)
     assert np.allclose(dense, pooled / np.linalg.norm(pooled), atol=1e-5)
 
 
@@ -106,7 +107,7 @@ def test_pictures_regions_bytes_and_vectors_as_queries(own: Collection, built: P
     height, width = decode(path).pixels.shape[:2]
     region = (width * 0.1, height * 0.1, width * 0.8, height * 0.8)
     assert names(own.search(path, k=1, region=region))[0].startswith("flower")
-    row = own._views.view("deep").row_of(own.id_of(path))
+    row = views_of(own).view("deep").row_of(own.id_of(path))
     assert names(own.search(row, k=1, by="deep")) == ["flower-0"]
 
 
@@ -115,7 +116,7 @@ def test_a_new_collection_without_the_extra_is_as_before(missing: None, tmp_path
         assert set(col.spaces) == {"words", "holistic"}
         assert dict(col.similarities["default"].spaces) == dict(col.similarities["both"].spaces)
         with pytest.raises(DeepMissing, match="pip install"):
-            col.add_space("deep", {"feature": "deep"})
+            col.spaces.add("deep", {"feature": "deep"})
         assert set(col.spaces) == {"words", "holistic"}
     with pytest.raises(DeepMissing, match="pip install"):
         Collection.create(tmp_path / "other.lw", deep=True)
@@ -137,7 +138,7 @@ def test_a_deep_collection_where_the_extra_is_missing(
     assert (result.added, result.unmade) == (1, ["deep", "deep-dense"])
     assert own.verify() == []
     late = own.id_of(tmp_path / "more" / "late.jpg")
-    assert own._views.view("deep").row_of(late) is None
+    assert views_of(own).view("deep").row_of(late) is None
     with pytest.raises(UnknownPicture, match=r"add again with the extra deep.*--by both"):
         own.search(late, by="deep")
     monkeypatch.undo()
@@ -145,7 +146,7 @@ def test_a_deep_collection_where_the_extra_is_missing(
     assert (result.added, result.unmade) == (0, [])
     for by in ("deep", "deep-dense"):
         assert names(own.search(late, k=1, by=by))[0].startswith("rocket")
-    assert own._store.setting(adding.filling("deep")) is None
+    assert store_of(own).setting(adding.filling("deep")) is None
     assert own.verify() == []
 
 
@@ -167,16 +168,16 @@ def test_an_older_collection_gets_deep_on_request(built: Path, tmp_path: Path) -
     with Collection.create(tmp_path / "old.lw", deep=False) as col:
         col.add(built / "pictures", workers=0)
         assert dict(col.similarities["default"].spaces).keys() == {"words", "holistic"}
-        col.add_space("deep", {"feature": "deep", "keep": 64}, workers=0)
+        col.spaces.add("deep", {"feature": "deep", "keep": 64}, workers=0)
         assert dict(col.similarities["default"].spaces) == {"deep": 1.0}
-        row = col._views.view("deep").row_of(1)
+        row = views_of(col).view("deep").row_of(1)
         assert row.nnz == 64
         assert set(names(col.search(built / "pictures" / "china-1.jpg", k=2))) == {
             "china-0",
             "china-2",
         }
         assert col.verify() == []
-        col.drop_space("deep")
+        col.spaces.drop("deep")
         assert dict(col.similarities["default"].spaces).keys() == {"words", "holistic"}
 
 
@@ -185,7 +186,7 @@ def worded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("worded")
     shutil.copytree(built / "photos.lw", root / "photos.lw")
     with Collection.open(root / "photos.lw") as col:
-        col.add_space("deep-words", {"feature": "deep-words"}, workers=0)
+        col.spaces.add("deep-words", {"feature": "deep-words"}, workers=0)
     return root / "photos.lw"
 
 
@@ -200,7 +201,7 @@ def test_deep_words_are_learned_from_the_collection(worded: Path, built: Path) -
         assert set(names(col.search(query, k=2, by="deep-words"))) == {"china-0", "china-2"}
         assert col.verify() == []
         # Counts hold soft words: 100 cells, five words each, shares of 1.
-        (row,) = (raw for ids, raw in space_rows.raw_rows(col._store, space) if len(ids))
+        (row,) = (raw for ids, raw in space_rows.raw_rows(store_of(col), space) if len(ids))
         assert np.allclose(row.sum(axis=1), 100, atol=1e-2)
 
 
@@ -287,7 +288,7 @@ def test_a_users_network_is_a_space(
         "kind": kind,
         "licence": "MIT",
     }
-    own.add_space("mine", recipe, workers=0)
+    own.spaces.add("mine", recipe, workers=0)
     # The copy in the collection is what counts from now on.
     path.unlink()
     space = own.spaces["mine"]
@@ -295,7 +296,7 @@ def test_a_users_network_is_a_space(
     pixels = decode(built / "pictures" / "coins-0.jpg").pixels
     model = recipes.onnx_model(space.recipe, str(own.root / space.files["model"]))
     values = model.activations(pixels)
-    row = own._views.view("mine").row_of(own.id_of(built / "pictures" / "coins-0.jpg"))
+    row = views_of(own).view("mine").row_of(own.id_of(built / "pictures" / "coins-0.jpg"))
     if kind == "dense":
         assert np.allclose(row, values / np.linalg.norm(values), atol=1e-5)
     else:
@@ -320,7 +321,7 @@ def test_a_users_network_is_a_space(
     write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][9:])
     with pytest.raises(DamagedCollection, match="drop space 'mine'"):
         own.add(tmp_path / "more", workers=0)
-    own.drop_space("mine")
+    own.spaces.drop("mine")
     assert not model_file.exists()
     assert own.verify() == []
 
@@ -329,7 +330,7 @@ def test_a_picture_a_network_fails_on_is_listed(
     own: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = str(small_model(tmp_path / "net.onnx"))
-    own.add_space("mine", {"feature": "onnx", "path": path, "size": 16}, workers=0)
+    own.spaces.add("mine", {"feature": "onnx", "path": path, "size": 16}, workers=0)
 
     def fails(*_: object) -> None:
         raise UnusableModel("gives NaN")
@@ -365,9 +366,9 @@ def test_networks_that_cannot_be_a_space(own: Collection, tmp_path: Path) -> Non
         ({"path": parted, "size": 16}, UnusableModel, "self-contained"),
     ):
         with pytest.raises(error, match=says):
-            own.add_space("mine", {"feature": "onnx", **wrong}, workers=0)
+            own.spaces.add("mine", {"feature": "onnx", **wrong}, workers=0)
     assert "mine" not in own.spaces
-    own.add_space("ok", {"feature": "holistic"}, workers=0)
+    own.spaces.add("ok", {"feature": "holistic"}, workers=0)
     assert own.verify() == []
 
 
@@ -376,7 +377,7 @@ def test_what_runs_is_what_was_hashed(own: Collection, tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     for output, width in (("vector", 3), ("tokens", 16)):
         small_model(path, out=output)
-        own.add_space(output, {"feature": "onnx", "path": str(path), "size": 16}, workers=0)
+        own.spaces.add(output, {"feature": "onnx", "path": str(path), "size": 16}, workers=0)
         space = own.spaces[output]
         card = models.card_of(own.root, space)
         assert card is not None
@@ -386,7 +387,7 @@ def test_what_runs_is_what_was_hashed(own: Collection, tmp_path: Path) -> None:
 
 def test_a_search_refuses_a_model_that_changed(own: Collection, tmp_path: Path) -> None:
     path = weighted_model(tmp_path / "net.onnx", outside=False)
-    own.add_space("mine", {"feature": "onnx", "path": str(path), "size": 16}, workers=0)
+    own.spaces.add("mine", {"feature": "onnx", "path": str(path), "size": 16}, workers=0)
     weighted_model(own.root / own.spaces["mine"].files["model"], outside=False, factor=3.0)
     deep_onnx._open.clear()  # as in a new process
     with pytest.raises(DamagedCollection, match=r"backup, or drop space 'mine'"):
@@ -395,7 +396,7 @@ def test_a_search_refuses_a_model_that_changed(own: Collection, tmp_path: Path) 
 
 def test_verify_looks_at_cards(own: Collection, tmp_path: Path) -> None:
     path = str(small_model(tmp_path / "net.onnx"))
-    own.add_space("mine", {"feature": "onnx", "path": path, "size": 16}, workers=0)
+    own.spaces.add("mine", {"feature": "onnx", "path": path, "size": 16}, workers=0)
     file = own.root / own.spaces["mine"].files["card"]
     card = json.loads(file.read_text())
     lacking = {key: value for key, value in card.items() if key != "layer"}
@@ -429,7 +430,7 @@ def test_an_inner_layer_needs_onnx(
     path = str(small_model(tmp_path / "net.onnx"))
     for name, layer in (("plain", None), ("output", "vector"), ("inner", "doubled")):
         recipe = {"feature": "onnx", "path": path, "size": 16, "layer": layer}
-        own.add_space(name, recipe, workers=0)
+        own.spaces.add(name, recipe, workers=0)
     there = recipes.importlib.util.find_spec
     monkeypatch.setattr(
         recipes.importlib.util, "find_spec", lambda name: None if name == "onnx" else there(name)
@@ -449,17 +450,17 @@ def test_files_out_of_reach_get_their_vectors_later(built: Path, tmp_path: Path)
         hidden = tmp_path / "pictures" / "coins-0.jpg"
         image = col.id_of(hidden)
         hidden.rename(away)
-        col.add_space("deep", {"feature": "deep"}, workers=0)
-        assert col._store.setting(adding.filling("deep")) == [image]
+        col.spaces.add("deep", {"feature": "deep"}, workers=0)
+        assert store_of(col).setting(adding.filling("deep")) == [image]
         assert col.verify() == []
         # Still away: nothing is described, and it is remembered.
         col.add(tmp_path / "pictures" / "rocket-0.jpg", workers=0)
-        assert col._store.setting(adding.filling("deep")) == [image]
-        assert col._views.view("deep").row_of(image) is None
+        assert store_of(col).setting(adding.filling("deep")) == [image]
+        assert views_of(col).view("deep").row_of(image) is None
         away.rename(hidden)
         col.add(tmp_path / "pictures" / "rocket-0.jpg", workers=0)
-        assert col._store.setting(adding.filling("deep")) is None
-        assert col._views.view("deep").row_of(image).nnz == 128
+        assert store_of(col).setting(adding.filling("deep")) is None
+        assert views_of(col).view("deep").row_of(image).nnz == 128
         assert col.verify() == []
 
 
@@ -501,7 +502,7 @@ def test_workers_use_the_network_too(tmp_path: Path) -> None:
     write_pictures(tmp_path / "pictures", views=2)
     with Collection.create(tmp_path / "photos.lw", deep=True) as col:
         assert col.add(tmp_path / "pictures", workers=2).added == 16
-        here = col._views.view("deep").row_of(1)
+        here = views_of(col).view("deep").row_of(1)
         path = col.image(1).path
         again = deep.DeepSparse().extract(decode(path))
         assert here.indices.tolist() == again[0].tolist()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback import fold as folding
-from likewise.collection.feedback.fold import Folded, Given
+from likewise.collection.feedback.fold import ImportedWeights, ProfileState
 from likewise.collection.feedback.history import JUDGE, WEIGHTS, Item
 from likewise.collection.store.segments import pack_sparse
 from likewise.similarity.judging import JUDGEMENT_REACH, MARGIN, SESSION_REACH
@@ -46,8 +46,8 @@ def said(one: Item) -> Said:
     )  # fmt: skip
 
 
-def folded(items, have, state: Folded | None = None) -> Folded:
-    state = Folded(WIDTH) if state is None else state
+def folded(items, have, state: ProfileState | None = None) -> ProfileState:
+    state = ProfileState(WIDTH) if state is None else state
     for one in items:
         state.fold(one, have, lambda _: None)
     return state
@@ -87,7 +87,7 @@ def test_packed_and_unpacked_anywhere_it_goes_on_to_the_same_bits(
 ) -> None:
     have = codes()
     whole = folded(made, have)
-    again = folded(made[cut:], have, Folded.unpack(folded(made[:cut], have).pack()))
+    again = folded(made[cut:], have, ProfileState.unpack(folded(made[:cut], have).pack()))
     assert np.array_equal(whole.weights, again.weights)
     assert (whole.agreed, whole.agreed_plain, whole.asked, whole.n_items, whole.session) == (
         again.agreed, again.agreed_plain, again.asked, again.n_items, again.session,
@@ -100,7 +100,7 @@ def test_no_word_moves_further_than_allowed_in_a_judgement_or_a_session() -> Non
     # its value is so small that the margin stays out of reach.
     value = (MARGIN / 20) ** 0.5
     have = {s: pack_sparse([0, 1] if s < 8 else [1], [value, 1.0][s >= 8 :]) for s in range(1, 61)}
-    state = Folded(WIDTH)
+    state = ProfileState(WIDTH)
     start = np.ones(WIDTH)
     widest_judgement = widest_session = 0.0
     for number in range(1, 60):
@@ -155,14 +155,14 @@ def test_random_negatives_count_a_quarter() -> None:
 
 
 def test_weights_that_came_in_whole() -> None:
-    given_blob = Given("zeros", [3, 5], [0.5, 2.0]).pack()
+    given_blob = ImportedWeights("zeros", [3, 5], [0.5, 2.0]).pack()
     state = folded([item(1, 1, 1, [2], [3])], codes())
     state.fold(Item(2, WEIGHTS, 2), {}, lambda n: given_blob if n == 2 else None)
     expected = np.zeros(WIDTH)
     expected[[3, 5]] = 0.5, 2.0
     assert np.array_equal(state.weights, expected)
     assert state.start == "zeros"
-    again = Folded.unpack(state.pack())
+    again = ProfileState.unpack(state.pack())
     assert np.array_equal(again.weights, expected)
     later = item(3, 3, 1, [2], [4])
     state.fold(later, codes(), lambda _: None)
@@ -170,15 +170,16 @@ def test_weights_that_came_in_whole() -> None:
     assert np.array_equal(again.weights, state.weights)
     assert np.abs(state.weights - expected).max() <= JUDGEMENT_REACH + 1e-12
     assert (state.weights != expected).any()
+    bad = ImportedWeights("ones", [WIDTH], [1.0]).pack()
     with pytest.raises(DamagedCollection, match="do not fit"):
-        state.fold(Item(4, WEIGHTS, 2), {}, lambda _: Given("ones", [WIDTH], [1.0]).pack())
+        state.fold(Item(4, WEIGHTS, 2), {}, lambda _: bad)
 
 
 def test_a_checkpoint_of_another_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     blob = folded([item(1, 1, 1, [2], [3])], codes()).pack()
-    Folded.unpack(blob)
+    ProfileState.unpack(blob)
     monkeypatch.setattr(folding, "_RULE", [0.0])
     with pytest.raises(DamagedCollection, match="older rule"):
-        Folded.unpack(blob)
+        ProfileState.unpack(blob)
     with pytest.raises(DamagedCollection):
-        Folded.unpack(blob[:30])
+        ProfileState.unpack(blob[:30])

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.feedback.history import Contradiction, History, item_of, standing
-from likewise.collection.feedback.learning import stops, thinned
+from likewise.collection.feedback.history import Contradiction, History, item_of, standing_items
+from likewise.collection.feedback.profile_states import ages_to_keep, checkpoint_stops
 from likewise.collection.store.log import Entry
 from likewise.collection.store.store import Store
 from tests.collection.loop_reference import Log
@@ -33,7 +33,7 @@ def judged(number: int, query: int = 1, liked=(), disliked=()) -> Entry:
 
 
 def numbers(log: list[Entry]) -> list[int]:
-    return [item.number for item in standing([], log)]
+    return [item.number for item in standing_items([], log)]
 
 
 def test_undo_and_roll_back_are_lines_like_others() -> None:
@@ -236,7 +236,7 @@ def test_thinned_checkpoints_leave_no_undo_far_from_one() -> None:
     """Few are kept, and whatever is undone replays at most a few times its age."""
     kept: list[int] = []
     for n in range(200, 40_001, 200):
-        worth = thinned(n - at for at in kept)
+        worth = ages_to_keep(n - at for at in kept)
         kept = [at for at in kept if n - at in worth] + [n]
         assert len(kept) <= 2 + n.bit_length()
         for age in (1, 100, 1_000, 5_000, 15_000, 30_000):
@@ -246,9 +246,9 @@ def test_thinned_checkpoints_leave_no_undo_far_from_one() -> None:
 
 
 def test_a_long_fold_stops_for_checkpoints_near_its_end(tmp_path: Path) -> None:
-    assert stops(0, 0) == []
-    assert stops(5, 6) == [6]
-    found = stops(0, 10_000)
+    assert checkpoint_stops(0, 0) == []
+    assert checkpoint_stops(5, 6) == [6]
+    found = checkpoint_stops(0, 10_000)
     assert found[-1] == 10_000
     assert found == sorted(set(found))
     for age in (1, 150, 900, 4_000):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.collection.learned import learned
 from likewise.collection.spaces.recipes import DECODE_SIDE, local_features, step_of, words_of
 from likewise.errors import InvalidInput
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.doors import states_of, views_of
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def col(built: Path, tmp_path: Path):
     """A copy with a profile over words; the pictures are shared."""
     shutil.copytree(built / "photos.lw", tmp_path / "photos.lw")
     with Collection.open(tmp_path / "photos.lw") as collection:
-        collection.create_profile("mine", "words")
+        collection.profiles.create("mine", "words")
         yield collection
 
 
@@ -53,7 +53,7 @@ def teach(col: Collection, built: Path) -> list[tuple[int, int, int]]:
 
 def test_words_moved_most_with_places_that_hold_them(col: Collection, built: Path) -> None:
     teach(col, built)
-    found = learned(col, "mine", top=3, examples=2)
+    found = col.profiles.report("mine", top=3, examples=2)
     assert (found.space, found.feature, found.start) == ("words", "words", 1.0)
     for words, sign in ((found.gained, 1), (found.lost, -1)):
         moves = [sign * word.change for word in words]
@@ -65,7 +65,7 @@ def test_words_moved_most_with_places_that_hold_them(col: Collection, built: Pat
     assert found.figures.changed == pytest.approx((found.n_gained + found.n_lost) / found.width)
     space = col.spaces["words"]
     quantise = words_of(step_of(col.root, space)).vocabulary.quantise
-    index = col._views.view("words").index
+    index = views_of(col).view("words").index
     n_examples = 0
     for word in (*found.gained, *found.lost):
         assert word.pictures == np.count_nonzero(index.rows(index.ids).toarray()[:, word.word])
@@ -86,8 +86,8 @@ def test_words_moved_most_with_places_that_hold_them(col: Collection, built: Pat
 
 def test_curve_is_the_share_right_before_it_was_learned(col: Collection, built: Path) -> None:
     triplets = teach(col, built)
-    found = learned(col, "mine", examples=0)
-    rows = col._views.view("words").index.rows
+    found = col.profiles.report("mine", examples=0)
+    rows = views_of(col).view("words").index.rows
     right = 0
     for n, (point, (query, liked, disliked)) in enumerate(
         zip(found.curve, triplets, strict=True), 1
@@ -106,15 +106,15 @@ def test_curve_tells_learned_from_plain(col: Collection, built: Path) -> None:
     """The same small correction again and again: plain weights never come to agree."""
     query = picture(col, built, "china-0")
     disliked, liked = (hit.id for hit in col.search(query, k=6, by="words")[-2:])
-    q, a, b = col._views.view("words").index.rows([query, liked, disliked]).toarray()
+    q, a, b = views_of(col).view("words").index.rows([query, liked, disliked]).toarray()
     right = 0
     expected = []
     for n in range(1, 9):
-        weights = col._learning.weights("mine", col.spaces["words"])
+        weights = states_of(col).weights("mine", col.spaces["words"])
         right += (q if weights is None else q * weights) @ (a - b) > 0
         expected.append((n, right / n, 0.0))
         col.judge(query, [liked], [disliked], profile="mine")
-    curve = learned(col, "mine", examples=0).curve
+    curve = col.profiles.report("mine", examples=0).curve
     assert [(point.asked, point.learned, point.plain) for point in curve] == expected
     # Otherwise the two shares could be mixed up unseen.
     assert curve[-1].learned > 0
@@ -122,15 +122,15 @@ def test_curve_tells_learned_from_plain(col: Collection, built: Path) -> None:
 
 def test_undo_takes_its_point_and_words_back(col: Collection, built: Path) -> None:
     teach(col, built)
-    before = learned(col, "mine", examples=1)
+    before = col.profiles.report("mine", examples=1)
     number = col.judge(
         picture(col, built, "coins-1"), [picture(col, built, "coins-2")], profile="mine"
-    )
-    changed = learned(col, "mine", examples=1)
+    ).number
+    changed = col.profiles.report("mine", examples=1)
     assert changed.curve[:3] == before.curve
     assert changed.curve[-1].judgement == number
     col.undo(profile="mine")
-    after = learned(col, "mine", examples=1)
+    after = col.profiles.report("mine", examples=1)
     assert (after.curve, after.gained, after.lost) == (before.curve, before.gained, before.lost)
     assert [line.stands for line in after.log] == [True, True, True, False, True]
     assert after.position == before.position + 2
@@ -141,8 +141,8 @@ def test_a_query_from_outside_comes_with_its_small_picture(
 ) -> None:
     outside = write(tmp_path / "outside.jpg", small_scenes()["astronaut"][10:150, 20:180])
     liked = picture(col, built, "astronaut-0")
-    number = col.judge(outside, [liked], profile="mine")
-    found = learned(col, "mine", examples=0)
+    number = col.judge(outside, [liked], profile="mine").number
+    found = col.profiles.report("mine", examples=0)
     assert set(found.sketches) == {number}
     assert decode(found.sketches[number]).pixels.shape == (140, 160, 3)
     assert found.paths == {liked: col.image(liked).path}
@@ -150,7 +150,7 @@ def test_a_query_from_outside_comes_with_its_small_picture(
 
 def test_pictures_that_are_gone_give_no_examples(col: Collection, built: Path) -> None:
     teach(col, built)
-    whole = learned(col, "mine", top=4, examples=3)
+    whole = col.profiles.report("mine", top=4, examples=3)
     used = {example.path for word in whole.gained for example in word.examples}
     assert used
     hidden = built / "hidden"
@@ -158,7 +158,7 @@ def test_pictures_that_are_gone_give_no_examples(col: Collection, built: Path) -
     try:
         for path in used:
             shutil.move(path, hidden)
-        found = learned(col, "mine", top=4, examples=3)
+        found = col.profiles.report("mine", top=4, examples=3)
         left = {example.path for word in found.gained for example in word.examples}
         assert not left & used
         assert [word.word for word in found.gained] == [word.word for word in whole.gained]
@@ -169,25 +169,25 @@ def test_pictures_that_are_gone_give_no_examples(col: Collection, built: Path) -
 
 
 def test_profiles_without_words_or_lessons(col: Collection, built: Path) -> None:
-    empty = learned(col, "mine")
+    empty = col.profiles.report("mine")
     assert (empty.gained, empty.lost, empty.curve, empty.log) == ((), (), (), ())
     assert empty.position == 0
-    col.create_profile("colours", "holistic")
+    col.profiles.create("colours", "holistic")
     number = col.judge(
         picture(col, built, "coins-1"), [picture(col, built, "coins-2")], profile="colours"
-    )
-    found = learned(col, "colours")
+    ).number
+    found = col.profiles.report("colours")
     assert found.space is None
     assert found.figures.judgements == 1
     assert [line.number for line in found.log] == [number]
     teach(col, built)
-    col.copy_profile("mine", "copy")
-    copied = learned(col, "copy", examples=0)
-    assert copied.parent == ("mine", col.version("mine").position)
-    assert copied.curve == learned(col, "mine", examples=0).curve
+    col.profiles.copy("mine", "copy")
+    copied = col.profiles.report("copy", examples=0)
+    assert copied.parent == ("mine", col.profiles.version("mine").position)
+    assert copied.curve == col.profiles.report("mine", examples=0).curve
 
 
 @pytest.mark.parametrize("options", [{"top": -1}, {"examples": True}, {"top": 2.0}])
 def test_refusals(col: Collection, options: dict[str, object]) -> None:
     with pytest.raises(InvalidInput, match="whole number"):
-        learned(col, "mine", **options)  # type: ignore[arg-type]
+        col.profiles.report("mine", **options)  # type: ignore[arg-type]

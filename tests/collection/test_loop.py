@@ -13,10 +13,9 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.collection.content import digest_of
 from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.feedback import judge as judging
-from likewise.collection.feedback import learning, profiles
-from likewise.collection.feedback.fold import Given
-from likewise.collection.feedback.reranker import Taught
+from likewise.collection.feedback import log_lines, profile_files, profile_states, subjects
+from likewise.collection.feedback.fold import ImportedWeights
+from likewise.collection.feedback.reranker import ProfileReranker
 from likewise.collection.ingest import add as adding
 from likewise.collection.ingest import carry as carrying
 from likewise.collection.ingest import generations as gen
@@ -47,6 +46,7 @@ from tests.collection.loop_cases import (
 )
 from tests.collection.loop_reference import Log, dense_row
 from tests.collection.pictures import write
+from tests.doors import states_of, store_of, views_of
 
 __all__ = ["col"]
 
@@ -74,7 +74,7 @@ def raw(col: Collection, number: int) -> dict:
 
 
 def images(col: Collection, subjects) -> set[int]:
-    return set(feedback.subjects_in_collection(col._store, subjects).values())
+    return set(feedback.subjects_in_collection(store_of(col), subjects).values())
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def mine(col: Collection) -> Collection:
 def test_a_judgement_changes_the_next_answer(mine: Collection) -> None:
     before = order(mine, 1, "default")
     liked, disliked = before[-1], before[0]
-    assert mine.judge(1, [liked], [disliked]) == 1
+    assert mine.judge(1, [liked], [disliked]).number == 1
     after = order(mine, 1, "default")
     assert set(after) == set(before)
     assert after.index(liked) < before.index(liked)
@@ -101,7 +101,7 @@ def test_a_profile_changes_other_queries_and_built_in_similarities_stay(mine: Co
     built_in = {
         (by, i): scores(mine, i, by) for by in ("mine", "words", "holistic", "both") for i in (1, 5)
     }
-    mine.create_profile("other")
+    mine.profiles.create("other")
     before = {i: scores(mine, i, "default") for i in (5, 6)}
     mine.judge(1, [2, 3], [4, 7])
     assert any(scores(mine, i, "default") != before[i] for i in before)
@@ -113,7 +113,7 @@ def test_a_profile_changes_other_queries_and_built_in_similarities_stay(mine: Co
 
 def test_disliked_pictures_come_last_for_that_query_and_profile_only(col: Collection) -> None:
     for by in ("words", "mine", "holistic", "both"):
-        col.create_profile(f"by-{by}", by)
+        col.profiles.create(f"by-{by}", by)
         name = f"by-{by}"
         first = order(col, 1, name)[:2]
         col.judge(1, [], first, profile=name)
@@ -142,7 +142,7 @@ def test_the_same_question_finds_its_verdicts_again(col: Collection, tmp_path: P
     shutil.copy(inside(1), tmp_path / "copy.png")
     asked = [1, inside(1), str(inside(1)), inside(1).read_bytes(), tmp_path / "copy.png"]
     for by in ("words", "holistic", "both"):
-        col.create_profile(f"by-{by}", by)
+        col.profiles.create(f"by-{by}", by)
         col.judge(1, [5], [2], profile=f"by-{by}")
     answers: dict[str, list[int]] = {}
     with Collection.open(col.root) as again:
@@ -165,7 +165,7 @@ def test_a_region_is_another_question(col: Collection) -> None:
     region = (0, 0, 60, 60)
     col.judge(1, [5], [2], region=region)
     whole = Log(col.root).subjects
-    assert col._store.hash_of(1) not in whole
+    assert store_of(col).hash_of(1) not in whole
     assert order(col, 1, "default", region=region)[-1] == 2
     assert order(col, inside(1), "default", region=region)[-1] == 2
     assert order(col, 1, "default", region=(0, 0, 60, 61))[-1] != 2
@@ -181,13 +181,13 @@ def test_the_query_part_knows_no_order(col: Collection, tmp_path: Path) -> None:
                 c.judge(1, liked, disliked)
             found = []
             for space in ("words", "mine", "holistic"):
-                question = understand(c._store, 1, None)
-                taught = Taught(
-                    c._store, c._learning, "default", question.key, frozenset({"query"})
+                question = understand(store_of(c), 1, None)
+                taught = ProfileReranker(
+                    store_of(c), states_of(c), "default", question.key, frozenset({"query"})
                 )
                 similarity = c.similarities[space]
                 found.append(
-                    rank(c.root, c._views, similarity, question, 50, allowed=None, above=None,
+                    rank(views_of(c), similarity, question, 50, allowed=None, above=None,
                          teaching=taught)
                 )  # fmt: skip
             return found
@@ -205,12 +205,13 @@ def test_the_query_part_knows_no_order(col: Collection, tmp_path: Path) -> None:
 
 def test_parts_can_be_measured_apart(mine: Collection) -> None:
     mine.judge(1, [2], [3])
-    view = mine._views.view("mine")
+    view = views_of(mine).view("mine")
     plain = view.row_of(1)
-    key = understand(mine._store, 1, None).key
+    key = understand(store_of(mine), 1, None).key
 
     def row(parts: set[str], key: bytes | None = key):
-        return Taught(mine._store, mine._learning, "default", key, parts).row(view, plain)
+        made = ProfileReranker(store_of(mine), states_of(mine), "default", key, parts)
+        return made.row(view, plain)
 
     assert (row(set()) != plain).nnz == 0
     w = weights(mine)
@@ -224,14 +225,14 @@ def test_parts_can_be_measured_apart(mine: Collection) -> None:
 
 
 def test_negatives_are_the_disliked(col: Collection) -> None:
-    body = raw(col, col.judge(1, [2], [3, 4], shown=[5, 6, 2, 7]))
+    body = raw(col, col.judge(1, [2], [3, 4], shown=[5, 6, 2, 7]).number)
     assert body["negatives"] == []
     assert body["weight"] == 1.0
     assert images(col, body["disliked"]) == {3, 4}
 
 
 def test_else_what_was_passed_over(col: Collection) -> None:
-    body = raw(col, col.judge(1, [2, 6], shown=[5, 1, 2, 7, 8, 6, 9, 10]))
+    body = raw(col, col.judge(1, [2, 6], shown=[5, 1, 2, 7, 8, 6, 9, 10]).number)
     assert images(col, body["negatives"]) == {5, 7, 8}
     assert body["weight"] == 1.0
     assert body["disliked"] == []
@@ -239,7 +240,7 @@ def test_else_what_was_passed_over(col: Collection) -> None:
 
 def test_else_a_few_at_random_at_a_quarter(col: Collection) -> None:
     for shown in (None, [], [2, 3, 4], [3, 4]):
-        number = col.judge(1, [2], shown=shown)
+        number = col.judge(1, [2], shown=shown).number
         body = raw(col, number)
         drawn = images(col, body["negatives"])
         assert body["weight"] == RANDOM_WEIGHT
@@ -253,27 +254,27 @@ def test_else_a_few_at_random_at_a_quarter(col: Collection) -> None:
 
 def test_a_picture_liked_before_is_not_passed_over(col: Collection) -> None:
     """The second round shows what was liked in the first at the top."""
-    first = col.judge(1, [2], [3])
-    second = col.judge(1, [6], shown=[2, 5, 6])
+    first = col.judge(1, [2], [3]).number
+    second = col.judge(1, [6], shown=[2, 5, 6]).number
     # The line has both; what counts depends on what stands.
     assert images(col, raw(col, second)["negatives"]) == {2, 5}
     assert negatives(col, second) == {5}
     col.undo(first)
     assert negatives(col, second) == {2, 5}
     for _ in range(5):
-        assert not negatives(col, col.judge(1, [7])) & {6, 7}
+        assert not negatives(col, col.judge(1, [7]).number) & {6, 7}
     # Liked later, it was not passed over either; disliked after that, it was.
     col.judge(1, [5])
     assert negatives(col, second) == {2}
     col.judge(1, [], [5])
     assert negatives(col, second) == {2, 5}
     # For another query it may be.
-    assert negatives(col, col.judge(8, [6], shown=[2, 5, 6])) == {2, 5}
+    assert negatives(col, col.judge(8, [6], shown=[2, 5, 6]).number) == {2, 5}
 
 
 def negatives(col: Collection, number: int) -> set[int]:
     """Pictures a judgement teaches against, as it stands."""
-    items = {item.number: item for item in col._learning.history("default").items}
+    items = {item.number: item for item in states_of(col).history("default").items}
     return images(col, items[number].negatives)
 
 
@@ -281,16 +282,16 @@ def test_the_picture_a_region_was_taken_from_is_not_passed_over(col: Collection)
     """It is the first hit of every region, and nobody clicks on it."""
     region = (0, 0, 60, 60)
     for query in (1, inside(1), inside(1).read_bytes()):
-        body = raw(col, col.judge(query, [2], shown=[1, 5, 2], region=region))
+        body = raw(col, col.judge(query, [2], shown=[1, 5, 2], region=region).number)
         assert images(col, body["negatives"]) == {5}
-        body = raw(col, col.judge(query, [2], region=region))
+        body = raw(col, col.judge(query, [2], region=region).number)
         assert not images(col, body["negatives"]) & {1, 2}
     # It may be judged all the same.
     col.judge(1, [2], [1], region=region)
 
 
 def test_only_disliked_makes_the_query_its_own_positive(col: Collection) -> None:
-    number = col.judge(1, [], [3])
+    number = col.judge(1, [], [3]).number
     w = weights(col)
     one, three = rows()[[0]].toarray()[0], rows()[[2]].toarray()[0]
     z = one * (one - three)
@@ -314,9 +315,9 @@ def test_undo_is_as_if_it_had_never_been_said(col: Collection) -> None:
         assert col.undo() == number
         assert same(all_weights(col), states[number - 1])
         assert order(col, 1, "default") == answers[number - 1]
-    assert [line.kind for line in col.log()] == ["judge"] * 3 + ["undo"] * 3
-    assert [line.stands for line in col.log()] == [False] * 3 + [True] * 3
-    assert [line.about for line in col.log()][3:] == [3, 2, 1]
+    assert [line.kind for line in col.log.entries()] == ["judge"] * 3 + ["undo"] * 3
+    assert [line.stands for line in col.log.entries()] == [False] * 3 + [True] * 3
+    assert [line.about for line in col.log.entries()][3:] == [3, 2, 1]
 
 
 def test_undo_in_the_middle(tmp_path: Path) -> None:
@@ -335,7 +336,7 @@ def test_undo_in_the_middle(tmp_path: Path) -> None:
         forgotten(col)
         assert same(all_weights(col), found)
     with Collection.open(tmp_path / "b.lw") as never:
-        assert never.judge(3, [1], [6]) == 3  # it was line 4 there: numbers do not matter
+        assert never.judge(3, [1], [6]).number == 3  # it was line 4 there: numbers do not matter
         assert same(all_weights(never), found)
         assert order(never, 1, "default") == answer
 
@@ -343,23 +344,23 @@ def test_undo_in_the_middle(tmp_path: Path) -> None:
 def test_roll_back_and_forward_again(col: Collection) -> None:
     states = {0: all_weights(col)}
     for i in range(2, 7):
-        number = col.judge(1, [i], [i + 1])
+        number = col.judge(1, [i], [i + 1]).number
         states[number] = all_weights(col)
     for position in (3, 1, 5, 0, 4):
-        col.roll_back(position)
+        col.profiles.roll_back(position)
         assert same(all_weights(col), states[position])
-        states[col.version().position] = states[position]
+        states[col.profiles.version().position] = states[position]
     # A roll-back is a position as well, and so is what comes after it.
     col.judge(2, [3], [4])
     after = all_weights(col)
-    col.roll_back(8)
+    col.profiles.roll_back(8)
     assert same(all_weights(col), states[8])
-    col.roll_back(11)
+    col.profiles.roll_back(11)
     assert same(all_weights(col), after)
     # Undo, and redo by rolling back to before it.
-    before = col.version().position
+    before = col.profiles.version().position
     col.undo()
-    col.roll_back(before)
+    col.profiles.roll_back(before)
     assert same(all_weights(col), after)
 
 
@@ -367,9 +368,9 @@ def test_undo_and_redo_fifty_times_in_a_row(col: Collection) -> None:
     col.judge(1, [2], [3])
     before = all_weights(col)
     for _ in range(50):
-        position = col.version().position
+        position = col.profiles.version().position
         col.undo()
-        col.roll_back(position)
+        col.profiles.roll_back(position)
     assert same(all_weights(col), before)
 
 
@@ -377,7 +378,7 @@ def test_the_later_of_two_contradicting_judgements_counts(tmp_path: Path) -> Non
     with Collection.open(copied(tmp_path / "a")) as col:
         col.judge(1, [2, 3], [4])
         col.judge(1, [5], [2])
-        first, second = col.log()
+        first, second = col.log.entries()
         assert first.contradicts == ()
         assert second.contradicts == (1,)
         assert first.stands
@@ -388,7 +389,7 @@ def test_the_later_of_two_contradicting_judgements_counts(tmp_path: Path) -> Non
         plain.judge(1, [3], [4])
         plain.judge(1, [5], [2])
         assert same(all_weights(plain), found)
-        assert plain.log()[1].contradicts == ()
+        assert plain.log.entries()[1].contradicts == ()
 
 
 def test_one_session_moves_a_word_only_so_far(
@@ -401,7 +402,7 @@ def test_one_session_moves_a_word_only_so_far(
         def now(cls, tz=None):
             return now
 
-    monkeypatch.setattr(judging.datetime, "datetime", Clock)
+    monkeypatch.setattr(log_lines.datetime, "datetime", Clock)
     start = weights(col).copy()
     everything = sorted(set(range(1, N + 1)) - {1})
     for _ in range(15):
@@ -412,31 +413,33 @@ def test_one_session_moves_a_word_only_so_far(
             col.judge(1, everything[:6], everything[6:])
             assert np.abs(weights(col) - before).max() <= JUDGEMENT_REACH + 1e-12
         assert np.abs(weights(col) - start).max() <= SESSION_REACH + 1e-12
-    assert {line.session for line in col.log()} == {1}
+    assert {line.session for line in col.log.entries()} == {1}
     now += datetime.timedelta(minutes=30)
-    number = col.judge(1, [2], [3])
-    assert col.log()[-1].session == number
+    number = col.judge(1, [2], [3]).number
+    assert col.log.entries()[-1].session == number
     # An undo goes on with the session; another profile has sessions of its own.
     now += datetime.timedelta(minutes=20)
     col.undo()
     now += datetime.timedelta(minutes=20)
     col.judge(1, [2], [3])
-    assert col.log()[-1].session == number
-    col.create_profile("other")
-    assert col.judge(1, [2], [3], profile="other") == col.log("other")[0].session
+    assert col.log.entries()[-1].session == number
+    col.profiles.create("other")
+    assert col.judge(1, [2], [3], profile="other").number == col.log.entries("other")[0].session
 
 
 # -- state ---------------------------------------------------------------------------------------
 
 
 def test_checkpoints_change_no_bit(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "CHECKPOINT_EVERY", 2)
+    monkeypatch.setattr(profile_states, "CHECKPOINT_EVERY", 2)
     for i in range(25):
         # Always the same about a query: a contradiction would begin another history.
         query, *others = (1 + (i + step) % N for step in (0, 1, 3, 4, 7))
         col.judge(query, others[:2], others[2:])
     (kept,) = {
-        len(feedback.checkpoints(col._store, name, col.spaces[name].generation)) for name in SPACES
+        len(feedback.checkpoints(store_of(col), name, col.spaces[name].generation))
+        for name in SPACES
+        for name in SPACES
     }
     assert 3 <= kept <= 8
     for number in (25, 20, 3):
@@ -445,7 +448,7 @@ def test_checkpoints_change_no_bit(col: Collection, monkeypatch: pytest.MonkeyPa
     with Collection.open(col.root) as again:
         assert same(all_weights(again), found)
         forgotten(again)
-        monkeypatch.setattr(learning, "CHECKPOINT_EVERY", 1000)
+        monkeypatch.setattr(profile_states, "CHECKPOINT_EVERY", 1000)
         assert same(all_weights(again), found)
         for name in SPACES:
             space = again.spaces[name]
@@ -456,14 +459,14 @@ def test_checkpoints_change_no_bit(col: Collection, monkeypatch: pytest.MonkeyPa
 def test_a_damaged_checkpoint_only_costs_time(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "CHECKPOINT_EVERY", 1)
+    monkeypatch.setattr(profile_states, "CHECKPOINT_EVERY", 1)
     for i in range(2, 6):
         col.judge(1, [i], [i + 1])
     found = all_weights(col)
     for damage in ("substr(state, 1, 40)", "zeroblob(100)", "x''"):
-        with col._store.write() as c:
+        with store_of(col).write() as c:
             c.execute(f"UPDATE checkpoints SET state = {damage}")
-        col._learning.forget()
+        states_of(col).forget()
         assert same(all_weights(col), found)
 
 
@@ -476,10 +479,10 @@ def test_a_crash_between_log_and_learning_is_repaired(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(learning.Learning, "state", crash)
+        patch.setattr(profile_states.ProfileStates, "state", crash)
         with pytest.raises(KeyboardInterrupt):
             col.judge(2, [4], [5])
-    assert [line.number for line in col.log()] == [1, 2]
+    assert [line.number for line in col.log.entries()] == [1, 2]
     with Collection.open(col.root) as again:
         space = again.spaces["mine"]
         wanted = Log(col.root).weights("default", "mine", space.generation, space.width)
@@ -491,14 +494,14 @@ def test_a_fold_that_fails_half_way_leaves_nothing_behind(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     col.judge(1, [2], [3])
-    fold = learning.Folded.fold
+    fold = profile_states.ProfileState.fold
 
     def fails(self, item, *rest) -> None:
         fold(self, item, *rest)
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(learning.Folded, "fold", fails)
+        patch.setattr(profile_states.ProfileState, "fold", fails)
         with pytest.raises(MemoryError):
             col.judge(2, [4], [5])
     space = col.spaces["mine"]
@@ -515,7 +518,7 @@ def test_two_processes_judge_at_the_same_time(col: Collection) -> None:
         try:
             for _ in range(8):
                 query, *others = rng.permutation(np.arange(1, N + 1))[:5].tolist()
-                numbers.append(own.judge(query, others[:2], others[2:]))
+                numbers.append(own.judge(query, others[:2], others[2:]).number)
                 own.search(query, by="default")
         except BaseException as error:
             failures.append(error)
@@ -541,7 +544,7 @@ def test_two_processes_judge_at_the_same_time(col: Collection) -> None:
             assert np.array_equal(found[name], wanted)
         # One sees at once what the other takes back.
         other.undo()
-        assert col.log()[-1].kind == "undo"
+        assert col.log.entries()[-1].kind == "undo"
         assert same(all_weights(col), all_weights(third))
         with pytest.raises(CollectionError, match="does not stand"):
             col.undo(24)
@@ -556,7 +559,7 @@ def test_profiles_are_replayed_before_the_switch(
 ) -> None:
     col.judge(1, [2, 3], [4])
     col.judge(outside(0), [5], [6])
-    col.copy_profile("default", "copy")
+    col.profiles.copy("default", "copy")
     col.judge(2, [7], [8], profile="copy")
     asked = {name: col.similarities[name].figures for name in ("default", "copy")}
     old = col.spaces["words"].generation
@@ -581,8 +584,8 @@ def test_profiles_are_replayed_before_the_switch(
     log = Log(col.root)
     assert set(log.codes) == {("words", old + 1), ("mine", 1), ("holistic", 1)}
     for profile in ("default", "copy"):
-        history = col._learning.history(profile)
-        saved = feedback.checkpoints(col._store, "words", space.generation)
+        history = states_of(col).history(profile)
+        saved = feedback.checkpoints(store_of(col), "words", space.generation)
         assert saved[history.digests[-1]] == len(history.items)
         wanted = log.weights(profile, "words", space.generation, space.width)
         assert np.array_equal(weights(col, profile, "words"), wanted)
@@ -624,12 +627,12 @@ def test_pictures_that_left_keep_their_codes(col: Collection, job: str) -> None:
     col.judge(6, [2], [4])
     log = Log(col.root)
     old = col.spaces["words"]
-    subject = log.subjects[col._store.hash_of(2)]
+    subject = log.subjects[store_of(col).hash_of(2)]
     before = log.codes["words", old.generation][subject]
     kept = all_weights(col)
     col.remove(2, 4)
     assert same(all_weights(col), kept)
-    assert {line.liked for line in col.log()} == {(3,), ()}
+    assert {line.liked for line in col.log.entries()} == {(3,), ()}
     if job == "refresh":
         col.refresh()
     else:
@@ -646,8 +649,8 @@ def test_pictures_that_left_keep_their_codes(col: Collection, job: str) -> None:
         assert np.array_equal(np.flatnonzero(now), np.flatnonzero(kept))
     else:
         # A picture of its own words: it resembles itself, described afresh, more than most others.
-        view = col._views.view("words")
-        fresh = ranked_row(col.root, view, understand(col._store, inside(2), None))
+        view = views_of(col).view("words")
+        fresh = ranked_row(view, understand(store_of(col), inside(2), None))
         others = [view.row_of(i).toarray()[0] for i in (1, 3, 5, 6, 7, 8, 9, 10)]
         mine_score = float(fresh.toarray()[0] @ now)
         assert mine_score > np.mean([float(fresh.toarray()[0] @ row) for row in others])
@@ -661,7 +664,7 @@ def test_refresh_translates_exactly(col: Collection) -> None:
     col.judge(1, [2], [3])
     space = col.spaces["words"]
     old_bag = space_rows.bag_of(col.root, space)
-    code = Log(col.root).codes["words", 1][Log(col.root).subjects[col._store.hash_of(2)]]
+    code = Log(col.root).codes["words", 1][Log(col.root).subjects[store_of(col).hash_of(2)]]
     col.remove(13, 14)
     col.refresh()
     now = col.spaces["words"]
@@ -669,7 +672,7 @@ def test_refresh_translates_exactly(col: Collection) -> None:
         col.root, space, 2, now.width, now.files, (old_bag, space_rows.bag_of(col.root, now))
     )
     translated = dense_row(coming.translated(code), now.width)
-    exact = col._views.view("words").row_of(2).toarray()[0]
+    exact = views_of(col).view("words").row_of(2).toarray()[0]
     keeps = old_bag.idf_ > 0
     if keeps.all():
         np.testing.assert_allclose(translated, exact, atol=1e-6)
@@ -681,25 +684,25 @@ def test_refresh_translates_exactly(col: Collection) -> None:
 def test_outside_queries_are_described_again_from_their_jpeg(col: Collection) -> None:
     col.judge(outside(0), [2], [3])
     subject = Log(col.root).subjects[digest_of(outside(0).read_bytes())]
-    jpeg = feedback.jpeg_of(col._store, subject)
+    jpeg = feedback.jpeg_of(store_of(col), subject)
     assert jpeg is not None
     assert jpeg[:2] == b"\xff\xd8"
     assert len(jpeg) < 100_000
-    assert feedback.jpeg_of(col._store, Log(col.root).subjects[col._store.hash_of(2)]) is None
+    assert feedback.jpeg_of(store_of(col), Log(col.root).subjects[store_of(col).hash_of(2)]) is None
     col.retrain(workers=0, seed=4)
     space = col.spaces["words"]
-    view = col._views.view("words")
-    expected = packed("sparse", ranked_row(col.root, view, understand(col._store, jpeg, None)))
+    view = views_of(col).view("words")
+    expected = packed("sparse", ranked_row(view, understand(store_of(col), jpeg, None)))
     assert Log(col.root).codes["words", space.generation][subject] == expected
 
 
 def test_a_picture_that_left_and_is_asked_about_from_outside_gets_a_jpeg(col: Collection) -> None:
     col.judge(1, [2], [3])
-    subject = Log(col.root).subjects[col._store.hash_of(2)]
+    subject = Log(col.root).subjects[store_of(col).hash_of(2)]
     col.remove(2)
     col.judge(inside(2), [4], [5])
     assert Log(col.root).subjects[digest_of(inside(2).read_bytes())] == subject
-    assert feedback.jpeg_of(col._store, subject) is not None
+    assert feedback.jpeg_of(store_of(col), subject) is not None
 
 
 def test_a_file_that_cannot_be_read_keeps_its_old_code_in_new_words(
@@ -714,21 +717,21 @@ def test_a_file_that_cannot_be_read_keeps_its_old_code_in_new_words(
     col.retrain(workers=0, seed=3)
     space = col.spaces["words"]
     log = Log(col.root)
-    assert log.codes["words", space.generation][log.subjects[col._store.hash_of(image)]]
+    assert log.codes["words", space.generation][log.subjects[store_of(col).hash_of(image)]]
     assert (weights(col, space="words") != 1).any()
 
 
 def test_vectors_that_come_after_the_judgement_count(col: Collection) -> None:
     col.judge(1, [2], [3])
     col.judge(1, [4], [5])
-    col.add_space("late", {"feature": "own", "kind": "sparse"})
-    col.add_vectors("late", [1, 2, 3], rows()[:3])
+    col.spaces.add("late", {"feature": "own", "kind": "sparse"})
+    col.spaces.add_vectors("late", [1, 2, 3], rows()[:3])
     log = Log(col.root)
     assert (weights(col, space="late") != 1).any()
     assert np.array_equal(weights(col, space="late"), log.weights("default", "late", 1, WIDTH))
     # One more picture becomes known by being judged again, with a vector this time.
     before = weights(col, space="late").copy()
-    col.add_vectors("late", [4, 5], rows()[3:5])
+    col.spaces.add_vectors("late", [4, 5], rows()[3:5])
     with Collection.open(col.root) as other:
         for one in (col, other):
             found = weights(one, space="late")
@@ -742,9 +745,9 @@ def test_a_space_of_the_same_name_starts_afresh(col: Collection) -> None:
         for one in (col, other):
             assert len(order(one, 1, "mine")) == N - 1
             assert len(weights(one)) == WIDTH
-        col.drop_space("mine")
-        col.add_space("mine", {"feature": "own", "kind": "sparse"})
-        col.add_vectors("mine", [5, 6], np.eye(2, 7))
+        col.spaces.drop("mine")
+        col.spaces.add("mine", {"feature": "own", "kind": "sparse"})
+        col.spaces.add_vectors("mine", [5, 6], np.eye(2, 7))
         for one in (col, other):
             assert order(one, 5, "mine") == [6]
             assert np.array_equal(weights(one), np.ones(7))
@@ -763,7 +766,7 @@ def test_a_judgement_made_while_profiles_are_replayed_is_not_lost(
 
         def late(*arguments, **named) -> None:
             other.judge(outside(1), [9], [10])
-            other.copy_profile("default", "copy")
+            other.profiles.copy("default", "copy")
             other.judge(4, [8], [11], profile="copy")
             replay(*arguments, **named)
 
@@ -782,7 +785,7 @@ def test_a_judgement_made_while_profiles_are_replayed_is_not_lost(
 def test_a_judgement_whose_codes_are_of_the_generation_before_is_written_with_new_ones(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codes_of = judging.codes_of
+    codes_of = subjects.codes_of
     calls = []
     with Collection.open(col.root) as other:
 
@@ -793,10 +796,10 @@ def test_a_judgement_whose_codes_are_of_the_generation_before_is_written_with_ne
                 other.refresh()
             return found
 
-        monkeypatch.setattr(judging, "codes_of", slow)
-        number = col.judge(outside(0), [2, 4, 5], [3, 6, 7])
+        monkeypatch.setattr(subjects, "codes_of", slow)
+        number = col.judge(outside(0), [2, 4, 5], [3, 6, 7]).number
     assert calls == [1, 2]
-    assert [line.number for line in col.log()] == [number]
+    assert [line.number for line in col.log.entries()] == [number]
     log = Log(col.root)
     assert len(log.codes["words", 2]) == 7
     assert np.array_equal(
@@ -814,7 +817,7 @@ def test_a_judgement_made_while_the_first_words_come(
         with monkeypatch.context() as patch:
             patch.setattr(adding, "grow", lambda *_, **__: None)
             col.add(tmp_path / "p", workers=0)
-        codes_of = judging.codes_of
+        codes_of = subjects.codes_of
         with Collection.open(col.root) as other:
 
             def slow(*arguments):
@@ -823,7 +826,7 @@ def test_a_judgement_made_while_the_first_words_come(
                     other.retrain(workers=0)
                 return found
 
-            monkeypatch.setattr(judging, "codes_of", slow)
+            monkeypatch.setattr(subjects, "codes_of", slow)
             col.judge(1, [2], [3])
         log = Log(col.root)
         assert len(log.codes["words", 1]) == 3
@@ -833,7 +836,7 @@ def test_a_judgement_made_while_the_first_words_come(
 def test_endless_new_words_end_in_a_clear_refusal(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codes_of = judging.codes_of
+    codes_of = subjects.codes_of
     with Collection.open(col.root) as other:
 
         def slow(*arguments):
@@ -841,10 +844,10 @@ def test_endless_new_words_end_in_a_clear_refusal(
             other.refresh()
             return found
 
-        monkeypatch.setattr(judging, "codes_of", slow)
+        monkeypatch.setattr(subjects, "codes_of", slow)
         with pytest.raises(CollectionError, match="try again"):
             col.judge(1, [2], [3])
-    assert col.log() == []
+    assert col.log.entries() == []
     assert Log(col.root).subjects == {}
 
 
@@ -854,7 +857,7 @@ def test_endless_new_words_end_in_a_clear_refusal(
 def test_a_copy_goes_its_own_way(col: Collection) -> None:
     col.judge(1, [2], [3])
     col.judge(2, [4], [5])
-    col.copy_profile("default", "copy")
+    col.profiles.copy("default", "copy")
     base = all_weights(col)
     assert same(all_weights(col, "copy"), base)
     col.judge(1, [6], [7], profile="copy")
@@ -868,20 +871,20 @@ def test_a_copy_goes_its_own_way(col: Collection) -> None:
     other = all_weights(col)
     col.undo(2, profile="copy")
     assert same(all_weights(col), other)
-    col.roll_back(0, profile="copy")
+    col.profiles.roll_back(0, profile="copy")
     assert same(all_weights(col, "copy"), base)
     assert col.undo(profile="copy") == 2
     assert col.undo(profile="copy") == 1
     with pytest.raises(CollectionError, match="no judgement to take back"):
         col.undo(profile="copy")
     # A copy of a copy, and of a profile that was rolled back.
-    col.copy_profile("copy", "third")
+    col.profiles.copy("copy", "third")
     assert same(all_weights(col, "third"), all_weights(col, "copy"))
     assert np.array_equal(weights(col, "third"), np.ones(WIDTH))
 
 
 def test_similarities_have_figures(mine: Collection) -> None:
-    mine.create_profile("empty", "words")
+    mine.profiles.create("empty", "words")
     for i in range(2, 8):
         mine.judge(1, [i], [i + 1])
     known = mine.similarities
@@ -901,17 +904,17 @@ def test_similarities_have_figures(mine: Collection) -> None:
 def test_use_a_profile_and_go_back(mine: Collection) -> None:
     mine.judge(1, [2], [3])
     before = scores(mine, 1, "default")
-    mine.create_profile("alice", "mine")
+    mine.profiles.create("alice", "mine")
     mine.use("alice")
-    assert mine.version().profile == "alice"
+    assert mine.profiles.version().profile == "alice"
     assert scores(mine, 1, "default") == scores(mine, 1, "mine")
-    number = mine.judge(1, [4], [5])
-    assert [line.number for line in mine.log("alice")] == [number]
+    number = mine.judge(1, [4], [5]).number
+    assert [line.number for line in mine.log.entries("alice")] == [number]
     assert mine.similarities["default"].profile == "alice"
     with Collection.open(mine.root) as again:
-        assert again.version().profile == "alice"
+        assert again.profiles.version().profile == "alice"
     mine.use("default")
-    assert mine.version().profile == "default"
+    assert mine.profiles.version().profile == "default"
     assert scores(mine, 1, "default") == before
     with pytest.raises(CollectionError, match="no similarity 'bob'"):
         mine.use("bob")
@@ -920,12 +923,12 @@ def test_use_a_profile_and_go_back(mine: Collection) -> None:
 def test_export_and_import_give_the_same_weights(col: Collection, tmp_path: Path) -> None:
     col.judge(1, [2, 3], [4])
     col.judge(5, [6], [7])
-    file = col.export_profile(tmp_path / "taste.lwp")
-    assert col.import_profile(file, "again") == "again"
+    file = col.profiles.export(tmp_path / "taste.lwp")
+    assert col.profiles.load(file, "again") == "again"
     assert same(all_weights(col), all_weights(col, "again"))
     # Verdicts about a query are no part of it: another collection has other pictures.
     assert order(col, 1, "again")[-1] != order(col, 1, "default")[-1]
-    assert [line.kind for line in col.log("again")] == ["weights"]
+    assert [line.kind for line in col.log.entries("again")] == ["weights"]
     # It goes on learning, and what it began with stays when that is taken back.
     col.judge(1, [8], [9], profile="again")
     assert not same(all_weights(col), all_weights(col, "again"))
@@ -937,7 +940,7 @@ def test_export_and_import_give_the_same_weights(col: Collection, tmp_path: Path
     assert same(all_weights(col), all_weights(col, "again"))
     # Into another collection with the same words, by a copy of the folder.
     with Collection.open(copied(tmp_path / "other")) as other:
-        assert other.import_profile(file, "taste") == "taste"
+        assert other.profiles.load(file, "taste") == "taste"
         assert same(all_weights(other, "taste"), all_weights(col))
     col.refresh()
     assert np.array_equal(weights(col, "again"), weights(col))
@@ -948,11 +951,11 @@ def test_export_and_import_give_the_same_weights(col: Collection, tmp_path: Path
 
 
 def _edited(file: Path, change) -> Path:
-    meta, arrays = open_arrays(file, profiles._KIND)
+    meta, arrays = open_arrays(file, profile_files._KIND)
     made = {name: np.array(array) for name, array in arrays.items()}
     change(meta, made)
     edited = file.with_name("edited.lwp")
-    save_arrays(edited, profiles._KIND, meta, made)
+    save_arrays(edited, profile_files._KIND, meta, made)
     return edited
 
 
@@ -981,28 +984,28 @@ def test_a_profile_that_cannot_be_used_is_refused_whole(
     col: Collection, tmp_path: Path, change
 ) -> None:
     col.judge(1, [2, 3], [4])
-    file = _edited(col.export_profile(tmp_path / "taste.lwp"), change)
-    revision = col._store.revision
+    file = _edited(col.profiles.export(tmp_path / "taste.lwp"), change)
+    revision = store_of(col).revision
     with pytest.raises(DamagedFile):
-        col.import_profile(file, "again")
-    assert col._store.revision == revision
-    assert set(feedback.profiles(col._store)) == {"default"}
+        col.profiles.load(file, "again")
+    assert store_of(col).revision == revision
+    assert set(feedback.profiles(store_of(col))) == {"default"}
 
 
 def test_imports_that_must_fail(col: Collection, tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="learned nothing yet"):
-        col.export_profile(tmp_path / "nothing.lwp")
+        col.profiles.export(tmp_path / "nothing.lwp")
     col.judge(1, [2, 3], [4])
-    file = col.export_profile(tmp_path / "taste.lwp")
+    file = col.profiles.export(tmp_path / "taste.lwp")
     with pytest.raises(CollectionError, match="already"):
-        col.import_profile(file)  # its name is default, and that is taken
+        col.profiles.load(file)  # its name is default, and that is taken
     for name in ("words", "both", "default"):
         with pytest.raises(CollectionError, match="already"):
-            col.import_profile(file, name)
+            col.profiles.load(file, name)
     with pytest.raises(InvalidInput, match="no name for a profile"):
-        col.import_profile(file, "a b")
+        col.profiles.load(file, "a b")
     with pytest.raises(CollectionError, match="cannot be read"):
-        col.import_profile(tmp_path / "none.lwp", "x")
+        col.profiles.load(tmp_path / "none.lwp", "x")
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     (tmp_path / "flipped.lwp").write_bytes(content)
@@ -1010,14 +1013,14 @@ def test_imports_that_must_fail(col: Collection, tmp_path: Path) -> None:
     (tmp_path / "no.lwp").write_bytes(b"not a profile at all")
     for broken in ("flipped", "short", "no"):
         with pytest.raises(LikewiseError):
-            col.import_profile(tmp_path / f"{broken}.lwp", "x")
+            col.profiles.load(tmp_path / f"{broken}.lwp", "x")
     other = _edited(file, lambda m, a: (m.update(spaces={"nowhere": {}}), a.clear()))
     with pytest.raises(CollectionError, match="for no space of this collection"):
-        col.import_profile(other, "x")
+        col.profiles.load(other, "x")
     col.retrain(workers=0, seed=6)
     with pytest.raises(CollectionError, match="other words"):
-        col.import_profile(file, "x")
-    assert set(feedback.profiles(col._store)) == {"default"}
+        col.profiles.load(file, "x")
+    assert set(feedback.profiles(store_of(col))) == {"default"}
 
 
 @pytest.mark.parametrize("base", ["words", "mine"])
@@ -1029,8 +1032,9 @@ def test_a_compacted_index_answers_alike_and_learns_on(base: str, tmp_path: Path
         with Collection.open(copied(home)) as c:
             space = c.spaces[base]
             kept = np.arange(0, space.width, 2)
-            given = Given("zeros", kept, np.ones(len(kept)))
-            profiles.put_weights(c._store, "thin", base, {base: (space.generation, given)}, {})
+            given = ImportedWeights("zeros", kept, np.ones(len(kept)))
+            whole = {base: (space.generation, given)}
+            profile_files.put_weights(store_of(c), "thin", base, whole, {})
             found = []
 
             def look(c=c, found=found) -> None:
@@ -1040,7 +1044,7 @@ def test_a_compacted_index_answers_alike_and_learns_on(base: str, tmp_path: Path
                 )
 
             if compacted:
-                done = c.compact("thin")
+                done = c.profiles.compact("thin")
                 assert done.postings_after < done.postings_before
             look()
             c.judge(1, [2, 3], [4], profile="thin")
@@ -1061,7 +1065,7 @@ def test_a_compacted_index_answers_alike_and_learns_on(base: str, tmp_path: Path
 def test_judgements_that_are_refused(col: Collection, tmp_path: Path) -> None:
     shutil.copy(inside(1), tmp_path / "copy.png")
     (tmp_path / "text.png").write_text("no picture")
-    revision = col._store.revision
+    revision = store_of(col).revision
     refused = [
         ((1,), {}, InvalidInput, "nothing was judged"),
         ((1, [], []), {"shown": [2, 3]}, InvalidInput, "nothing was judged"),
@@ -1087,8 +1091,8 @@ def test_judgements_that_are_refused(col: Collection, tmp_path: Path) -> None:
     for arguments, named, kind, text in refused:
         with pytest.raises(kind, match=text):
             col.judge(*arguments, **named)
-    assert col._store.revision == revision
-    assert col.log() == []
+    assert store_of(col).revision == revision
+    assert col.log.entries() == []
 
 
 def test_undo_and_roll_back_that_are_refused(col: Collection) -> None:
@@ -1097,12 +1101,12 @@ def test_undo_and_roll_back_that_are_refused(col: Collection) -> None:
     with pytest.raises(CollectionError, match="does not stand"):
         col.undo(1)
     with pytest.raises(CollectionError, match="no version 1"):
-        col.roll_back(1)
+        col.profiles.roll_back(1)
     col.judge(1, [2], [3])
-    col.create_profile("other")
+    col.profiles.create("other")
     col.judge(1, [2], [3], profile="other")
     assert col.undo(np.int64(1)) == 1
-    revision = col._store.revision
+    revision = store_of(col).revision
     for judgement, text in ((1, "does not stand"), (2, "does not stand"), (3, "does not stand")):
         with pytest.raises(CollectionError, match=text):
             col.undo(judgement)
@@ -1110,51 +1114,53 @@ def test_undo_and_roll_back_that_are_refused(col: Collection) -> None:
         with pytest.raises(InvalidInput, match="whole number"):
             col.undo(bad)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput, match="whole number"):
-            col.roll_back(bad)  # type: ignore[arg-type]
+            col.profiles.roll_back(bad)  # type: ignore[arg-type]
     # 2 is a line of another profile's log, 4 is not there yet.
     for position in (2, 4):
         with pytest.raises(CollectionError, match=f"no version {position}"):
-            col.roll_back(position)
-    for call in (col.undo, lambda **k: col.roll_back(0, **k), col.version, col.log):
+            col.profiles.roll_back(position)
+    for call in (
+        col.undo, lambda **k: col.profiles.roll_back(0, **k), col.profiles.version, col.log.entries
+    ):  # fmt: skip
         with pytest.raises(CollectionError, match="no profile 'nobody'"):
             call(profile="nobody")
-    assert col._store.revision == revision
-    col.roll_back(np.int64(1))
-    assert col.log()[-1].about == 1
+    assert store_of(col).revision == revision
+    col.profiles.roll_back(np.int64(1))
+    assert col.log.entries()[-1].about == 1
 
 
 def test_names_that_are_refused(col: Collection) -> None:
-    col.create_profile("alice")
-    revision = col._store.revision
+    col.profiles.create("alice")
+    revision = store_of(col).revision
     for name in ("alice", "default", "words", "mine", "both"):
         with pytest.raises(CollectionError, match="already"):
-            col.create_profile(name)
+            col.profiles.create(name)
         with pytest.raises(CollectionError, match="already"):
-            col.copy_profile("default", name)
+            col.profiles.copy("default", name)
     for bad in ("", "a b", "../x", "x" * 41, 5, None):
         with pytest.raises(InvalidInput, match="no name for a profile"):
-            col.create_profile(bad)  # type: ignore[arg-type]
+            col.profiles.create(bad)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput, match="no name for a profile"):
-            col.copy_profile("default", bad)  # type: ignore[arg-type]
+            col.profiles.copy("default", bad)  # type: ignore[arg-type]
     for base in ("nothing", "alice", "default"):
         with pytest.raises(CollectionError, match="no built-in similarity"):
-            col.create_profile("bob", base)
+            col.profiles.create("bob", base)
     with pytest.raises(CollectionError, match="no profile 'nobody'"):
-        col.copy_profile("nobody", "bob")
-    assert col._store.revision == revision
+        col.profiles.copy("nobody", "bob")
+    assert store_of(col).revision == revision
     with pytest.raises(CollectionError, match="already"):
-        col.add_space("alice", {"feature": "own"})
+        col.spaces.add("alice", {"feature": "own"})
 
 
 def test_an_explanation_counts_as_the_profile_counts(col: Collection) -> None:
     """The words that are said to matter add up to the score that ranked."""
-    col.create_profile("taste", "words")
+    col.profiles.create("taste", "words")
     other = next(h.id for h in col.search(1, k=N, by="words"))
-    plain = col.explain(1, other, top=10_000)
-    assert col.explain(1, other, top=10_000, profile="taste").score == plain.score
+    plain = col.explain(1, other, top=10_000, by="words")
+    assert col.explain(1, other, top=10_000, by="taste").score == plain.score
     worst = [h.id for h in col.search(1, k=N, by="words")][-1]
     col.judge(1, [other], [worst], profile="taste")
-    learned = col.explain(1, other, top=10_000, profile="taste")
+    learned = col.explain(1, other, top=10_000, by="taste")
     scores = {h.id: h.score for h in col.search(1, k=N, by="taste")}
     assert learned.score == pytest.approx(scores[other], abs=1e-5)
     assert sum(w.contribution for w in learned.words) == pytest.approx(learned.score, abs=1e-5)

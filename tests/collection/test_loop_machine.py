@@ -24,10 +24,10 @@ from hypothesis.stateful import (
 )
 
 from likewise.collection.collection import Collection
-from likewise.collection.feedback import judge as judging
-from likewise.collection.feedback import learning
+from likewise.collection.feedback import log_lines, profile_states
 from tests.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
 from tests.collection.loop_reference import Log
+from tests.doors import states_of
 
 EXAMPLES = max(int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "50")) // 2, 10)
 # Pictures that get a vector of their own only later.
@@ -42,15 +42,15 @@ class Loop(RuleBasedStateMachine):
         super().__init__()
         self.home = Path(mkdtemp(prefix="likewise-machine-"))
         self.root = copied(self.home)
-        self.every, learning.CHECKPOINT_EVERY = learning.CHECKPOINT_EVERY, 2
-        self.clock, self.ahead = judging.now, timedelta(0)
-        judging.now = lambda: self.clock() + self.ahead
+        self.every, profile_states.CHECKPOINT_EVERY = profile_states.CHECKPOINT_EVERY, 2
+        self.clock, self.ahead = log_lines.now, timedelta(0)
+        log_lines.now = lambda: self.clock() + self.ahead
         self.here = set(range(1, N + 1))
         self.profiles = ["default"]
         self.dropped: list[Collection] = []
         self.col = Collection.open(self.root)
-        self.col.add_space("late", {"feature": "own", "kind": "sparse"})
-        self.col.add_vectors("late", range(1, N - 1), rows(N - 2, seed=1))
+        self.col.spaces.add("late", {"feature": "own", "kind": "sparse"})
+        self.col.spaces.add_vectors("late", range(1, N - 1), rows(N - 2, seed=1))
         self.other = Collection.open(self.root)
         self.codes: dict[tuple[str, int], dict[int, bytes]] = {}
         self.retrained = False
@@ -78,8 +78,8 @@ class Loop(RuleBasedStateMachine):
             sorted(disliked),
             shown=None if shown is None else [i for i in shown if i in self.here],
             profile=self._profile(profile),
-        )
-        line = self.col.log(self._profile(profile))[-1]
+        ).number
+        line = self.col.log.entries(self._profile(profile))[-1]
         assert (line.number, line.stands) == (number, True)
         assert set(line.liked) == liked
         assert set(line.disliked) == disliked
@@ -104,14 +104,14 @@ class Loop(RuleBasedStateMachine):
     @rule(profile=which, pick=which)
     def roll_back(self, profile, pick) -> None:
         name = self._profile(profile)
-        positions = [0, *(line.number for line in self.col.log(name))]
-        self.col.roll_back(positions[pick % len(positions)], profile=name)
+        positions = [0, *(line.number for line in self.col.log.entries(name))]
+        self.col.profiles.roll_back(positions[pick % len(positions)], profile=name)
 
     @precondition(lambda self: len(self.profiles) < 4)
     @rule(source=which)
     def copy(self, source) -> None:
         name = f"p{len(self.profiles)}"
-        self.col.copy_profile(self._profile(source), name)
+        self.col.profiles.copy(self._profile(source), name)
         self.profiles.append(name)
 
     # -- what happens to a collection ------------------------------------------------------------
@@ -127,7 +127,7 @@ class Loop(RuleBasedStateMachine):
     def late_vectors(self) -> None:
         ids = [i for i in LATE if i in self.here]
         if ids:
-            self.col.add_vectors("late", ids, rows(len(ids), seed=2))
+            self.col.spaces.add_vectors("late", ids, rows(len(ids), seed=2))
 
     @rule()
     def refresh(self) -> None:
@@ -170,7 +170,7 @@ class Loop(RuleBasedStateMachine):
     def _check(self, col: Collection) -> None:
         log = Log(self.root)
         for profile in self.profiles:
-            history = col._learning.history(profile)
+            history = states_of(col).history(profile)
             assert [item.number for item in history.items] == log.surviving(profile)
             expected = log.verdicts(profile)
             for query in log.subjects.values():
@@ -178,7 +178,7 @@ class Loop(RuleBasedStateMachine):
                 assert (found.liked, found.disliked) == expected.get(query, (set(), set()))
             for name in (*SPACES, "late"):
                 space = col.spaces[name]
-                found = col._learning.weights(profile, space)
+                found = states_of(col).weights(profile, space)
                 wanted = log.weights(profile, name, space.generation, space.width)
                 assert np.array_equal(np.ones(space.width) if found is None else found, wanted)
         for key, codes in self.codes.items():
@@ -193,8 +193,8 @@ class Loop(RuleBasedStateMachine):
             self._check(self.other)
             assert self.other.verify() == []
         finally:
-            learning.CHECKPOINT_EVERY = self.every
-            judging.now = self.clock
+            profile_states.CHECKPOINT_EVERY = self.every
+            log_lines.now = self.clock
             for col in (self.col, self.other, *self.dropped):
                 col.close()
             shutil.rmtree(self.home)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.cli.models import told as sentences
+from likewise.cli.models import describe_model as sentences
 from likewise.collection.collection import Collection
 from likewise.collection.models import metric as metric_learning
-from likewise.collection.models.told import Told
+from likewise.collection.models.constraints import Constraints
 from tests.collection.model_cases import WIDTH, N, col, precision, taught
 
 __all__ = ["col"]
@@ -31,10 +31,10 @@ def test_passed_over_pictures_do_not_beat_a_space_that_cannot_be_bettered(
     Every triplet with a passed-over picture is one that the space is wrong about.
     """
     vectors = np.random.default_rng([9, seed]).normal(size=(N, WIDTH)).astype(np.float32)
-    col.add_space("round", {"feature": "own", "kind": "dense", "metric": "l2"})
-    col.add_vectors("round", range(1, N + 1), vectors)
+    col.spaces.add("round", {"feature": "own", "kind": "dense", "metric": "l2"})
+    col.spaces.add_vectors("round", range(1, N + 1), vectors)
     passed_over(col, "round", seed)
-    made = col.learn_metric(space="round")
+    made = col.models.learn_metric(space="round")
     figures = made.figures
     assert figures["dissimilar"] > 50
     assert not figures["learned"]
@@ -55,7 +55,7 @@ def test_passed_over_pictures_still_teach_what_can_be_learned(col: Collection) -
         others = [i for i in range(1, N + 1) if (i - query) % 2]
         liked = rng.choice(own, 3, replace=False).tolist()
         col.judge(query, liked, shown=[*rng.choice(others, 3, replace=False).tolist(), *liked])
-    figures = col.learn_metric("taste", space="mine").figures
+    figures = col.models.learn_metric("taste", space="mine").figures
     assert figures["learned"]
     assert figures["held_out_from"] == "random"
     assert precision(col, "taste") > precision(col, "mine") + 0.1
@@ -63,11 +63,11 @@ def test_passed_over_pictures_still_teach_what_can_be_learned(col: Collection) -
 
 def test_what_people_called_unlike_decides_and_teaches(col: Collection) -> None:
     taught(col)
-    asked = sum(len(line.liked) * len(line.disliked) for line in col.log())
+    asked = sum(len(line.liked) * len(line.disliked) for line in col.log.entries())
     for query in (31, 32, 33):
         shown = [hit.id for hit in col.search(query, 11, by="mine") if hit.id != query]
         col.judge(query, [shown[-1]], shown=shown)
-    made = col.learn_metric("taste", space="mine")
+    made = col.models.learn_metric("taste", space="mine")
     figures = made.figures
     assert figures["learned"]
     assert figures["held_out_from"] == "people"
@@ -81,7 +81,7 @@ def test_what_people_called_unlike_decides_and_teaches(col: Collection) -> None:
 def test_one_query_with_passed_over_pictures_alone_teaches_nothing(col: Collection) -> None:
     shown = [hit.id for hit in col.search(1, 21, by="mine") if hit.id != 1]
     col.judge(1, shown[-6:], shown=shown)
-    figures = col.learn_metric(space="mine").figures
+    figures = col.models.learn_metric(space="mine").figures
     assert min(figures["similar"], figures["dissimilar"]) >= metric_learning.FEWEST
     assert not figures["learned"]
     assert "passed over" in figures["reason"]
@@ -90,7 +90,8 @@ def test_one_query_with_passed_over_pictures_alone_teaches_nothing(col: Collecti
 def test_the_same_seed_draws_the_same_pictures(col: Collection) -> None:
     passed_over(col, "mine", 0)
     first, again, other = (
-        col.learn_metric(space="mine", seed=seed).figures["agreement_plain"] for seed in (0, 0, 1)
+        col.models.learn_metric(space="mine", seed=seed).figures["agreement_plain"]
+        for seed in (0, 0, 1)
     )
     assert first == again != other
 
@@ -98,11 +99,11 @@ def test_the_same_seed_draws_the_same_pictures(col: Collection) -> None:
 def test_drawn_pictures_are_neither_the_query_nor_liked() -> None:
     # Row 0 likes 1 and 2, and row 3 likes 0: none of them is far from 0.
     pairs, none = np.array([[0, 1], [0, 2], [0, 3]]), np.zeros(0, np.int64)
-    said = Told(
+    said = Constraints(
         (1, 2, 3, 4), np.zeros((4, 2), np.float32), pairs, np.ones(3, bool), np.array([0, 0, 3]),
         none.reshape(0, 3), none, none.astype(bool), none.astype(bool), 0,
     )  # fmt: skip
-    asked = metric_learning._asked(said, 6, np.random.default_rng(0))
+    asked = metric_learning._test_triplets(said, 6, np.random.default_rng(0))
     assert not asked.named
     assert len(asked.triplets) == 3 * metric_learning.DRAWN
     far = {query: set(asked.triplets[asked.queries == query, 2].tolist()) for query in (0, 3)}
@@ -110,7 +111,7 @@ def test_drawn_pictures_are_neither_the_query_nor_liked() -> None:
 
 
 def test_a_win_has_to_be_clear() -> None:
-    clearly = metric_learning._clearly
+    clearly = metric_learning._is_clearly_better
     queries = np.repeat(np.arange(5), 4)
     plain = np.zeros(20, bool)
 

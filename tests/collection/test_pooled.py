@@ -23,6 +23,7 @@ from likewise.errors import InvalidInput
 from likewise.images import decode
 from likewise.neighbours.container import DamagedFile
 from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.doors import store_of, views_of
 
 PSC = {"feature": "psc", "n_words": 8, "components": 12, "step": 16}
 VLAD_ = {"feature": "vlad", "n_words": 8, "components": 12, "step": 16}
@@ -35,8 +36,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_pictures(root / "pictures")
     with Collection.create(root / "photos.lw", words={"n_words": 200}, deep=False) as col:
         col.add(root / "pictures", workers=0)
-        col.add_space("psc", PSC, workers=0)
-        col.add_space("vlad", VLAD_, workers=0)
+        col.spaces.add("psc", PSC, workers=0)
+        col.spaces.add("vlad", VLAD_, workers=0)
     return root
 
 
@@ -73,7 +74,7 @@ def test_rows_are_what_coder_and_whitening_say(own: Collection, built: Path) -> 
         X = dense_sift(own.spaces[space].recipe).extract(decode(path)).descriptors
         raw = pooled.coder.encode(X) if space == "vlad" else MaxPooling(pooled.coder).pool(X)
         expected = pooled.whitening.transform(raw[None])[0]
-        row = own._views.view(space).row_of(own.id_of(path))
+        row = views_of(own).view(space).row_of(own.id_of(path))
         assert np.allclose(row, expected, atol=1e-5)
         assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
 
@@ -109,7 +110,7 @@ def test_retrain_makes_the_next_generation_and_keeps_judgements(own: Collection)
         assert own.spaces[name].generation == 2
         assert own.spaces[name].files["coder"] != file
         assert not (own.root / file).exists()
-        codes = own._store.all(
+        codes = store_of(own).all(
             "SELECT subject FROM codes WHERE space = ? AND generation = 2", (name,)
         )
         assert len(codes) >= 4  # two queries, liked and disliked pictures
@@ -157,11 +158,11 @@ def test_whitening_from_a_sample_and_vectors_for_all(
     """More pictures than the sample: the last pass describes every one of them."""
     monkeypatch.setattr(gen, "SAMPLE_PICTURES", 10)
     monkeypatch.setattr(pooling, "CODEBOOK_PICTURES", 5)
-    own.drop_space("psc")
-    own.add_space("psc", {**PSC, "components": 128}, workers=0)
+    own.spaces.drop("psc")
+    own.spaces.add("psc", {**PSC, "components": 128}, workers=0)
     assert own.spaces["psc"].width == 9
     assert own.verify() == []
-    assert len(own._views.view("psc")) == 24
+    assert len(views_of(own).view("psc")) == 24
 
 
 def test_pictures_that_cannot_be_read_are_made_up_for(
@@ -172,17 +173,17 @@ def test_pictures_that_cannot_be_read_are_made_up_for(
     moved = tmp_path / "elsewhere.jpg"
     gone.rename(moved)
     own.retrain(workers=0)
-    assert len(own._views.view("psc")) == 24
+    assert len(views_of(own).view("psc")) == 24
     assert own.verify() == []
     moved.rename(gone)
     own.add(built / "pictures", workers=0)
-    assert len(own._views.view("psc")) == 25
+    assert len(views_of(own).view("psc")) == 25
     assert own.verify() == []
 
 
 def test_a_space_added_first_learns_with_the_first_pictures(built: Path, tmp_path: Path) -> None:
     with Collection.create(tmp_path / "new.lw", words={"n_words": 200}, deep=False) as col:
-        col.add_space("vlad", VLAD_, workers=0)
+        col.spaces.add("vlad", VLAD_, workers=0)
         assert col.spaces["vlad"].generation == 0
         assert dict(col.similarities["both"].spaces) == {"holistic": 1.0}
         col.add(built / "pictures", workers=0)
@@ -193,11 +194,11 @@ def test_a_space_added_first_learns_with_the_first_pictures(built: Path, tmp_pat
 
 def test_both_takes_the_best_dense_space(own: Collection) -> None:
     assert dict(own.similarities["both"].spaces) == {"words": 1.0, "vlad": 1.0}
-    own.drop_space("vlad")
+    own.spaces.drop("vlad")
     assert set(own.similarities["both"].spaces) == {"words", "psc"}
-    own.drop_space("psc")
+    own.spaces.drop("psc")
     assert set(own.similarities["both"].spaces) == {"words", "holistic"}
-    own.add_space("fine", PSC, workers=0)
+    own.spaces.add("fine", PSC, workers=0)
     assert set(own.similarities["both"].spaces) == {"words", "fine"}
     assert best_dense({"holistic": own.spaces["holistic"]}) == "holistic"
 
@@ -206,7 +207,7 @@ def test_too_few_pictures_leave_it_without_vectors(tmp_path: Path) -> None:
     write(tmp_path / "p" / "one.jpg", small_scenes()["china"])
     with Collection.create(tmp_path / "few.lw", deep=False) as col:
         col.add(tmp_path / "p", workers=0)
-        col.add_space("psc", PSC, workers=0)
+        col.spaces.add("psc", PSC, workers=0)
         assert col.spaces["psc"].generation == 0
         with pytest.raises(CollectionError, match="no vectors yet"):
             col.search(1, by="psc")
@@ -226,9 +227,9 @@ def test_too_few_pictures_leave_it_without_vectors(tmp_path: Path) -> None:
 )
 def test_recipes_that_make_no_sense(own: Collection, recipe: dict, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
-        own.add_space("other", {"feature": "psc", **recipe}, workers=0)
+        own.spaces.add("other", {"feature": "psc", **recipe}, workers=0)
     with pytest.raises(InvalidInput, match="intra is 3"):
-        own.add_space("other", {"feature": "vlad", "intra": 3}, workers=0)
+        own.spaces.add("other", {"feature": "vlad", "intra": 3}, workers=0)
 
 
 def test_growing_stops_at_the_sample(own: Collection) -> None:

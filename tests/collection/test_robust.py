@@ -28,6 +28,7 @@ from likewise.errors import InvalidInput
 from likewise.neighbours.exact import Exact
 from likewise.neighbours.hnsw import HNSW
 from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.doors import store_of
 
 
 @pytest.fixture(scope="module")
@@ -252,10 +253,10 @@ def test_folders_that_cannot_be_entered_are_listed_and_kept(
 
 def test_dropping_the_default_space_leaves_a_default(col: Collection) -> None:
     ids = [row.id for row in col.images()]
-    col.add_space("mine", {"feature": "own"})
-    col.add_vectors("mine", ids, np.eye(len(ids), dtype=np.float32))
+    col.spaces.add("mine", {"feature": "own"})
+    col.spaces.add_vectors("mine", ids, np.eye(len(ids), dtype=np.float32))
     col.use("mine")
-    col.drop_space("mine")
+    col.spaces.drop("mine")
     assert dict(col.similarities["default"].spaces) == dict(col.similarities["both"].spaces)
     assert len(col.search(1, k=3)) == 3
 
@@ -272,7 +273,7 @@ def test_dropping_the_default_space_leaves_a_default(col: Collection) -> None:
 )
 def test_bad_recipes_are_refused_before_anything_is_written(col: Collection, recipe) -> None:
     with pytest.raises(InvalidInput, match=next(iter(recipe))):
-        col.add_space("bad", {"feature": "words", **recipe})
+        col.spaces.add("bad", {"feature": "words", **recipe})
     assert "bad" not in col.spaces
 
 
@@ -284,7 +285,7 @@ def test_a_space_that_cannot_be_filled_is_dropped(
 
     monkeypatch.setattr(gen, "build_words", fail)
     with pytest.raises(RuntimeError):
-        col.add_space("other", {"feature": "words"}, workers=0)
+        col.spaces.add("other", {"feature": "words"}, workers=0)
     assert "other" not in col.spaces
 
 
@@ -297,7 +298,7 @@ def test_an_interrupted_backfill_is_finished_by_the_next_add(
     with monkeypatch.context() as patch:
         patch.setattr(gen, "count_all", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            col.add_space("again", {"feature": "holistic"}, workers=0)
+            col.spaces.add("again", {"feature": "holistic"}, workers=0)
     assert col.verify() != []
     col.add(built / "pictures", workers=0)
     assert col.verify() == []
@@ -307,7 +308,7 @@ def test_an_add_with_nothing_to_do_reads_no_segment(
     col: Collection, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a million pictures dense segments are gigabytes; looking for gaps must not read them."""
-    space_rows.seal(col._store, "holistic", at_least=1)
+    space_rows.seal(store_of(col), "holistic", at_least=1)
 
     def read(*_: object) -> None:
         raise AssertionError("a segment was read")
@@ -328,9 +329,9 @@ def test_own_vectors_change_in_one_transaction(
 ) -> None:
     ids = [row.id for row in col.images()]
     X = np.random.default_rng(0).normal(size=(len(ids), 6)).astype(np.float32)
-    col.add_space("mine", {"feature": "own"})
-    col.add_vectors("mine", ids, X)
-    space_rows.seal(col._store, "mine", at_least=1)
+    col.spaces.add("mine", {"feature": "own"})
+    col.spaces.add_vectors("mine", ids, X)
+    space_rows.seal(store_of(col), "mine", at_least=1)
     before = col.search(X[0], k=50, by="mine")
     from likewise.collection.ingest import own_vectors as owning
 
@@ -340,7 +341,7 @@ def test_own_vectors_change_in_one_transaction(
     with monkeypatch.context() as patch:
         patch.setattr(owning, "_packed", fail)
         with pytest.raises(RuntimeError):
-            col.add_vectors("mine", ids[:5], -X[:5])
+            col.spaces.add_vectors("mine", ids[:5], -X[:5])
     assert col.search(X[0], k=50, by="mine") == before
     assert col.verify() == []
 
@@ -352,7 +353,7 @@ def test_exact_copies_are_duplicates(col: Collection, built: Path, tmp_path: Pat
     assert {Path(hit.path).name for hit in group} >= {"copy.jpg", "coins-0.jpg"}
     assert group[0].score == pytest.approx(1.0)
     with pytest.raises(CollectionError, match="'both' is no space"):
-        col.duplicates(by="both")
+        col.duplicates(space="both")
 
 
 @pytest.mark.parametrize("metadata", [{"n": float("nan")}, {"n": {1, 2}}, {3: "x"}])
@@ -382,9 +383,9 @@ def test_filters_find_everything_behind_a_graph(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "EXACT_BEYOND", 3)
-    graphs.grow_graphs(col._store, silent, above=2)
+    graphs.grow_graphs(store_of(col), silent, above=2)
     col.tag(16, "rare")
-    query = np.asarray(live.DenseView(col._store, col.spaces["holistic"]).row_of(1))
+    query = np.asarray(live.DenseView(store_of(col), col.spaces["holistic"]).row_of(1))
     assert [h.id for h in col.search(-query, k=5, by="holistic", where={"tag": "rare"})] == [16]
     assert len(col.search(1, k=100, by="holistic")) == 15
     col.remove(3)
@@ -405,9 +406,9 @@ def test_filters_find_everything_behind_a_graph(
     ],
 )
 def test_verify_finds_contradictions(col: Collection, sql: str, said: str) -> None:
-    space_rows.seal(col._store, "holistic", at_least=1)
+    space_rows.seal(store_of(col), "holistic", at_least=1)
     assert col.verify() == []
-    with col._store.write() as c:
+    with store_of(col).write() as c:
         c.execute("PRAGMA defer_foreign_keys = ON")
         c.execute(sql)
     assert any(said in text for text in col.verify()), col.verify()
@@ -415,7 +416,7 @@ def test_verify_finds_contradictions(col: Collection, sql: str, said: str) -> No
 
 def test_nan_in_a_fresh_vector_is_noticed(col: Collection) -> None:
     blob = np.full(428, np.nan, np.float32).tobytes()
-    with col._store.write() as c:
+    with store_of(col).write() as c:
         c.execute("UPDATE vectors SET vector = ? WHERE image = 1 AND space = 'holistic'", (blob,))
     assert any("NaN" in text for text in col.verify())
 
@@ -444,7 +445,7 @@ def test_the_first_error_is_the_one_to_see(col: Collection) -> None:
     """On a full disk SQLite rolls back by itself; a second rollback must not hide why."""
 
     def fill() -> None:
-        with col._store.write() as c:
+        with store_of(col).write() as c:
             c.execute("ROLLBACK")
             raise OSError(28, "disk is full")
 

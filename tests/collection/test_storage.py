@@ -26,6 +26,7 @@ from likewise.collection.store import store as catalog_module
 from likewise.collection.store.store import Store
 from likewise.errors import LikewiseError
 from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.doors import store_of
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def answers(col: Collection) -> dict[tuple[str, int], list[tuple[int, float]]]:
 
 def seal_all(col: Collection, at_least: int = 1) -> None:
     for name in col.spaces:
-        space_rows.seal(col._store, name, at_least=at_least)
+        space_rows.seal(store_of(col), name, at_least=at_least)
 
 
 def test_sealing_changes_no_answer(col: Collection) -> None:
@@ -84,12 +85,12 @@ def test_segments_fresh_rows_and_removals_together(
     seal_all(col)
     assert answers(col) == before
     for name in col.spaces:
-        assert space_rows.merge(col._store, name, at_least=2)
+        assert space_rows.merge(store_of(col), name, at_least=2)
     assert answers(col) == before
     assert col.verify() == []
-    space_rows.tidy(col._store)
+    space_rows.tidy(store_of(col))
     names = {path.name for path in (col.root / seg.FOLDER).iterdir()}
-    assert names == {Path(row.name).name for row in col._store.every_segment()}
+    assert names == {Path(row.name).name for row in store_of(col).every_segment()}
     assert answers(col) == before
     with Collection.open(col.root) as again:
         assert answers(again) == before
@@ -111,17 +112,17 @@ def test_a_job_goes_on_after_one_that_died_before_it_named_its_segment(
         patch.setattr(gen.change, "put_segment", die)
         for name in col.spaces:
             with pytest.raises(Killed):
-                space_rows.seal(col._store, name, at_least=1)
+                space_rows.seal(store_of(col), name, at_least=1)
     seal_all(col)
     # The same of a segment that takes the place of another.
-    gone = {name: space_rows.rewritten(col._store, name, np.array([2])) for name in col.spaces}
+    gone = {name: space_rows.rewritten(store_of(col), name, np.array([2])) for name in col.spaces}
     for name in col.spaces:
-        again = space_rows.rewritten(col._store, name, np.array([2]))
+        again = space_rows.rewritten(store_of(col), name, np.array([2]))
         assert {one.name for one in again}.isdisjoint(one.name for one in gone[name])
     assert answers(col) == before
-    space_rows.tidy(col._store)
+    space_rows.tidy(store_of(col))
     names = {path.name for path in (col.root / seg.FOLDER).iterdir()}
-    assert names == {Path(row.name).name for row in col._store.every_segment()}
+    assert names == {Path(row.name).name for row in store_of(col).every_segment()}
     assert answers(col) == before
     assert col.verify() == []
 
@@ -138,10 +139,10 @@ def test_segments_of_earlier_versions_have_names_without_a_token() -> None:
 def test_merge_leaves_removed_pictures_out(col: Collection) -> None:
     seal_all(col)
     col.remove(3)
-    (joined,) = space_rows.rewritten(col._store, "words", np.array([4]))
-    with col._store.write() as c:
+    (joined,) = space_rows.rewritten(store_of(col), "words", np.array([4]))
+    with store_of(col).write() as c:
         space_rows.name_joined(c, col.spaces["words"], joined)
-    ids = seg.read_sparse(col.root, col._store.segments("words", 1)[0].name).ids
+    ids = seg.read_sparse(col.root, store_of(col).segments("words", 1)[0].name).ids
     assert 3 not in ids
     assert 4 not in ids
 
@@ -159,7 +160,7 @@ def test_refresh_is_tf_idf_of_the_pictures_there_are(col: Collection, tmp_path: 
     col.refresh()
     space = col.spaces["words"]
     assert space.generation == generation + 1
-    parts = list(space_rows.raw_rows(col._store, space))
+    parts = list(space_rows.raw_rows(store_of(col), space))
     ids = np.concatenate([ids for ids, _ in parts])
     from scipy import sparse
 
@@ -229,12 +230,12 @@ def test_a_graph_over_many_dense_vectors(
     """Grown by a job, opened by readers, in step with what comes and goes."""
     ids = [row.id for row in col.images()]
     X = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
-    col.add_space("mine", {"feature": "own", "metric": "l2"})
-    col.add_vectors("mine", ids, X)
+    col.spaces.add("mine", {"feature": "own", "metric": "l2"})
+    col.spaces.add_vectors("mine", ids, X)
     before = answers(col)
     mine = [col.search(i, k=30, by="mine") for i in ids]
     seal_all(col)
-    graphs.grow_graphs(col._store, silent, above=10)
+    graphs.grow_graphs(store_of(col), silent, above=10)
     for name in ("holistic", "mine"):
         assert (col.root / col.spaces[name].files["graph"]).is_file()
     # Two dozen rows: a walk over the graph sees them all, so the answers are the same.
@@ -257,11 +258,11 @@ def test_a_graph_over_many_dense_vectors(
             assert 2 not in [hit.id for hit in hits]
             assert col.id_of(tmp_path / "more" / "new.jpg") in [hit.id for hit in hits]
     # A replaced vector must not be found by the graph of the old one.
-    col.add_vectors("mine", [ids[3]], X[[3]] + 100)
+    col.spaces.add_vectors("mine", [ids[3]], X[[3]] + 100)
     assert "graph" not in col.spaces["mine"].files
     assert col.search(X[3] + 100, k=1, by="mine")[0].id == ids[3]
     assert col.search(X[3], k=30, by="mine")[-1].id == ids[3]
-    space_rows.tidy(col._store)
+    space_rows.tidy(store_of(col))
     assert col.verify() == []
     graph = col.root / col.spaces["holistic"].files["graph"]
     graph.write_bytes(graph.read_bytes()[:-1])
@@ -271,7 +272,7 @@ def test_a_graph_over_many_dense_vectors(
 def test_unfinished_generations_and_stray_files_are_swept(col: Collection) -> None:
     before = answers(col)
     space = col.spaces["words"]
-    with col._store.write() as c:
+    with store_of(col).write() as c:
         from likewise.collection.store import changes as change
 
         change.put_vector(c, "words", space.generation + 1, 1, b"")
@@ -294,7 +295,7 @@ def test_backup_and_restore(col: Collection, tmp_path: Path) -> None:
     col.remove(1, 2, 3)
     with Collection.restore(copy, tmp_path / "restored.lw") as restored:
         assert answers(restored) == before
-        assert restored.tags(1) == ["kept"]
+        assert restored.tags.of(1) == ["kept"]
         assert restored.verify() == []
     with pytest.raises(CollectionError, match="exists already"):
         col.backup(copy)
@@ -366,7 +367,7 @@ def test_backup_copies_no_file_twice(
         assert backup.spaces["words"].generation == 2
         assert {p.name for p in made.iterdir()} <= {"catalog.sqlite", "segments", "words",
             "catalog.sqlite-wal", "catalog.sqlite-shm"}  # fmt: skip
-        named = backup._store.named_files()
+        named = store_of(backup).named_files()
         assert all((made / name).exists() for name in named)
         assert {p.name for p in (made / "words").iterdir()} == {
             Path(name).name for name in named if name.startswith("words/")
@@ -395,7 +396,7 @@ def test_a_folder_is_swept_at_once(col: Collection, monkeypatch: pytest.MonkeyPa
     """Under its name it is whole or not there, also for who copies it just now."""
     seal_all(col)
     stray = col.root / seg.FOLDER / "words-9-0000000001-0"
-    shutil.copytree(col.root / col._store.segments("words", 1)[0].name, stray)
+    shutil.copytree(col.root / store_of(col).segments("words", 1)[0].name, stray)
     seen = []
 
     def slowly(path: Path) -> None:
@@ -403,11 +404,11 @@ def test_a_folder_is_swept_at_once(col: Collection, monkeypatch: pytest.MonkeyPa
 
     with monkeypatch.context() as patch:
         patch.setattr(seg.shutil, "rmtree", slowly)
-        seg.sweep(col.root, col._store.named_files())
+        seg.sweep(col.root, store_of(col).named_files())
     assert seen == [(False, True)]
-    seg.sweep(col.root, col._store.named_files())
+    seg.sweep(col.root, store_of(col).named_files())
     assert {p.name for p in (col.root / seg.FOLDER).iterdir()} == {
-        Path(row.name).name for row in col._store.every_segment()
+        Path(row.name).name for row in store_of(col).every_segment()
     }
 
 
@@ -497,7 +498,7 @@ def test_migrations(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     for _ in range(2):
         with Collection.open(col.root) as newer:
-            assert newer._store.all("SELECT * FROM later") == []
+            assert store_of(newer).all("SELECT * FROM later") == []
             assert len(newer) == 24
     monkeypatch.undo()
     known = len(catalog_module.MIGRATIONS)
@@ -519,7 +520,7 @@ def test_a_catalog_of_the_first_schema_learns_to_judge(tmp_path: Path, built: Pa
     def open_it() -> None:
         try:
             with Collection.open(old) as one:
-                assert one.log() == []
+                assert one.log.entries() == []
         except BaseException as error:
             failures.append(error)
 
@@ -532,13 +533,13 @@ def test_a_catalog_of_the_first_schema_learns_to_judge(tmp_path: Path, built: Pa
     assert failures == []
     with Collection.open(old) as col:
         answers_then = answers(col)
-        assert col.version().profile == "default"
-        assert col.version().position == 0
+        assert col.profiles.version().profile == "default"
+        assert col.profiles.version().position == 0
         assert len(col) == 24
         before = [hit.id for hit in col.search(1, k=30)]
-        number = col.judge(1, [before[5]], [before[0]])
+        number = col.judge(1, [before[5]], [before[0]]).number
         assert [hit.id for hit in col.search(1, k=30)][-1] == before[0]
-        assert [line.number for line in col.log()] == [number]
+        assert [line.number for line in col.log.entries()] == [number]
         assert answers(col) == answers_then
         assert col.verify() == []
 
@@ -568,18 +569,18 @@ def test_a_failed_migration_leaves_the_old_schema(
     monkeypatch.undo()
     with Collection.open(col.root) as old:
         assert len(old) == 24
-        tables = [row[0] for row in old._store.all("SELECT name FROM sqlite_master")]
+        tables = [row[0] for row in store_of(old).all("SELECT name FROM sqlite_master")]
         assert "good" not in tables
 
 
 def test_a_transaction_that_fails_leaves_nothing(col: Collection) -> None:
     from likewise.collection.store import changes as change
 
-    revision = col._store.revision
-    with pytest.raises(sqlite3.Error), col._store.write() as c:
+    revision = store_of(col).revision
+    with pytest.raises(sqlite3.Error), store_of(col).write() as c:
         change.remove_images(c, [1, 2, None, object()])  # type: ignore[list-item]
     assert len(col) == 24
-    assert col._store.revision == revision
+    assert store_of(col).revision == revision
 
 
 def test_full_disk_while_sealing_loses_nothing(
@@ -597,17 +598,17 @@ def test_full_disk_while_sealing_loses_nothing(
                 seal_all(col)
         assert answers(col) == before
         assert col.verify() == []
-    space_rows.tidy(col._store)
+    space_rows.tidy(store_of(col))
     assert not list(col.root.rglob("*.part"))
 
 
 def test_catalog_connections_are_per_thread(col: Collection) -> None:
     seen: list[int] = []
-    thread = threading.Thread(target=lambda: seen.append(col._store.n_images()))
+    thread = threading.Thread(target=lambda: seen.append(store_of(col).n_images()))
     thread.start()
     thread.join()
     assert seen == [24]
-    assert isinstance(col._store, Store)
+    assert isinstance(store_of(col), Store)
     assert os.path.getsize(col.root / catalog_module.FILE) > 0
-    with pytest.raises(sqlite3.IntegrityError), col._store.write() as c:
+    with pytest.raises(sqlite3.IntegrityError), store_of(col).write() as c:
         c.execute("INSERT INTO tags VALUES (9999, 'x', 'y')")

@@ -18,11 +18,12 @@ from likewise.collection.errors import CollectionError, UnknownName, UnknownPict
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.schema import MIGRATIONS
 from likewise.collection.store.store import Store
-from likewise.collection.tags import log as tagging
+from likewise.collection.tags import tag_log
 from likewise.collection.tags.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection import loop_cases
 from tests.collection.tag_cases import copied, inside
+from tests.doors import store_of, views_of
 
 
 @pytest.fixture
@@ -34,20 +35,20 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 
 def test_set_remove_and_list(col: Collection) -> None:
     col.tag(1, "sea", "  New   York ")
-    assert col.tags(1) == ["New York", "sea"]
-    assert col.tags(inside("blue", 0)) == ["New York", "sea"]
-    assert col.tag_sources(1) == {"New York": ["user"], "sea": ["user"]}
+    assert col.tags.of(1) == ["New York", "sea"]
+    assert col.tags.of(inside("blue", 0)) == ["New York", "sea"]
+    assert col.tags.sources(1) == {"New York": ["user"], "sea": ["user"]}
     col.untag(1, "sea")
-    assert col.tags(1) == ["New York"]
-    assert col.refused_tags(1) == ["sea"]
-    assert col.tags_of([1, 2]) == {1: ["New York"], 2: []}
+    assert col.tags.of(1) == ["New York"]
+    assert col.tags.refused(1) == ["sea"]
+    assert col.tags.of_many([1, 2]) == {1: ["New York"], 2: []}
     for bad in ("", "  ", "x" * 300, "a\x07b", 3):
         with pytest.raises(InvalidInput):
             col.tag(1, bad)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="a list of tags"):
-        col.tag_many([1], "sea")
+        col.tags.change([1], "sea")
     with pytest.raises(InvalidInput, match="choose one"):
-        col.tag_many([1], ["a"], ["a"])
+        col.tags.change([1], ["a"], ["a"])
     with pytest.raises(InvalidInput, match="source"):
         col.tag(1, "a", source="suggested")
     with pytest.raises(UnknownPicture):
@@ -55,26 +56,26 @@ def test_set_remove_and_list(col: Collection) -> None:
 
 
 def test_counts_completion_and_unknown_names(col: Collection) -> None:
-    col.tag_many([1, 2, 3], ["beach", "Berlin"])
+    col.tags.change([1, 2, 3], ["beach", "Berlin"])
     col.tag(4, "beach", "boat_1", "b%")
-    rows = col.all_tags()
+    rows = col.tags.all()
     assert [(r.tag, r.pictures) for r in rows[:2]] == [("beach", 4), ("Berlin", 3)]
     assert rows[0].sources == {"user": 4}
-    assert col.complete_tag("be") == ["beach", "Berlin"]
-    assert col.complete_tag("boat_") == ["boat_1"]
-    assert col.complete_tag("b%") == ["b%"]
-    assert len(col.all_tags(limit=1)) == 1
-    col.check_tags(["beach", "Berlin"])
+    assert col.tags.complete("be") == ["beach", "Berlin"]
+    assert col.tags.complete("boat_") == ["boat_1"]
+    assert col.tags.complete("b%") == ["b%"]
+    assert len(col.tags.all(limit=1)) == 1
+    col.tags.check_known(["beach", "Berlin"])
     with pytest.raises(UnknownName, match="is it 'Berlin'"):
-        col.check_tags(["berlin"])
+        col.tags.check_known(["berlin"])
 
 
 def test_where_takes_one_tag_or_all_of_several(col: Collection) -> None:
-    col.tag_many([1, 2, 3], ["a"])
-    col.tag_many([2, 3, 4], ["b c"])
+    col.tags.change([1, 2, 3], ["a"])
+    col.tags.change([2, 3, 4], ["b c"])
     assert {h.id for h in col.search(1, where={"tag": "a"})} == {2, 3}
     assert {h.id for h in col.search(1, where={"tag": ["a", "b c"]})} == {2, 3}
-    total, rows = col.listed(where={"tag": ["a", "b c"]})
+    total, rows = col.pictures.page(where={"tag": ["a", "b c"]})
     assert (total, {row.id for row in rows}) == (2, {2, 3})
     for bad in ([], [3], 3.5):
         with pytest.raises((InvalidInput, TypeError)):
@@ -83,46 +84,46 @@ def test_where_takes_one_tag_or_all_of_several(col: Collection) -> None:
 
 def test_a_persons_word_counts_more_than_files(col: Collection) -> None:
     col.tag(1, "cat", "dog", source="file")
-    col.reject_tag(1, "cat")
-    assert col.tags(1) == ["dog"]
+    col.tags.reject(1, "cat")
+    assert col.tags.of(1) == ["dog"]
     col.tag(1, "cat", source="file")  # read again: the person said no
-    assert col.tags(1) == ["dog"]
+    assert col.tags.of(1) == ["dog"]
     col.tag(1, "cat")  # the person changed their mind
-    assert col.tags(1) == ["cat", "dog"]
-    assert col.tag_sources(1)["cat"] == ["user", "file"]
+    assert col.tags.of(1) == ["cat", "dog"]
+    assert col.tags.sources(1)["cat"] == ["user", "file"]
 
 
 def test_undo_is_as_if_never_said(col: Collection) -> None:
     col.tag(1, "cat", source="file")
-    before = col.tag_sources(1)
-    first = col.reject_tag(1, "cat")
-    second = col.accept_tag(1, "cat")
-    assert col.tag_sources(1) == {"cat": ["accepted", "file"]}
-    assert col.accept_tag(1, "cat") is None  # nothing new
-    assert col.undo_tags() == second
-    assert col.tags(1) == []
-    assert col.undo_tags(first) == first
-    assert col.tag_sources(1) == before
+    before = col.tags.sources(1)
+    first = col.tags.reject(1, "cat")
+    second = col.tags.accept(1, "cat")
+    assert col.tags.sources(1) == {"cat": ["accepted", "file"]}
+    assert col.tags.accept(1, "cat") is None  # nothing new
+    assert col.tags.undo() == second
+    assert col.tags.of(1) == []
+    assert col.tags.undo(first) == first
+    assert col.tags.sources(1) == before
     with pytest.raises(CollectionError, match="nothing was said"):
-        col.undo_tags()
+        col.tags.undo()
     with pytest.raises(CollectionError, match="no word about tags"):
-        col.undo_tags(first)
-    said = [(line.kind, line.stands) for line in col.tag_log()]
+        col.tags.undo(first)
+    said = [(line.kind, line.stands) for line in col.tags.log()]
     assert said == [("reject", False), ("accept", False), ("withdraw", True), ("withdraw", True)]
 
 
 def test_one_line_for_many_pictures(col: Collection) -> None:
     col.tag(1, "old")
-    numbers = col.tag_many([1, 2, 3], ["new"], ["old"])
+    numbers = col.tags.change([1, 2, 3], ["new"], ["old"])
     assert len(numbers) == 2
-    assert col.tags_of([1, 2, 3]) == {i: ["new"] for i in (1, 2, 3)}
-    (line,) = [one for one in col.tag_log() if one.number == numbers[0]]
+    assert col.tags.of_many([1, 2, 3]) == {i: ["new"] for i in (1, 2, 3)}
+    (line,) = [one for one in col.tags.log() if one.number == numbers[0]]
     assert (sorted(line.pictures), line.tags) == ([1, 2, 3], ("new",))
     # Said before for one: undo of the second line must not take the first away.
     col.tag(4, "new")
-    (again,) = col.tag_many([4, 5], ["new"])
-    col.undo_tags(again)
-    assert col.tags_of([4, 5]) == {4: ["new"], 5: []}
+    (again,) = col.tags.change([4, 5], ["new"])
+    col.tags.undo(again)
+    assert col.tags.of_many([4, 5]) == {4: ["new"], 5: []}
 
 
 def test_a_picture_that_comes_back_finds_its_words(col: Collection) -> None:
@@ -130,15 +131,15 @@ def test_a_picture_that_comes_back_finds_its_words(col: Collection) -> None:
     image = col.id_of(path)
     col.tag(image, "rose")
     col.tag(image, "thorn", source="file")
-    col.reject_tag(image, "thorn")
+    col.tags.reject(image, "thorn")
     col.remove(image)
-    assert col.all_tags() == []
+    assert col.tags.all() == []
     col.add(path, workers=0)
     again = col.id_of(path)
     assert again != image
-    assert col.tags(again) == ["rose"]
+    assert col.tags.of(again) == ["rose"]
     col.tag(again, "thorn", source="file")
-    assert col.tags(again) == ["rose"]
+    assert col.tags.of(again) == ["rose"]
 
 
 def test_learning_is_not_disturbed(tmp_path: Path) -> None:
@@ -147,22 +148,22 @@ def test_learning_is_not_disturbed(tmp_path: Path) -> None:
     shutil.copytree(plain, tmp_path / "tagged.lw")
     with Collection.open(plain) as one, Collection.open(tmp_path / "tagged.lw") as two:
         for col in (one, two):
-            first = col.judge(1, [2], [3])
+            first = col.judge(1, [2], [3]).number
             if col is two:
                 two.tag(1, "a")
-                two.reject_tag(2, "b")
-            second = col.judge(4, [5], [6])
+                two.tags.reject(2, "b")
+            second = col.judge(4, [5], [6]).number
             if col is two:
-                two.accept_tag(3, "c")
+                two.tags.accept(3, "c")
                 assert two.undo() == second
-                two.undo_tags()
-                two.copy_profile("default", "other")
+                two.tags.undo()
+                two.profiles.copy("default", "other")
             else:
                 one.undo(second)
-                one.copy_profile("default", "other")
+                one.profiles.copy("default", "other")
             col.judge(7, [8], [9])
-            assert col.figures().judgements == 2
-            assert [line.kind for line in col.log()] == ["judge", "judge", "undo", "judge"]
+            assert col.profiles.figures().judgements == 2
+            assert [line.kind for line in col.log.entries()] == ["judge", "judge", "undo", "judge"]
             assert col.verify() == []
         for name in loop_cases.SPACES:
             same = [loop_cases.weights(col, space=name) for col in (one, two)]
@@ -170,24 +171,24 @@ def test_learning_is_not_disturbed(tmp_path: Path) -> None:
             same = [loop_cases.weights(col, "other", name) for col in (one, two)]
             assert np.array_equal(*same)
         assert two.undo() > 0
-        two.roll_back(0)
-        one.roll_back(0)
-        assert two.tags(1) == ["a"]
+        two.profiles.roll_back(0)
+        one.profiles.roll_back(0)
+        assert two.tags.of(1) == ["a"]
         with pytest.raises(CollectionError, match="no version"):
-            two.roll_back(first + 1)  # that line is about tags
-        two.export_profile(tmp_path / "p.weights", profile="other")
+            two.profiles.roll_back(first + 1)  # that line is about tags
+        two.profiles.export(tmp_path / "p.weights", profile="other")
 
 
 def test_backup_keeps_tags_and_their_log(col: Collection, tmp_path: Path) -> None:
     col.tag(1, "a", "b")
-    col.reject_tag(1, "b")
+    col.tags.reject(1, "b")
     col.backup(tmp_path / "kept")
     with Collection.restore(tmp_path / "kept", tmp_path / "again.lw") as again:
-        assert again.tags(1) == ["a"]
-        assert again.refused_tags(1) == ["b"]
-        assert again.tag_log() == col.tag_log()
-        again.undo_tags()
-        assert again.tags(1) == ["a", "b"]
+        assert again.tags.of(1) == ["a"]
+        assert again.tags.refused(1) == ["b"]
+        assert again.tags.log() == col.tags.log()
+        again.tags.undo()
+        assert again.tags.of(1) == ["a", "b"]
 
 
 def test_collections_of_before_keep_their_tags(tmp_path: Path) -> None:
@@ -210,18 +211,18 @@ def test_collections_of_before_keep_their_tags(tmp_path: Path) -> None:
         c.commit()
     store = Store.open(path)
     try:
-        assert tagging.verify(store) == []
+        assert tag_log.verify(store) == []
         assert catalog_tags.tags_of_many(store, [1, 2, 3]) == {
             1: [("old", "user")],
             2: [("from", "elsewhere")],
             3: [("a", "user"), ("old", "user")],
         }
         assert catalog_tags.changed_since(store, 0) == [1, 2, 3]
-        line = tagging.say(store, [3], ["old"], "reject", "user")
+        line = tag_log.write_line(store, [3], ["old"], "reject", "user")
         assert store.tags_of(3) == [("a", "user")]
-        tagging.withdraw(store, line)
+        tag_log.withdraw(store, line)
         assert store.tags_of(3) == [("a", "user"), ("old", "user")]
-        assert tagging.verify(store) == []
+        assert tag_log.verify(store) == []
     finally:
         store.close()
 
@@ -247,29 +248,29 @@ def test_state_is_the_fold_of_the_log(
     follower = Evidence(("holistic",))
     with Collection.open(copied(root)) as col:
         for what, image, tag in words:
-            follower.update(col._views)
+            follower.update(views_of(col))
             if what in ("file", "suggest"):
                 source = "file" if what == "file" else "suggested"
-                with col._store.write() as c:
+                with store_of(col).write() as c:
                     catalog_tags.put_sources(c, source, [(image, tag)])
                 files[source].add((image, tag))
             elif what in ("unfile", "unsuggest"):
                 source = "file" if what == "unfile" else "suggested"
-                with col._store.write() as c:
+                with store_of(col).write() as c:
                     catalog_tags.drop_sources(c, source, [(image, tag)])
                 files[source].discard((image, tag))
             elif what == "undo" and said:
-                assert col.undo_tags() == said.pop()[0]
+                assert col.tags.undo() == said.pop()[0]
             elif what in ("accept", "reject"):
-                tell = col.accept_tag if what == "accept" else col.reject_tag
+                tell = col.tags.accept if what == "accept" else col.tags.reject
                 number = tell(image, tag)
                 if number is not None:
                     said.append((number, what, image, tag))
         last = {(image, tag): what for _, what, image, tag in said}
         for image in (1, 2, 3):
             for kinds, found in (
-                (("file", "suggested"), col.tags(image)),
-                (("file",), catalog_tags.evidence(col._store, [image]).get(image, [])),
+                (("file", "suggested"), col.tags.of(image)),
+                (("file",), catalog_tags.evidence(store_of(col), [image]).get(image, [])),
             ):
                 wanted = {
                     tag
@@ -282,7 +283,7 @@ def test_state_is_the_fold_of_the_log(
                 }
                 assert set(found) == wanted
         # And whoever follows the changes by their numbers ends up with the same.
-        follower.update(col._views)
-        assert follower.tags == catalog_tags.evidence(col._store)
+        follower.update(views_of(col))
+        assert follower.tags == catalog_tags.evidence(store_of(col))
         assert col.verify() == []
     shutil.rmtree(root)

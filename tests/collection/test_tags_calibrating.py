@@ -13,9 +13,10 @@ from likewise.collection.collection import Collection
 from likewise.collection.jobs import silent
 from likewise.collection.tags import calibration as calibrating
 from likewise.collection.tags import suggest as suggesting
-from likewise.collection.tags.calibration import Calibration, Measuring, measure
+from likewise.collection.tags.calibration import Calibration, CalibrationRun, measure_calibration
 from likewise.collection.tags.evidence import ALPHA, Evidence
 from tests.collection.tag_cases import copied, inside, outside, tag_some
+from tests.doors import views_of
 
 WHERE = (("holistic", 1),)
 
@@ -29,29 +30,29 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 
 
 def evidence_of(col: Collection) -> Evidence:
-    return col._suggester.evidence(("holistic",))
+    return col.tags.suggester.evidence(("holistic",))
 
 
-def all_of(coming: Measuring, col: Collection, most: int | None) -> list[tuple[str, float, bool]]:
-    while not coming.done:
-        coming.go_on(evidence_of(col), col._views, most)
-    return coming._found
+def all_of(run: CalibrationRun, col: Collection, most: int | None) -> list[tuple[str, float, bool]]:
+    while not run.is_done:
+        run.measure_some(evidence_of(col), views_of(col), most)
+    return run._found
 
 
 def test_a_group_is_asked_about_without_all_of_it(col: Collection) -> None:
     """Against annotators fitted to what is left of the tagged pictures without each group."""
     evidence = evidence_of(col)
-    coming = Measuring(evidence, WHERE, together=7)
-    groups = [list(group) for group in coming._groups]
+    run = CalibrationRun(evidence, WHERE, together=7)
+    groups = [list(group) for group in run._groups]
     assert sorted(map(len, groups)) == [3, 7, 7, 7]
-    found = all_of(coming, col, None)
+    found = all_of(run, col, None)
     wanted = []
     for group in groups:
         left = [image for image in sorted(evidence.tags) if image not in group]
-        _, rows = evidence.rows_of(col._views, left)
+        _, rows = evidence.rows_of(views_of(col), left)
         model = SparseAnnotator(alpha=ALPHA, nonnegative=True)
         model.fit(rows, [evidence.tags[image] for image in left])
-        scores = model.predict_scores(evidence.rows_of(col._views, group)[1])
+        scores = model.predict_scores(evidence.rows_of(views_of(col), group)[1])
         for image, row in zip(group, scores, strict=True):
             wanted += [
                 (tag, score, tag in evidence.tags[image])
@@ -65,21 +66,21 @@ def test_a_group_is_asked_about_without_all_of_it(col: Collection) -> None:
         [s for _, s, _ in sorted(wanted)], abs=1e-4
     )
     # In pieces that cut through groups: the same.
-    pieces = all_of(Measuring(evidence, WHERE, together=7), col, 2)
+    pieces = all_of(CalibrationRun(evidence, WHERE, together=7), col, 2)
     assert [(t, r) for t, _, r in pieces] == [(t, r) for t, _, r in found]
     assert [s for _, s, _ in pieces] == pytest.approx([s for _, s, _ in found], abs=1e-6)
 
 
 def test_groups_are_a_fiftieth(col: Collection) -> None:
     evidence = evidence_of(col)
-    assert {len(group) for group in Measuring(evidence, WHERE)._groups} == {1}
+    assert {len(group) for group in CalibrationRun(evidence, WHERE)._groups} == {1}
     for tagged, size in ((99, 1), (149, 2), (500, 10)):
         evidence.tags = {image: [f"{image % 3}"] for image in range(tagged)}
-        coming = Measuring(evidence, WHERE)
-        assert max(map(len, coming._groups)) == size
-        assert coming.left == min(tagged, calibrating.ASKED)
+        run = CalibrationRun(evidence, WHERE)
+        assert max(map(len, run._groups)) == size
+        assert run.n_left == min(tagged, calibrating.ASKED)
     # Fewer with each suggestion where each takes longer.
-    assert coming.piece(500) == 20 > coming.piece(10_000) > coming.piece(50_000) == 5
+    assert run.step_size(500) == 20 > run.step_size(10_000) > run.step_size(50_000) == 5
 
 
 def test_a_somewhat_old_curve_serves_until_the_next_is_there(
@@ -91,30 +92,31 @@ def test_a_somewhat_old_curve_serves_until_the_next_is_there(
     picture = outside("red")
     first = col.suggest_tags(picture)[0]
     with monkeypatch.context() as patch:
-        patch.setattr(suggesting, "measure", lambda *a: 1 / 0)
+        patch.setattr(suggesting, "measure_calibration", lambda *a: 1 / 0)
         for number in range(11):
             col.tag(inside("blue", number % 8), f"tag {number}")
         said = [col.suggest_tags(picture)[0].confidence]
         col.untag(inside("green", 0), "green")  # nobody asks about it any more
         said += [col.suggest_tags(picture)[0].confidence for _ in range(3)]
         assert set(said) == {first.confidence}
-        coming = col._suggester._coming[("holistic",)]
-        assert (coming.left, coming.asked) == (4, 19)
+        run = col.tags.suggester._runs[("holistic",)]
+        assert (run.n_left, run.asked) == (4, 19)
         col.suggest_tags(picture)
-        made = col._suggester._calibrations[("holistic",)]
+        made = col.tags.suggester._calibrations[("holistic",)]
         assert made.pictures == 23
-        assert not made.stale(evidence_of(col).number, len(evidence_of(col)))
-        assert col._suggester._coming == {}
+        assert not made.is_stale(evidence_of(col).number, len(evidence_of(col)))
+        assert col.tags.suggester._runs == {}
         # For other processes, too.
         with Collection.open(col.root) as other:
             other.suggest_tags(picture)
-            assert other._suggester._calibrations[("holistic",)] == made
+            assert other.tags.suggester._calibrations[("holistic",)] == made
         # Without changes in between, pieces make what a whole measurement makes.
         evidence = evidence_of(col)
-        piecewise = col._suggester._next(evidence, Calibration(WHERE, evidence.number - 1))
-        while col._suggester._coming:
-            piecewise = col._suggester._next(evidence, Calibration(WHERE, evidence.number - 1))
-    whole = measure(evidence, col._views, WHERE, silent)
+        suggester, old = col.tags.suggester, Calibration(WHERE, evidence.number - 1)
+        piecewise = suggester._continue_measuring(evidence, old)
+        while suggester._runs:
+            piecewise = suggester._continue_measuring(evidence, old)
+    whole = measure_calibration(evidence, views_of(col), WHERE, silent)
     assert piecewise.pictures == whole.pictures == len(evidence)
     grid = np.linspace(0, 1, 50).tolist()
     assert [piecewise.confidence(s) for s in grid] == pytest.approx(
@@ -125,22 +127,22 @@ def test_a_somewhat_old_curve_serves_until_the_next_is_there(
 def test_too_old_a_curve_serves_no_more(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suggesting, "AT_ONCE", 10)
     col.suggest_tags(outside("red"))
-    before = col._suggester._calibrations[("holistic",)]
+    before = col.tags.suggester._calibrations[("holistic",)]
     for number in range(41):
         col.tag(inside("blue", number % 8), f"tag {number}")
     col.suggest_tags(outside("red"))
-    after = col._suggester._calibrations[("holistic",)]
+    after = col.tags.suggester._calibrations[("holistic",)]
     assert after.number > before.number + 40
-    assert col._suggester._coming == {}
+    assert col.tags.suggester._runs == {}
     # A bulk run has its curve measured on the tags as they are.
     col.tag(inside("blue", 0), "one more")
-    col.tag_all(dry_run=True)
-    assert col._suggester._calibrations[("holistic",)].number == evidence_of(col).number
+    col.tags.suggest_for_all(dry_run=True)
+    assert col.tags.suggester._calibrations[("holistic",)].number == evidence_of(col).number
 
 
 def test_one_tag_for_all_is_not_even_asked_about(col: Collection) -> None:
     evidence = evidence_of(col)
     evidence.tags = {image: ["all"] for image in evidence.tags}
-    coming = Measuring(evidence, WHERE)
-    assert coming.done
-    assert not coming.curve(evidence).measured
+    run = CalibrationRun(evidence, WHERE)
+    assert run.is_done
+    assert not run.curve(evidence).is_measured

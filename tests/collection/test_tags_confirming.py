@@ -12,16 +12,16 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import Progress
-from likewise.collection.keywords import following as keywords
-from likewise.collection.keywords import xmp
+from likewise.collection.keywords import folder_tags, xmp
 from likewise.collection.store import tag_log as catalog_tag_lines
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.tag_names import clean, usable
 from likewise.collection.tags import bulk as bulk_tagging
-from likewise.collection.tags import log as tagging
+from likewise.collection.tags import tag_log
 from likewise.collection.tags.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import EACH, KINDS, copied, inside, tag_some, template
+from tests.doors import store_of, views_of
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 
 def suggest(col: Collection, image: int, *tags: str) -> None:
     """As a bulk run does."""
-    with col._store.write() as c:
+    with store_of(col).write() as c:
         catalog_tags.replace_source(c, "suggested", {image: tags})
 
 
@@ -46,41 +46,41 @@ def test_accept_a_suggestion_and_undo(col: Collection, earlier: tuple[str, ...])
         col.tag(1, *earlier)
         col.untag(1, "never")
     suggest(col, 1, "sea", "boat")
-    before = catalog_tags.evidence_number(col._store)
-    line = col.accept_tag(1, "sea")
-    assert col.tag_sources(1)["sea"] == ["accepted", "suggested"]
-    assert catalog_tags.evidence(col._store, [1]) == {1: sorted([*earlier, "sea"])}
-    assert catalog_tags.evidence_number(col._store) > before
-    assert catalog_tags.changed_since(col._store, before) == [1]
-    assert col.undo_tags() == line
-    assert col.tag_sources(1)["sea"] == ["suggested"]
-    assert catalog_tags.evidence(col._store, [1]).get(1, []) == list(earlier)
+    before = catalog_tags.evidence_number(store_of(col))
+    line = col.tags.accept(1, "sea")
+    assert col.tags.sources(1)["sea"] == ["accepted", "suggested"]
+    assert catalog_tags.evidence(store_of(col), [1]) == {1: sorted([*earlier, "sea"])}
+    assert catalog_tags.evidence_number(store_of(col)) > before
+    assert catalog_tags.changed_since(store_of(col), before) == [1]
+    assert col.tags.undo() == line
+    assert col.tags.sources(1)["sea"] == ["suggested"]
+    assert catalog_tags.evidence(store_of(col), [1]).get(1, []) == list(earlier)
     # Again, now that the picture's changes were numbered before.
-    col.accept_tag(1, "sea")
-    col.accept_tag(1, "boat")
-    assert set(col.tags(1)) == {*earlier, "sea", "boat"}
+    col.tags.accept(1, "sea")
+    col.tags.accept(1, "boat")
+    assert set(col.tags.of(1)) == {*earlier, "sea", "boat"}
 
 
 def test_set_a_suggested_tag_of_many(col: Collection) -> None:
     for image in (1, 2, 3):
         col.tag(image, "old")
         suggest(col, image, "sea")
-    col.tag_many([1, 2, 3], ["sea"], ["old"])
-    assert all(col.tag_sources(i) == {"sea": ["user", "suggested"]} for i in (1, 2, 3))
+    col.tags.change([1, 2, 3], ["sea"], ["old"])
+    assert all(col.tags.sources(i) == {"sea": ["user", "suggested"]} for i in (1, 2, 3))
     suggest(col, 1)
-    assert col.tag_sources(1) == {"sea": ["user"]}
+    assert col.tags.sources(1) == {"sea": ["user"]}
 
 
 def test_bulk_suggestions_can_be_accepted_and_undone(col: Collection) -> None:
     tag_some(col)
-    col.tag_all(above=0.6)
-    said = {i: tags for i, tags in catalog_tags.said_by(col._store, "suggested").items() if tags}
+    col.tags.suggest_for_all(above=0.6)
+    said = {i: tags for i, tags in catalog_tags.said_by(store_of(col), "suggested").items() if tags}
     assert said
     for image, tags in said.items():
-        col.tag_many([image], tags, source="accepted")
+        col.tags.change([image], tags, source="accepted")
     for _ in said:
-        col.undo_tags()
-    assert all(col.tag_sources(i) == {t: ["suggested"] for t in tags} for i, tags in said.items())
+        col.tags.undo()
+    assert all(col.tags.sources(i) == {t: ["suggested"] for t in tags} for i, tags in said.items())
 
 
 def test_files_confirm_suggestions(tmp_path: Path) -> None:
@@ -93,22 +93,22 @@ def test_files_confirm_suggestions(tmp_path: Path) -> None:
         col.tag(image, "old")
         suggest(col, image, "sea", "boat", "roses")
         (tmp_path / "tags.json").write_text(json.dumps({str(path): ["sea"]}))
-        assert col.import_tags(tmp_path / "tags.json").tags == 1
-        assert col.tag_sources(image)["sea"] == ["file", "suggested"]
+        assert col.tags.import_file(tmp_path / "tags.json").tags == 1
+        assert col.tags.sources(image)["sea"] == ["file", "suggested"]
         sidecar = path.with_name(f"{path.name}.xmp")
-        sidecar.write_bytes(xmp.made(["boat"]))
+        sidecar.write_bytes(xmp.new_packet(["boat"]))
         col.sync(workers=0)
-        assert col.tag_sources(image)["boat"] == ["sidecar", "suggested"]
-        assert col.tags_from_folders() == EACH
-        assert col.tag_sources(image)["roses"] == ["folder", "suggested"]
-        assert catalog_tags.evidence(col._store, [image]) == {
+        assert col.tags.sources(image)["boat"] == ["sidecar", "suggested"]
+        assert col.tags.from_folders() == EACH
+        assert col.tags.sources(image)["roses"] == ["folder", "suggested"]
+        assert catalog_tags.evidence(store_of(col), [image]) == {
             image: ["boat", "old", "roses", "sea"]
         }
         sidecar.unlink()
         col.sync(workers=0)
-        col.tags_from_folders(None)
-        assert col.tag_sources(image)["boat"] == ["suggested"]
-        assert catalog_tags.evidence(col._store, [image]) == {image: ["old", "sea"]}
+        col.tags.from_folders(None)
+        assert col.tags.sources(image)["boat"] == ["suggested"]
+        assert catalog_tags.evidence(store_of(col), [image]) == {image: ["old", "sea"]}
         assert col.verify() == []
 
 
@@ -120,9 +120,9 @@ def test_folders_are_set_as_a_whole_or_not_at_all(
 
     monkeypatch.setattr(catalog_tags, "replace_source", fails)
     with pytest.raises(RuntimeError):
-        col.tags_from_folders()
+        col.tags.from_folders()
     monkeypatch.undo()
-    assert col._store.setting(keywords.FOLDERS) is None
+    assert store_of(col).setting(folder_tags.FOLDERS) is None
 
 
 # -- the log --------------------------------------------------------------------------------
@@ -143,34 +143,34 @@ def test_undo_and_log_read_no_more_than_they_need(
         return plain(row)
 
     monkeypatch.setattr(catalog_tag_lines, "_line", counted)
-    assert len(col.tag_log(3)) == 3
+    assert len(col.tags.log(3)) == 3
     assert parsed == 3
     parsed = 0
     for _ in range(10):
-        col.undo_tags()
+        col.tags.undo()
     assert parsed == 10
     parsed = 0
-    assert [line.stands for line in col.tag_log(11)] == [False, *[True] * 10]
+    assert [line.stands for line in col.tags.log(11)] == [False, *[True] * 10]
     assert parsed == 11
 
 
 def test_undo_brings_back_the_word_before(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog_tag_lines, "_PAGE", 2)
-    first = col.tag_many([1, 2, 3], ["a", "b"])[0]
-    col.reject_tag(1, "a")
+    first = col.tags.change([1, 2, 3], ["a", "b"])[0]
+    col.tags.reject(1, "a")
     for image in range(10, 20):
         col.tag(image, "a")
-    (last,) = col.tag_many([1, 2], ["a", "b"], source="accepted")
-    later = col.reject_tag(2, "b")
-    col.undo_tags(last)
+    (last,) = col.tags.change([1, 2], ["a", "b"], source="accepted")
+    later = col.tags.reject(2, "b")
+    col.tags.undo(last)
     # One was refused before; one was refused since, which stays; one goes back to the first line.
-    assert (col.tags(1), col.tags(2)) == (["b"], ["a"])
-    assert col.tag_sources(1) == {"b": ["user"]}
-    words = catalog_tags.words(col._store)
-    assert words == tagging.words_of_log(catalog_tag_lines.lines(col._store))
+    assert (col.tags.of(1), col.tags.of(2)) == (["b"], ["a"])
+    assert col.tags.sources(1) == {"b": ["user"]}
+    words = catalog_tags.words(store_of(col))
+    assert words == tag_log.words_of_log(catalog_tag_lines.lines(store_of(col)))
     assert later in {word.line for word in words.values()}
-    col.undo_tags(first)
-    assert col.tags_of([1, 2, 3]) == {1: [], 2: [], 3: []}
+    col.tags.undo(first)
+    assert col.tags.of_many([1, 2, 3]) == {1: [], 2: [], 3: []}
 
 
 # -- names ----------------------------------------------------------------------------------
@@ -190,11 +190,11 @@ def test_joiners_inside_words_and_emoji() -> None:
 
 def test_completion_in_any_alphabet(col: Collection) -> None:
     col.tag(1, "Äpfel", "Ödland", "ΣΊΣΥΦΟΣ", "Straße", "a_b", "axb")
-    assert col.complete_tag("äp") == ["Äpfel"]
-    assert col.complete_tag("a\u0308") == ["Äpfel"]
-    assert col.complete_tag("σίσ") == ["ΣΊΣΥΦΟΣ"]
-    assert col.complete_tag("STRASSE") == ["Straße"]
-    assert col.complete_tag("a_") == ["a_b"]
+    assert col.tags.complete("äp") == ["Äpfel"]
+    assert col.tags.complete("a\u0308") == ["Äpfel"]
+    assert col.tags.complete("σίσ") == ["ΣΊΣΥΦΟΣ"]
+    assert col.tags.complete("STRASSE") == ["Straße"]
+    assert col.tags.complete("a_") == ["a_b"]
 
 
 # -- suggestions ----------------------------------------------------------------------------
@@ -212,24 +212,24 @@ def test_a_copy_from_outside_is_not_explained_by_itself(col: Collection, tmp_pat
 
 def test_leaving_one_out_is_as_if_it_had_never_been_there(col: Collection) -> None:
     tag_some(col)
-    whole = col._suggester.evidence(("holistic",))
-    found, rows = whole.rows_of(col._views, sorted(whole.tags)[:5])
+    whole = col.tags.suggester.evidence(("holistic",))
+    found, rows = whole.rows_of(views_of(col), sorted(whole.tags)[:5])
     model = whole._model
     assert model is not None
     held = model._pictures.dictionary
     for at, image in enumerate(found):
-        (coded,) = whole.code(rows[at : at + 1], [image])
+        (coded,) = whole.reconstruct(rows[at : at + 1], [image])
         other = Evidence(("holistic",))
-        other.update(col._views)
+        other.update(views_of(col))
         assert other._model is not None
         other._model.remove([image])
-        (wanted,) = other.code(rows[at : at + 1])
+        (wanted,) = other.reconstruct(rows[at : at + 1])
         assert coded == wanted
         assert image not in dict(coded.shares)
     # Nothing was copied or moved for that.
     assert model._pictures.dictionary is held
     every = sorted(whole.tags)
-    assert whole.code(rows[:1], every)[0].shares == []
+    assert whole.reconstruct(rows[:1], every)[0].shares == []
 
 
 def test_others_may_ask_while_a_run_goes_on(col: Collection) -> None:
@@ -237,9 +237,9 @@ def test_others_may_ask_while_a_run_goes_on(col: Collection) -> None:
     free: list[bool] = []
 
     def ask() -> None:
-        free.append(col._suggester.lock.acquire(blocking=False))
+        free.append(col.tags.suggester.lock.acquire(blocking=False))
         if free[-1]:
-            col._suggester.lock.release()
+            col.tags.suggester.lock.release()
 
     def report(progress: Progress) -> None:
         if progress.stage == "suggesting tags":
@@ -247,7 +247,7 @@ def test_others_may_ask_while_a_run_goes_on(col: Collection) -> None:
             thread.start()
             thread.join()
 
-    run = col.tag_all(above=0.6, report=report)
+    run = col.tags.suggest_for_all(above=0.6, report=report)
     assert run.pictures == len(KINDS) * (EACH - 8)
     assert free == [True] * len(free) != []
 
@@ -262,18 +262,18 @@ def test_tags_given_while_a_run_goes_on(col: Collection, monkeypatch: pytest.Mon
             col.tag(late, "mine")
             col.suggest_tags(late)  # takes in what is new
 
-    col.tag_all(above=0.6, report=report)
-    assert col.tag_sources(late) == {"mine": ["user"]}
-    assert col.tag_all(above=0.6).resumed == 0
+    col.tags.suggest_for_all(above=0.6, report=report)
+    assert col.tags.sources(late) == {"mine": ["user"]}
+    assert col.tags.suggest_for_all(above=0.6).resumed == 0
 
 
 def test_bulk_refuses_what_makes_no_sense_and_dry_runs_tell_the_truth(col: Collection) -> None:
     tag_some(col)
     for bad in (0, -1, True, 2.5):
         with pytest.raises(InvalidInput, match="k is"):
-            col.tag_all(k=bad)  # type: ignore[arg-type]
-    dry = col.tag_all(above=0.6, dry_run=True)
-    assert dry.pictures == col.tag_all(above=0.6).pictures > 0
-    again = col.tag_all(above=0.6, dry_run=True)
+            col.tags.suggest_for_all(k=bad)  # type: ignore[arg-type]
+    dry = col.tags.suggest_for_all(above=0.6, dry_run=True)
+    assert dry.pictures == col.tags.suggest_for_all(above=0.6).pictures > 0
+    again = col.tags.suggest_for_all(above=0.6, dry_run=True)
     assert (again.pictures, again.found) == (0, {})
     assert again.resumed > 0

@@ -18,10 +18,11 @@ from likewise import images
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.keywords import iptc, xmp
-from likewise.collection.keywords.embedded import embedded
-from likewise.collection.keywords.following import folder_names
+from likewise.collection.keywords.embedded import embedded_keywords
+from likewise.collection.keywords.folder_tags import folder_names
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import copied, inside, picture
+from tests.doors import store_of
 
 RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 DC = "{http://purl.org/dc/elements/1.1/}"
@@ -66,7 +67,7 @@ def with_iptc(words: list[bytes]) -> bytes:
 
 
 def test_packets_are_read_from_every_format() -> None:
-    packet = xmp.made(["sea", "two words"])
+    packet = xmp.new_packet(["sea", "two words"])
     text = PngImagePlugin.PngInfo()
     text.add_itxt("XML:com.adobe.xmp", packet.decode())
     made = {
@@ -77,7 +78,10 @@ def test_packets_are_read_from_every_format() -> None:
         "AVIF": saved("AVIF", xmp=packet),
     }
     for name, content in made.items():
-        assert embedded(images.decode(content).packets) == ({"xmp": ["sea", "two words"]}, None)
+        assert embedded_keywords(images.decode(content).packets) == (
+            {"xmp": ["sea", "two words"]},
+            None,
+        )
         assert images.packets(content) == images.decode(content).packets, name
     for content in (
         with_iptc([b"sea", "Zürich".encode(), "Zürich".encode("cp1252"), b"sea", b""]),
@@ -85,7 +89,7 @@ def test_packets_are_read_from_every_format() -> None:
     ):
         found = iptc.keywords(images.decode(content).packets.iptc)
         assert found in (["sea", "Zürich"], ["sea"])
-    assert embedded(images.decode(saved("BMP")).packets) == ({}, None)
+    assert embedded_keywords(images.decode(saved("BMP")).packets) == ({}, None)
 
 
 @pytest.mark.parametrize("cut", range(0, 40, 3))
@@ -113,40 +117,44 @@ def test_hostile_packets_are_refused(name: str) -> None:
     with pytest.raises(xmp.UnusableXmp):
         xmp.keywords(HOSTILE[name])
     with pytest.raises(xmp.UnusableXmp):
-        xmp.merged(HOSTILE[name], ["a"])
+        xmp.merge_keywords(HOSTILE[name], ["a"])
 
 
 def test_limits_of_packets(monkeypatch: pytest.MonkeyPatch) -> None:
-    packet = xmp.made(["sea"])
+    packet = xmp.new_packet(["sea"])
     monkeypatch.setattr(xmp, "LARGEST", 10)
     with pytest.raises(xmp.UnusableXmp, match="bytes"):
         xmp.keywords(packet)
     monkeypatch.undo()
     monkeypatch.setattr(xmp, "MOST", 2)
     with pytest.raises(xmp.UnusableXmp, match="keywords"):
-        xmp.keywords(xmp.made(["a", "b", "c"]))
+        xmp.keywords(xmp.new_packet(["a", "b", "c"]))
 
 
 def test_round_trip_with_an_independent_reader() -> None:
     words = ["sea & sand", "<b>", 'quo"te', "Zürich", "日本", "a]]>b"]
-    for packet in (xmp.made(words), xmp.merged(THEIRS, words), xmp.merged(xmp.made([]), words)):
+    for packet in (
+        xmp.new_packet(words),
+        xmp.merge_keywords(THEIRS, words),
+        xmp.merge_keywords(xmp.new_packet([]), words),
+    ):
         assert subjects(packet) == words
         assert xmp.keywords(packet) == words
-    jpeg = saved("JPEG", xmp=xmp.made(words))
+    jpeg = saved("JPEG", xmp=xmp.new_packet(words))
     with Image.open(io.BytesIO(jpeg)) as opened:
         assert subjects(opened.info["xmp"]) == words
 
 
 def test_a_merge_touches_nothing_else() -> None:
-    merged = xmp.merged(THEIRS, ["sea & sand", "boat", "new"])
+    merged = xmp.merge_keywords(THEIRS, ["sea & sand", "boat", "new"])
     start, end = THEIRS.index(b"<d:subject>"), THEIRS.index(b"</d:subject>") + len(b"</d:subject>")
     assert merged.startswith(THEIRS[:start])
     assert merged.endswith(THEIRS[end:])
-    assert xmp.merged(THEIRS, ["sea & sand", "boat"]) == THEIRS
-    none = xmp.merged(THEIRS, [])
+    assert xmp.merge_keywords(THEIRS, ["sea & sand", "boat"]) == THEIRS
+    none = xmp.merge_keywords(THEIRS, [])
     assert none == THEIRS[:start] + THEIRS[end:]
     # Into a packet without keywords, under the same subject as the rest.
-    again = xmp.merged(none, ["x"])
+    again = xmp.merge_keywords(none, ["x"])
     assert subjects(again) == ["x"]
     assert b'rdf:about="uuid:1"' in again
     for odd in (
@@ -155,17 +163,17 @@ def test_a_merge_touches_nothing_else() -> None:
         THEIRS.replace(THEIRS[start:end], b"<d:subject>one, two</d:subject>"),
         THEIRS.replace(THEIRS[start:end], THEIRS[start:end] * 2),
     ):
-        assert subjects(xmp.merged(odd, ["only"])) == ["only"]
+        assert subjects(xmp.merge_keywords(odd, ["only"])) == ["only"]
     for encoding in ("utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"):
-        wide = xmp.merged(THEIRS.decode().encode(encoding), ["é"])
-        assert wide.decode(encoding) == xmp.merged(THEIRS, ["é"]).decode()
+        wide = xmp.merge_keywords(THEIRS.decode().encode(encoding), ["é"])
+        assert wide.decode(encoding) == xmp.merge_keywords(THEIRS, ["é"]).decode()
     with pytest.raises(xmp.UnusableXmp, match="RDF"):
-        xmp.merged(b"<x/>", ["a"])
+        xmp.merge_keywords(b"<x/>", ["a"])
     closed = b"<x><r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#'/></x>"
-    assert subjects(opened := xmp.merged(closed, ["a"])) == ["a"]
+    assert subjects(opened := xmp.merge_keywords(closed, ["a"])) == ["a"]
     assert opened.startswith(closed[:-6] + b"><")
     assert opened.endswith(b"</r:RDF></x>")
-    assert xmp.merged(closed, []) == closed
+    assert xmp.merge_keywords(closed, []) == closed
 
 
 # -- pictures and sidecars ------------------------------------------------------------------
@@ -176,7 +184,7 @@ def home(tmp_path: Path) -> Path:
     folder = tmp_path / "pictures"
     (folder / "animals" / "cats").mkdir(parents=True)
     (folder / "DCIM").mkdir()
-    (folder / "one.jpg").write_bytes(saved("JPEG", xmp=xmp.made(["inside"])))
+    (folder / "one.jpg").write_bytes(saved("JPEG", xmp=xmp.new_packet(["inside"])))
     (folder / "two.jpg").write_bytes(with_iptc([b"press"]))
     shutil.copy(inside("blue", 0), folder / "animals" / "cats" / "tom.png")
     shutil.copy(inside("blue", 1), folder / "DCIM" / "1.png")
@@ -194,20 +202,20 @@ def col(tmp_path: Path, home: Path) -> Iterator[Collection]:
 
 
 def test_keywords_are_there_after_add(col: Collection, home: Path) -> None:
-    assert col.tag_sources(home / "one.jpg") == {"inside": ["xmp"]}
-    assert col.tag_sources(home / "two.jpg") == {"press": ["iptc"]}
+    assert col.tags.sources(home / "one.jpg") == {"inside": ["xmp"]}
+    assert col.tags.sources(home / "two.jpg") == {"press": ["iptc"]}
     tom = home / "animals" / "cats" / "tom.png"
-    assert col.tag_sources(tom) == {"boat": ["sidecar"], "sea & sand": ["sidecar"]}
+    assert col.tags.sources(tom) == {"boat": ["sidecar"], "sea & sand": ["sidecar"]}
     # A person says no; the next sync reads the sidecar again, and the person still counts.
-    col.reject_tag(tom, "boat")
-    (home / "animals" / "cats" / "tom.xmp").write_bytes(xmp.merged(THEIRS, ["boat", "fur"]))
-    (home / "one.jpg.xmp").write_bytes(xmp.made(["beside"]))
+    col.tags.reject(tom, "boat")
+    (home / "animals" / "cats" / "tom.xmp").write_bytes(xmp.merge_keywords(THEIRS, ["boat", "fur"]))
+    (home / "one.jpg.xmp").write_bytes(xmp.new_packet(["beside"]))
     col.sync(workers=0)
-    assert col.tags(tom) == ["fur"]
-    assert col.tags(home / "one.jpg") == ["beside", "inside"]
+    assert col.tags.of(tom) == ["fur"]
+    assert col.tags.of(home / "one.jpg") == ["beside", "inside"]
     (home / "one.jpg.xmp").unlink()
     col.sync(workers=0)
-    assert col.tags(home / "one.jpg") == ["inside"]
+    assert col.tags.of(home / "one.jpg") == ["inside"]
 
 
 def test_a_broken_sidecar_stops_nothing(col: Collection, home: Path) -> None:
@@ -216,48 +224,48 @@ def test_a_broken_sidecar_stops_nothing(col: Collection, home: Path) -> None:
         (home / "animals" / "cats" / "tom.xmp").write_bytes(content)
         result = col.sync(workers=0)
         assert [path for path, _ in result.remarks] == [str(tom.with_suffix(".xmp"))], name
-        assert "boat" in col.tags(tom)  # half a file takes nothing back
+        assert "boat" in col.tags.of(tom)  # half a file takes nothing back
     bad = home / "bad.jpg"
     bad.write_bytes(saved("JPEG", xmp=HOSTILE["entities"]))
     result = col.sync(workers=0)
     assert result.added == 1
     assert any(path == str(bad) and "document type" in why for path, why in result.remarks)
-    assert col.tags(bad) == []
+    assert col.tags.of(bad) == []
 
 
 def test_read_again_finds_what_was_there_before(col: Collection, home: Path) -> None:
     from likewise.collection.store import tags as catalog_tags
 
-    with col._store.write() as c:
+    with store_of(col).write() as c:
         catalog_tags.replace_source(c, "xmp", {col.id_of(home / "one.jpg"): []})
-    assert col.tags(home / "one.jpg") == []
-    found = col.read_tags()
+    assert col.tags.of(home / "one.jpg") == []
+    found = col.tags.read_files()
     assert (found.pictures, found.problems) == (3, [])
-    assert col.tags(home / "one.jpg") == ["inside"]
+    assert col.tags.of(home / "one.jpg") == ["inside"]
     os.rename(home, home.with_name("away"))  # a disk that is not plugged in
-    assert len(col.read_tags().problems) == 4
+    assert len(col.tags.read_files().problems) == 4
     os.rename(home.with_name("away"), home)
-    assert col.tags(home / "one.jpg") == ["inside"]
-    assert "boat" in col.tags(home / "animals" / "cats" / "tom.png")
+    assert col.tags.of(home / "one.jpg") == ["inside"]
+    assert "boat" in col.tags.of(home / "animals" / "cats" / "tom.png")
 
 
 def test_folder_names_are_tags_when_asked(col: Collection, home: Path) -> None:
-    assert not any("folder" in row.sources for row in col.all_tags())
-    assert col.tags_from_folders() == 1
+    assert not any("folder" in row.sources for row in col.tags.all())
+    assert col.tags.from_folders() == 1
     tom = home / "animals" / "cats" / "tom.png"
-    assert col.tag_sources(tom)["cats"] == ["folder"]
-    assert col.tags(home / "DCIM" / "1.png") == []
-    assert "pictures" not in {row.tag for row in col.all_tags()}
-    assert col.tags_from_folders(2) == 1
-    assert {"animals", "cats"} <= set(col.tags(tom))
+    assert col.tags.sources(tom)["cats"] == ["folder"]
+    assert col.tags.of(home / "DCIM" / "1.png") == []
+    assert "pictures" not in {row.tag for row in col.tags.all()}
+    assert col.tags.from_folders(2) == 1
+    assert {"animals", "cats"} <= set(col.tags.of(tom))
     (home / "dogs").mkdir()
     os.rename(tom, home / "dogs" / "rex.png")
     col.sync(workers=0)
-    assert {"dogs"} == set(col.tags(home / "dogs" / "rex.png"))
-    assert col.tags_from_folders(None) == 1
-    assert col.tags(home / "dogs" / "rex.png") == []
+    assert {"dogs"} == set(col.tags.of(home / "dogs" / "rex.png"))
+    assert col.tags.from_folders(None) == 1
+    assert col.tags.of(home / "dogs" / "rex.png") == []
     with pytest.raises(InvalidInput, match="levels"):
-        col.tags_from_folders(0)
+        col.tags.from_folders(0)
     assert folder_names("/a/cats", {"/a/cats": True}, 1) == ["cats"]
     assert folder_names("/a/2024", {"/a": False}, 1) == []
 
@@ -269,8 +277,8 @@ def test_export_beside_merges_and_comes_back(col: Collection, home: Path) -> Non
     tom = home / "animals" / "cats" / "tom.png"
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     col.tag(tom, "mine")
-    col.reject_tag(tom, "boat")
-    done = col.export_xmp()
+    col.tags.reject(tom, "boat")
+    done = col.tags.export_xmp()
     assert (done.written, done.problems) == (3, [])
     # Never into the pictures.
     assert all(p.read_bytes() == b for p, b in before.items() if p.suffix != ".xmp")
@@ -282,15 +290,15 @@ def test_export_beside_merges_and_comes_back(col: Collection, home: Path) -> Non
     assert not list(home.rglob("*.part"))
     # What we wrote is not somebody else's word: taking it back takes it out of the file.
     col.sync(workers=0)
-    assert col.tag_sources(tom) == {"mine": ["user"], "sea & sand": ["sidecar"]}
-    assert col.export_xmp().written == 0
-    col.undo_tags(col.tag_log()[0].number)
-    assert col.export_xmp().written == 1
+    assert col.tags.sources(tom) == {"mine": ["user"], "sea & sand": ["sidecar"]}
+    assert col.tags.export_xmp().written == 0
+    col.tags.undo(col.tags.log()[0].number)
+    assert col.tags.export_xmp().written == 1
     assert subjects(sidecar) == ["sea & sand"]
     # Another collection reads them as anybody's.
     with Collection.create(home.parent / "d.lw", words={"n_words": 5}, deep=False) as other:
         other.add(home, workers=0)
-        assert other.tag_sources(home / "one.jpg") == {"inside": ["sidecar", "xmp"]}
+        assert other.tags.sources(home / "one.jpg") == {"inside": ["sidecar", "xmp"]}
 
 
 def test_export_to_a_folder_and_problems(col: Collection, home: Path, tmp_path: Path) -> None:
@@ -298,13 +306,13 @@ def test_export_to_a_folder_and_problems(col: Collection, home: Path, tmp_path: 
     (target / "animals" / "cats").mkdir(parents=True)
     (target / "animals" / "cats" / "tom.png.xmp").write_bytes(b"not ours to touch")
     (target / "one.jpg.xmp").mkdir()
-    done = col.export_xmp(target)
+    done = col.tags.export_xmp(target)
     assert done.written == 1
     assert len(done.problems) == 2
     assert subjects(target / "two.jpg.xmp") == ["press"]
     assert (target / "animals" / "cats" / "tom.png.xmp").read_bytes() == b"not ours to touch"
     with pytest.raises(CollectionError, match="is a file"):
-        col.export_xmp(home / "one.jpg")
+        col.tags.export_xmp(home / "one.jpg")
 
 
 def test_export_leaves_suggestions_out(tmp_path: Path) -> None:
@@ -312,9 +320,9 @@ def test_export_leaves_suggestions_out(tmp_path: Path) -> None:
 
     with Collection.open(copied(tmp_path)) as col:
         tag_some(col)
-        col.tag_all(above=0.6)
-        plain = col.export_xmp(tmp_path / "plain")
-        more = col.export_xmp(tmp_path / "more", suggested=True)
+        col.tags.suggest_for_all(above=0.6)
+        plain = col.tags.export_xmp(tmp_path / "plain")
+        more = col.tags.export_xmp(tmp_path / "more", suggested=True)
         assert plain.written == 24
         assert more.written > plain.written
 
@@ -323,10 +331,10 @@ def test_two_pictures_of_one_name_share_no_sidecar(col: Collection, home: Path) 
     shutil.copy(inside("green", 0), home / "one.png")
     (home / "one.xmp").write_bytes(THEIRS)
     col.sync(workers=0)
-    assert "boat" in col.tags(home / "one.png")
+    assert "boat" in col.tags.of(home / "one.png")
     col.tag(home / "one.png", "png")
     col.tag(home / "one.jpg", "jpg")
-    col.export_xmp()
+    col.tags.export_xmp()
     assert (home / "one.xmp").read_bytes() == THEIRS
     assert "png" in subjects(home / "one.png.xmp")
     assert "jpg" in subjects(home / "one.jpg.xmp")
@@ -355,11 +363,11 @@ def test_import_is_forgiving(
     if name.startswith("e"):
         GOOD[name] = f"id,tags\n{col.id_of(home / 'one.jpg')},sea|boat\n"
     (tmp_path / name).write_text(GOOD[name], encoding="utf-8")
-    done = col.import_tags(tmp_path / name)
+    done = col.tags.import_file(tmp_path / name)
     assert (done.pictures, done.tags, done.unknown) == (1, 2, [])
-    assert set(col.tags(home / "one.jpg")) == {"inside", "sea", "boat"}
-    col.import_tags(tmp_path / name)
-    assert col.tag_sources(home / "one.jpg")["sea"] == ["file"]
+    assert set(col.tags.of(home / "one.jpg")) == {"inside", "sea", "boat"}
+    col.tags.import_file(tmp_path / name)
+    assert col.tags.sources(home / "one.jpg")["sea"] == ["file"]
 
 
 BAD = {
@@ -381,8 +389,8 @@ def test_import_says_where_it_is_wrong(col: Collection, tmp_path: Path, name: st
     text, message = BAD[name]
     (tmp_path / name).write_text(text)
     with pytest.raises(InvalidInput, match=message):
-        col.import_tags(tmp_path / name)
-    assert not any("file" in row.sources for row in col.all_tags())
+        col.tags.import_file(tmp_path / name)
+    assert not any("file" in row.sources for row in col.tags.all())
 
 
 def test_import_lists_unknown_pictures_and_keeps_refusals(
@@ -392,25 +400,25 @@ def test_import_lists_unknown_pictures_and_keeps_refusals(
     shutil.copy(inside("red", 0), home / "b" / "same.png")
     shutil.copy(inside("red", 1), home / "same.png")
     col.sync(workers=0)
-    col.reject_tag(home / "one.jpg", "no")
+    col.tags.reject(home / "one.jpg", "no")
     file = tmp_path / "tags.json"
     said = {"one.jpg": ["no", "yes"], "gone.jpg": ["a"], "same.png": ["b"], "b/same.png": ["c"]}
     file.write_text(json.dumps(said))
-    done = col.import_tags(file)
+    done = col.tags.import_file(file)
     assert (done.pictures, done.refused) == (2, 1)
     assert [where for where, _ in done.unknown] == ["entry 'gone.jpg'", "entry 'same.png'"]
     assert "2 pictures" in done.unknown[1][1]
-    assert col.tags(home / "b" / "same.png") == ["c"]
-    assert col.tags(home / "one.jpg") == ["inside", "yes"]
+    assert col.tags.of(home / "b" / "same.png") == ["c"]
+    assert col.tags.of(home / "one.jpg") == ["inside", "yes"]
     file.write_text(json.dumps({"one.jpg": ["other"]}))
-    col.import_tags(file, replace=True)
-    assert col.tags(home / "one.jpg") == ["inside", "other"]
+    col.tags.import_file(file, replace=True)
+    assert col.tags.of(home / "one.jpg") == ["inside", "other"]
     latin = tmp_path / "latin.csv"
     latin.write_bytes("path,tag\none.jpg,sea\none.jpg,Z\xfcrich\n".encode("latin-1"))
     with pytest.raises(InvalidInput, match="line 3: not UTF-8"):
-        col.import_tags(latin)
+        col.tags.import_file(latin)
     with pytest.raises(CollectionError, match="cannot be read"):
-        col.import_tags(tmp_path / "nothing.csv")
+        col.tags.import_file(tmp_path / "nothing.csv")
 
 
 def test_random_packets_never_crash() -> None:
@@ -422,7 +430,7 @@ def test_random_packets_never_crash() -> None:
         broken[at] = rng.integers(0, 256, 3)
         content = broken.tobytes()
         try:
-            merged = xmp.merged(content, ["a", "b"])
+            merged = xmp.merge_keywords(content, ["a", "b"])
         except xmp.UnusableXmp:
             continue
         assert subjects(merged) == ["a", "b"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.collection.keywords import following as keywords
-from likewise.collection.keywords.following import folder_names
+from likewise.collection.keywords import folder_tags
+from likewise.collection.keywords.folder_tags import folder_names
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import copied, inside
 
@@ -37,8 +37,8 @@ GOOD = {
 @pytest.mark.parametrize("name", GOOD)
 def test_what_separates_columns(col: Collection, tmp_path: Path, name: str) -> None:
     (tmp_path / "tags.csv").write_text(GOOD[name], newline="")
-    done = col.import_tags(tmp_path / "tags.csv")
-    assert col.tags(inside("red", 0)) == ["boat", "sea", "sun"]
+    done = col.tags.import_file(tmp_path / "tags.csv")
+    assert col.tags.of(inside("red", 0)) == ["boat", "sea", "sun"]
     assert len(done.unknown) == GOOD[name].count("gone")
 
 
@@ -47,7 +47,7 @@ def test_without_known_pictures_the_sign_behind_a_name_counts(
 ) -> None:
     for text in ("k0/a b.jpg,sea;boat;sun\n", "a,b.jpg;x,y,z\n", "a.jpg|x;y;z\n"):
         (tmp_path / "tags.csv").write_text(text)
-        ((_, name),) = col.import_tags(tmp_path / "tags.csv").unknown
+        ((_, name),) = col.tags.import_file(tmp_path / "tags.csv").unknown
         assert name.endswith(".jpg")
 
 
@@ -66,30 +66,30 @@ def test_quotes_that_swallow_lines_stop_the_import(
     text, message = BAD[name]
     (tmp_path / "tags.csv").write_text(text)
     with pytest.raises(InvalidInput, match=message):
-        col.import_tags(tmp_path / "tags.csv")
-    assert col.all_tags() == []
+        col.tags.import_file(tmp_path / "tags.csv")
+    assert col.tags.all() == []
 
 
 def test_json_names_that_are_there_twice(col: Collection, tmp_path: Path) -> None:
     file = tmp_path / "tags.json"
     file.write_text('{"red-00.png": ["sea"], "red-00.png": ["boat", "sea"]}')
-    assert col.import_tags(file).tags == 2
-    assert col.tags(inside("red", 0)) == ["boat", "sea"]
+    assert col.tags.import_file(file).tags == 2
+    assert col.tags.of(inside("red", 0)) == ["boat", "sea"]
     file.write_text('[{"path": "red-00.png", "tags": ["x"], "TAGS": ["y"]}]')
     with pytest.raises(InvalidInput, match="entry 1: a name is there twice"):
-        col.import_tags(file)
+        col.tags.import_file(file)
 
 
 def test_json_ids_may_be_text(col: Collection, tmp_path: Path) -> None:
     image = col.id_of(inside("red", 3))
     file = tmp_path / "tags.json"
     file.write_text(f'[{{"id": "{image}", "tags": ["text"]}}, {{"id": {image}, "tags": ["n"]}}]')
-    assert col.import_tags(file).unknown == []
-    assert col.tags(image) == ["n", "text"]
+    assert col.tags.import_file(file).unknown == []
+    assert col.tags.of(image) == ["n", "text"]
     for bad in ('"abc"', "1.5", "true", '"-1"'):
         file.write_text(f'[{{"id": {bad}, "tags": ["x"]}}]')
         with pytest.raises(InvalidInput, match=r"entry 1: .* is no id"):
-            col.import_tags(file)
+            col.tags.import_file(file)
 
 
 # -- folders --------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_the_nearest_added_folder_counts() -> None:
     assert folder_names("/elsewhere/x", places, 2) == ["x"]
     assert folder_names("/", {}, 1) == []
     assert folder_names("/r/s", {"/": False}, 5) == ["r", "s"]
-    assert keywords._places(["/p", "/q", "/p/a"], ["/p/a", "/q"]) == {
+    assert folder_tags._named_roots(["/p", "/q", "/p/a"], ["/p/a", "/q"]) == {
         "/p": False,
         "/q": True,
         "/p/a": True,
@@ -123,12 +123,12 @@ def test_names_of_folders_are_found_once_a_folder(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    plain = keywords.folder_names
+    plain = folder_tags.folder_names
 
     def counted(folder: str, *rest: object) -> list[str]:
         asked.append(folder)
         return plain(folder, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(keywords, "folder_names", counted)
-    assert col.tags_from_folders() == 33
+    monkeypatch.setattr(folder_tags, "folder_names", counted)
+    assert col.tags.from_folders() == 33
     assert len(asked) == 3

@@ -67,11 +67,11 @@ def test_keywords_of_ingredients_are_not_touched() -> None:
     for inner in (PANTRY, PANTRY + plain, plain + PANTRY):
         content = packet(inner)
         assert xmp.keywords(content) == (["sea"] if plain in inner else [])
-        merged = xmp.merged(content, ["new"])
+        merged = xmp.merge_keywords(content, ["new"])
         assert PANTRY.encode() in merged
         assert own(merged) == ["new"]
-        assert xmp.keywords(xmp.merged(merged, [])) == []
-        assert PANTRY.encode() in xmp.merged(merged, [])
+        assert xmp.keywords(xmp.merge_keywords(merged, [])) == []
+        assert PANTRY.encode() in xmp.merge_keywords(merged, [])
     # Anywhere else but below a description below rdf:RDF it is not the picture's.
     for stray in (
         packet(f"<e:part><rdf:Description>{plain}</rdf:Description></e:part>"),
@@ -87,11 +87,11 @@ def test_keywords_in_short_form() -> None:
         "<e:x/>", "e:note=' dc:subject=\"no\" ' dc:subject = 'sea, sun &amp; sand' e:y=\"1\""
     )
     assert xmp.keywords(content) == ["sea", "sun & sand"]
-    merged = xmp.merged(content, ["sea", "new"])
+    merged = xmp.merge_keywords(content, ["sea", "new"])
     assert own(merged) == ["sea", "new"]
     assert merged.count(b"dc:subject") == 3  # a part of the note, and a new element
     assert b'e:note=\' dc:subject="no" \' e:y="1"' in merged
-    gone = xmp.merged(content, [])
+    gone = xmp.merge_keywords(content, [])
     assert xmp.keywords(gone) == []
     assert gone == content.replace(b" dc:subject = 'sea, sun &amp; sand'", b"")
     # Both forms at once, under a prefix of one's own.
@@ -100,7 +100,7 @@ def test_keywords_in_short_form() -> None:
         "d:subject='a' xmlns:d='http://purl.org/dc/elements/1.1/'",
     )
     assert xmp.keywords(both) == ["a", "b"]
-    merged = xmp.merged(both, ["only"])
+    merged = xmp.merge_keywords(both, ["only"])
     assert own(merged) == ["only"]
     assert b"d:subject='a'" not in merged
 
@@ -110,20 +110,20 @@ def test_declared_encodings_are_kept(name: str) -> None:
     first = f"<?xml version='1.0' encoding='{name}'?>"
     narrow = "" if name == "US-ASCII" else "Zürich"
     content = packet(f"<e:title>{narrow}</e:title>", first=first).decode().encode(name)
-    merged = xmp.merged(content, ["é", "日本", "plain"])
+    merged = xmp.merge_keywords(content, ["é", "日本", "plain"])
     # The reader of the standard library goes by what is declared.
     assert own(merged) == xmp.keywords(merged) == ["é", "日本", "plain"]
     at = content.index(b"</rdf:RDF>")
     assert merged.startswith(content[:at])
     assert merged.endswith(content[at:])
-    assert xmp.merged(merged, []).startswith(content[:at])
+    assert xmp.merge_keywords(merged, []).startswith(content[:at])
 
 
 def test_unknown_encodings_are_refused() -> None:
     for name in ("EUC-JP", "no-such", "utf-7", "UTF-16"):
         content = packet("", first=f"<?xml version='1.0' encoding='{name}'?>")
         with pytest.raises(xmp.UnusableXmp, match=name):
-            xmp.merged(content, ["é"])
+            xmp.merge_keywords(content, ["é"])
     assert xmp.keywords(packet("", first="<?xml version='1.0' encoding='utf-8'?>")) == []
 
 
@@ -133,15 +133,15 @@ def test_keywords_with_qualifiers_are_read_and_left_alone() -> None:
         "<e:who>me</e:who></rdf:li><rdf:li>boat</rdf:li></rdf:Bag></dc:subject>"
     )
     assert xmp.keywords(content) == ["sea", "boat"]
-    assert xmp.merged(content, ["sea", "boat"]) == content
+    assert xmp.merge_keywords(content, ["sea", "boat"]) == content
     with pytest.raises(xmp.UnusableXmp, match="more than words"):
-        xmp.merged(content, ["sea"])
+        xmp.merge_keywords(content, ["sea"])
 
 
 def test_a_packet_of_many_places_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     one = "<dc:subject/>"
     assert xmp.keywords(packet(one * xmp.PLACES)) == []
-    assert own(xmp.merged(packet(one * 900), ["a"])) == ["a"]
+    assert own(xmp.merge_keywords(packet(one * 900), ["a"])) == ["a"]
     with pytest.raises(xmp.UnusableXmp, match="places"):
         xmp.keywords(packet(one * (xmp.PLACES + 1)))
 
@@ -155,7 +155,7 @@ def test_another_reader_agrees(tmp_path: Path) -> None:
         packet("<e:x/>", first=narrow),
         closed,
     ):
-        assert by_exiv2(xmp.merged(content, ["sea", "é"]), tmp_path) == ["sea", "é"]
+        assert by_exiv2(xmp.merge_keywords(content, ["sea", "é"]), tmp_path) == ["sea", "é"]
 
 
 # -- files ----------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def late_png(path: Path, words: list[str]) -> None:
 
     Image.fromarray(picture("green", 70)).save(path)
     whole = path.read_bytes()
-    body = b"XML:com.adobe.xmp\0\0\0\0\0" + xmp.made(words)
+    body = b"XML:com.adobe.xmp\0\0\0\0\0" + xmp.new_packet(words)
     chunk = b"iTXt" + body
     made = struct.pack(">I", len(body)) + chunk + struct.pack(">I", zlib.crc32(chunk))
     end = whole.rindex(b"IEND") - 4
@@ -194,51 +194,51 @@ def late_png(path: Path, words: list[str]) -> None:
 
 def test_reading_again_keeps_keywords_behind_the_pixels(col: Collection, home: Path) -> None:
     late_png(home / "late.png", ["sea"])
-    (home / "one.jpg").write_bytes(saved("JPEG", xmp=xmp.made(["inside"])))
-    (home / "one.jpg.xmp").write_bytes(xmp.made(["inside", "beside"]))
+    (home / "one.jpg").write_bytes(saved("JPEG", xmp=xmp.new_packet(["inside"])))
+    (home / "one.jpg.xmp").write_bytes(xmp.new_packet(["inside", "beside"]))
     col.sync(workers=0)
-    assert col.tag_sources(home / "late.png") == {"sea": ["xmp"]}
-    found = col.read_tags()
-    assert col.tag_sources(home / "late.png") == {"sea": ["xmp"]}
+    assert col.tags.sources(home / "late.png") == {"sea": ["xmp"]}
+    found = col.tags.read_files()
+    assert col.tags.sources(home / "late.png") == {"sea": ["xmp"]}
     # Each keyword of a picture counts once, however many say it.
     assert (found.pictures, found.tags, found.problems) == (2, 3, [])
 
 
 def test_one_dangling_link_hides_no_sidecar(col: Collection, home: Path) -> None:
-    (home / "0.png.xmp").write_bytes(xmp.made(["sea"]))
+    (home / "0.png.xmp").write_bytes(xmp.new_packet(["sea"]))
     os.symlink(home / "nowhere", home / "1.png.xmp")
     os.symlink(home / "round.xmp", home / "round.xmp")
     col.sync(workers=0)
-    assert col.tags(home / "0.png") == ["sea"]
+    assert col.tags.of(home / "0.png") == ["sea"]
     (home / "0.png.xmp").unlink()
     col.sync(workers=0)
-    assert col.tags(home / "0.png") == []
+    assert col.tags.of(home / "0.png") == []
 
 
 def test_our_words_in_a_broken_sidecar_stay_ours(col: Collection, home: Path) -> None:
     col.tag(home / "0.png", "mine")
-    col.export_xmp()
+    col.tags.export_xmp()
     whole = (home / "0.png.xmp").read_bytes()
     (home / "0.png.xmp").write_bytes(whole[:100])
     col.sync(workers=0)
-    assert col.tag_sources(home / "0.png") == {"mine": ["user"]}
+    assert col.tags.sources(home / "0.png") == {"mine": ["user"]}
     (home / "0.png.xmp").write_bytes(whole)
     col.sync(workers=0)
-    assert col.tag_sources(home / "0.png") == {"mine": ["user"]}
+    assert col.tags.sources(home / "0.png") == {"mine": ["user"]}
 
 
 def test_export_keeps_others_out(col: Collection) -> None:
     with lease(col.root, "other"), pytest.raises(CollectionBusy):
-        col.export_xmp()
+        col.tags.export_xmp()
 
 
 def ready(col: Collection, home: Path) -> dict[Path, list[str]]:
     """Two with sidecars of others, two without, one of ours that is to change."""
     for number in (0, 1):
-        (home / f"{number}.png.xmp").write_bytes(xmp.made([f"theirs {number}"]))
+        (home / f"{number}.png.xmp").write_bytes(xmp.new_packet([f"theirs {number}"]))
     col.tag(home / "2.png", "old")
     col.sync(workers=0)
-    col.export_xmp()
+    col.tags.export_xmp()
     for number in range(4):
         col.tag(home / f"{number}.png", f"mine {number}")
     col.untag(home / "2.png", "old")
@@ -251,15 +251,15 @@ def check_after(col: Collection, home: Path, wanted: dict[Path, list[str]]) -> N
     """Whatever was written, our words are nobody else's; and the next export ends it."""
     col.sync(workers=0)
     for number in range(4):
-        said = col.tag_sources(home / f"{number}.png")
+        said = col.tags.sources(home / f"{number}.png")
         assert said.pop(f"mine {number}") == ["user"]
         assert said == ({f"theirs {number}": ["sidecar"]} if number < 2 else {})
-    col.export_xmp()
+    col.tags.export_xmp()
     assert {path: subjects(path) for path in wanted} == wanted
-    assert col.export_xmp().written == 0
+    assert col.tags.export_xmp().written == 0
     for number in range(4):
         col.untag(home / f"{number}.png", f"mine {number}")
-    col.export_xmp()
+    col.tags.export_xmp()
     assert [subjects(home / f"{i}.png.xmp") for i in range(4)] == [
         ["theirs 0"],
         ["theirs 1"],
@@ -286,12 +286,12 @@ def test_an_export_that_is_stopped_anywhere(
     monkeypatch.setattr(xmp_export, "_replace", stops)
     if at < 4:
         with pytest.raises(KeyboardInterrupt):
-            col.export_xmp()
+            col.tags.export_xmp()
     else:
-        col.export_xmp()
+        col.tags.export_xmp()
     monkeypatch.undo()
     if not synced:
-        col.export_xmp()
+        col.tags.export_xmp()
     check_after(col, home, wanted)
 
 
@@ -308,7 +308,7 @@ def dies(*some):
         os.kill(os.getpid(), signal.SIGKILL)
 xmp_export._replace = dies
 with Collection.open(sys.argv[1]) as col:
-    col.export_xmp()
+    col.tags.export_xmp()
 """
 
 
@@ -329,9 +329,9 @@ def test_a_sidecar_that_cannot_be_written_leaves_what_was_known(
         raise OSError(None, "another program made it just now; try again")
 
     monkeypatch.setattr(xmp_export, "_replace", busy)
-    assert len(col.export_xmp().problems) == 1
+    assert len(col.tags.export_xmp().problems) == 1
     monkeypatch.undo()
     # That other program says the same word: it is theirs.
-    (home / "0.png.xmp").write_bytes(xmp.made(["sea"]))
+    (home / "0.png.xmp").write_bytes(xmp.new_packet(["sea"]))
     col.sync(workers=0)
-    assert col.tag_sources(home / "0.png") == {"sea": ["user", "sidecar"]}
+    assert col.tags.sources(home / "0.png") == {"sea": ["user", "sidecar"]}

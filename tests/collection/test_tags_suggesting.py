@@ -16,10 +16,11 @@ from likewise.collection.jobs import lease, running
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.tags import bulk as bulk_tagging
 from likewise.collection.tags import calibration as calibrating
-from likewise.collection.tags.calibration import Calibration, isotonic
+from likewise.collection.tags.calibration import Calibration, fit_isotonic
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import EACH, KINDS, copied, inside, kind_of, outside, tag_some
 from tests.collection.test_crashes import Launcher
+from tests.doors import store_of, views_of
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 
 
 def suggested(col: Collection) -> dict[int, list[str]]:
-    return {i: sorted(t) for i, t in catalog_tags.said_by(col._store, "suggested").items()}
+    return {i: sorted(t) for i, t in catalog_tags.said_by(store_of(col), "suggested").items()}
 
 
 def test_suggestions_for_pictures_inside_and_outside(col: Collection) -> None:
@@ -62,7 +63,7 @@ def test_a_tagged_picture_is_not_its_own_evidence(col: Collection) -> None:
     # And it is evidence for others again afterwards.
     (first, *_) = col.suggest_tags(outside("red"))
     assert first.tag == "red"
-    assert len(col._suggester.evidence(("holistic",))) == 8 * len(KINDS)
+    assert len(col.tags.suggester.evidence(("holistic",))) == 8 * len(KINDS)
 
 
 def test_scores_are_those_of_the_annotator(col: Collection) -> None:
@@ -74,8 +75,8 @@ def test_scores_are_those_of_the_annotator(col: Collection) -> None:
     col.remove(inside("blue", 1))
     col.tag(inside("green", 0), "leaf")
     found = {s.tag: s.score for s in col.suggest_tags(outside("red"), k=20)}
-    view = col._views.view("holistic")
-    tagged = catalog_tags.evidence(col._store)
+    view = views_of(col).view("holistic")
+    tagged = catalog_tags.evidence(store_of(col))
     ids, rows = view.rows_of(sorted(tagged))
     model = SparseAnnotator(alpha=0.05, nonnegative=True).fit(rows, [tagged[i] for i in ids], ids)
     query = view.row_of(col.id_of(inside("red", 9)))
@@ -91,27 +92,27 @@ def test_a_new_tag_works_at_once_and_refusals_last(col: Collection) -> None:
     col.tag(inside("red", 10), "a second ago")
     tags = [s.tag for s in col.suggest_tags(inside("red", 9), k=20)]
     assert "a second ago" in tags
-    line = col.reject_tag(inside("red", 9), "red")
+    line = col.tags.reject(inside("red", 9), "red")
     assert "red" not in [s.tag for s in col.suggest_tags(inside("red", 9))]
     assert "red" in [s.tag for s in col.suggest_tags(inside("red", 8))]
-    col.undo_tags(line)
+    col.tags.undo(line)
     assert col.suggest_tags(inside("red", 9))[0].tag == "red"
-    col.accept_tag(inside("red", 9), "red")
+    col.tags.accept(inside("red", 9), "red")
     assert "red" not in [s.tag for s in col.suggest_tags(inside("red", 9))]
-    assert col.tag_sources(inside("red", 9)) == {"red": ["accepted"]}
+    assert col.tags.sources(inside("red", 9)) == {"red": ["accepted"]}
     with Collection.open(col.root) as other:  # another process would see the same
         assert "red" not in [s.tag for s in other.suggest_tags(inside("red", 9))]
 
 
 def test_too_few_tags_are_never_called_sure(col: Collection) -> None:
-    col.tag_many([inside("red", i) for i in range(8)], ["red"])
+    col.tags.change([inside("red", i) for i in range(8)], ["red"])
     (first, *_) = col.suggest_tags(outside("red"))
     assert (first.tag, first.calibrated) == ("red", False)
     assert first.confidence <= calibrating.UNMEASURED
     # Many pictures of one tag only: nothing ever was wrong, so nothing can be measured.
-    col.tag_many([row.id for row in col.images()][:25], ["red"])
+    col.tags.change([row.id for row in col.images()][:25], ["red"])
     assert not col.suggest_tags(outside("red"))[0].calibrated
-    run = col.tag_all(above=0.6)
+    run = col.tags.suggest_for_all(above=0.6)
     assert (run.tagged, run.measured) == (0, False)
 
 
@@ -120,7 +121,8 @@ def test_calibration_is_isotonic_and_kept(col: Collection, monkeypatch: pytest.M
     col.suggest_tags(outside("red"))
     measured = []
     monkeypatch.setattr(
-        "likewise.collection.tags.suggest.measure", lambda *a: measured.append(a) or 1 / 0
+        "likewise.collection.tags.suggest.measure_calibration",
+        lambda *a: measured.append(a) or 1 / 0,
     )
     col.tag(inside("red", 9), "one more")  # too little to measure again
     first = col.suggest_tags(outside("red"))
@@ -141,7 +143,7 @@ def test_isotonic_against_the_plain_rule() -> None:
     rng = np.random.default_rng(0)
     scores = np.sort(rng.random(60))
     right = rng.random(60) < scores
-    x, y = isotonic(scores, right)
+    x, y = fit_isotonic(scores, right)
     # A wrong answer is added at zero, and one that shares the place of the highest score.
     values = [0.0, *right.astype(float).tolist(), 0.0]
     blocks = [*([v] for v in values[:-2]), values[-2:]]
@@ -155,16 +157,16 @@ def test_isotonic_against_the_plain_rule() -> None:
     assert np.interp(scores, x, y) == pytest.approx(steps[1:-1])
     curve = Calibration((), 0, 60, tuple(x), tuple(y))
     assert 0 == curve.confidence(-1.0) <= curve.confidence(0.5) <= curve.confidence(9.0) < 1
-    assert Calibration.from_plain(curve.plain()) == curve
+    assert Calibration.from_json(curve.to_json()) == curve
 
 
 def test_bulk_tags_what_nobody_tagged(col: Collection) -> None:
     tag_some(col)
-    before = {row.id: col.tags(row.id) for row in col.images()}
-    col.reject_tag(inside("green", 9), "green")
-    dry = col.tag_all(above=0.6, dry_run=True)
+    before = {row.id: col.tags.of(row.id) for row in col.images()}
+    col.tags.reject(inside("green", 9), "green")
+    dry = col.tags.suggest_for_all(above=0.6, dry_run=True)
     assert suggested(col) == {}
-    run = col.tag_all(above=0.6)
+    run = col.tags.suggest_for_all(above=0.6)
     assert (run.pictures, run.tags) == (3 * (EACH - 8), dry.tags)
     found = suggested(col)
     assert found == {i: sorted(t for t, _ in tags) for i, tags in dry.found.items()}
@@ -174,36 +176,36 @@ def test_bulk_tags_what_nobody_tagged(col: Collection) -> None:
         assert tags == [kind_of(col.image(image).path)]
         assert before[image] == []
     # Again: nothing moves, not even the evidence; a picture that is new is all there is to do.
-    number = catalog_tags.evidence_number(col._store)
-    assert (again := col.tag_all(above=0.6)).pictures == 0
+    number = catalog_tags.evidence_number(store_of(col))
+    assert (again := col.tags.suggest_for_all(above=0.6)).pictures == 0
     assert again.resumed > 0
     assert suggested(col) == found
-    assert catalog_tags.evidence_number(col._store) == number
+    assert catalog_tags.evidence_number(store_of(col)) == number
     col.add(outside("blue"), workers=0)
-    assert col.tag_all(above=0.6).pictures == 1
-    assert col.tags(outside("blue")) == ["blue"]
+    assert col.tags.suggest_for_all(above=0.6).pictures == 1
+    assert col.tags.of(outside("blue")) == ["blue"]
     # Suggestions teach nothing; accepted ones do.
-    evidence = catalog_tags.evidence(col._store)
+    evidence = catalog_tags.evidence(store_of(col))
     assert not set(evidence) & set(found)
-    col.accept_tag(outside("blue"), "blue")
-    assert col.tag_sources(outside("blue")) == {"blue": ["accepted", "suggested"]}
-    assert col.id_of(outside("blue")) in catalog_tags.evidence(col._store)
-    assert col.clear_suggestions() > 0
+    col.tags.accept(outside("blue"), "blue")
+    assert col.tags.sources(outside("blue")) == {"blue": ["accepted", "suggested"]}
+    assert col.id_of(outside("blue")) in catalog_tags.evidence(store_of(col))
+    assert col.tags.clear_suggestions() > 0
     assert suggested(col) == {}
-    assert col.tags(outside("blue")) == ["blue"]
+    assert col.tags.of(outside("blue")) == ["blue"]
 
 
 def test_bulk_for_tagged_pictures_and_refusals(col: Collection) -> None:
     tag_some(col)
     col.tag(inside("red", 0), "other")
-    col.tag_all(above=0.6, also_tagged=True)
+    col.tags.suggest_for_all(above=0.6, also_tagged=True)
     for image, tags in suggested(col).items():
-        assert not set(tags) & set(catalog_tags.evidence(col._store, [image]).get(image, []))
+        assert not set(tags) & set(catalog_tags.evidence(store_of(col), [image]).get(image, []))
     for bad in (0.0, 1.5, -1.0):
         with pytest.raises(InvalidInput, match="above"):
-            col.tag_all(above=bad)
+            col.tags.suggest_for_all(above=bad)
     with lease(col.root, "other"), pytest.raises(CollectionBusy):
-        col.tag_all(above=0.6)
+        col.tags.suggest_for_all(above=0.6)
 
 
 def test_kill_in_the_middle_of_a_bulk_run(tmp_path: Path) -> None:
@@ -235,12 +237,12 @@ def test_kill_in_the_middle_of_a_bulk_run(tmp_path: Path) -> None:
                 assert col.verify() == []
                 now = suggested(col)
                 assert done.items() <= now.items() <= wanted.items()
-                assert col._store.setting(bulk_tagging.RUN)["upto"] > 0
+                assert store_of(col).setting(bulk_tagging.RUN)["upto"] > 0
                 done = now
         assert kills >= 3
         with Collection.open(roots["killed"]) as col:
             assert suggested(col) == wanted
-            assert col.tag_all(above=0.6).pictures == 0
+            assert col.tags.suggest_for_all(above=0.6).pictures == 0
             assert suggested(col) == wanted
     finally:
         launcher.close()

@@ -19,6 +19,7 @@ from benchmarks import harness
 from likewise.collection.collection import Collection
 from likewise.collection.store import changes as change
 from likewise.images import ImageInfo, small_jpeg
+from tests.doors import store_of
 from tests.server import browser as driving
 from tests.server.browser import Served, settle, visit
 
@@ -157,13 +158,13 @@ def collection(n: int) -> Path:
     for first in range(0, n, 5_000):
         some = range(first, min(first + 5_000, n))
         paths = [_drawn(place / "pictures", i, int(kinds[i]), rows[i]) for i in some]
-        with col._store.write() as c:
+        with store_of(col).write() as c:
             ids = [change.put_image(c, i.to_bytes(20, "big"), info)[0] for i in some]
             for image, path in zip(ids, paths, strict=True):
                 change.put_file(c, str(path), 1000, 0, image=image)
-    col.add_space(SPACE, {"feature": "own", "kind": "dense"})
-    col.add_vectors(SPACE, list(range(1, n + 1)), rows)
-    col.learn_map(space=SPACE)
+    col.spaces.add(SPACE, {"feature": "own", "kind": "dense"})
+    col.spaces.add_vectors(SPACE, list(range(1, n + 1)), rows)
+    col.models.learn_map(space=SPACE)
     col.close()
     done.touch()
     return root

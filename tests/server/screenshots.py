@@ -159,8 +159,8 @@ def collection() -> Path:
         col.add(base / "Pictures")
         teach(col)
         tag(col)
-        col.learn_map()
-        col.learn_metric(profile=PROFILE)
+        col.models.learn_map()
+        col.models.learn_metric(profile=PROFILE)
     (base / "ready-2").touch()
     return root
 
@@ -184,8 +184,8 @@ def write_photographs(folder: Path) -> None:
 
 def teach(col: Collection) -> None:
     """Judgements: two of the same sort but another scene are wanted, two of other sorts are not."""
-    col.create_profile(PROFILE, "words")
-    names = {row.id: Path(row.path).stem for row in col.listed(limit=10_000)[1]}
+    col.profiles.create(PROFILE, "words")
+    names = {row.id: Path(row.path).stem for row in col.pictures.page(limit=10_000)[1]}
     scene = {picture: name.split("-")[0] for picture, name in names.items()}
     sort = {picture: TASTE[name] for picture, name in scene.items()}
     chosen = next(picture for picture, name in names.items() if name == QUERY)
@@ -200,7 +200,7 @@ def teach(col: Collection) -> None:
 
 def tag(col: Collection) -> None:
     """The made-up person tagged every second picture with the sort of thing it shows."""
-    for row in col.listed(limit=10_000)[1]:
+    for row in col.pictures.page(limit=10_000)[1]:
         if row.id % 2:
             col.tag(row.id, TASTE[Path(row.path).stem.split("-")[0]])
 

@@ -20,8 +20,10 @@ from PIL import Image
 
 from likewise._version import __version__
 from likewise.collection.collection import Collection
+from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.jobs import lease
 from likewise.server import service, shapes, thumbnails
+from tests.doors import store_of
 from tests.server.conftest import Client, N, check_error, client_of
 
 PICTURE = {"id", "name", "folder", "width", "height", "date", "thumbnail", "image"}
@@ -79,13 +81,13 @@ def test_pages_fit_together(reader: Client, by: str) -> None:
 def test_what_was_found_first_stays_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fused ranking looks deeper for a longer answer, which moves places about."""
     monkeypatch.setattr(service, "FIRST", 5)
-    ranking = Collection.ranking
+    rank = Searcher.rank
 
-    def moved(self: Collection, query: Any, k: int, **options: Any) -> Any:
-        ids, scores = ranking(self, query, k, **options)
+    def moved(self: Searcher, query: Any, k: int, **options: Any) -> Any:
+        ids, scores = rank(self, query, k, **options)
         return (ids[::-1], scores) if k > 5 else (ids, scores)
 
-    monkeypatch.setattr(Collection, "ranking", moved)
+    monkeypatch.setattr(Searcher, "rank", moved)
     with client_of(root) as client:
         for picture in client.ids()[:4]:
             one_by_one = [
@@ -106,8 +108,8 @@ def test_what_was_found_first_stays_first(root: Path, monkeypatch: pytest.Monkey
 
 def test_the_total_counts_what_has_vectors(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection.open(root) as col:
-        col.add_space("mine", {"feature": "own", "kind": "dense"})
-        col.add_vectors("mine", [1, 2, 3, 4], np.eye(4, dtype=np.float32))
+        col.spaces.add("mine", {"feature": "own", "kind": "dense"})
+        col.spaces.add_vectors("mine", [1, 2, 3, 4], np.eye(4, dtype=np.float32))
     monkeypatch.setattr(service, "FIRST", 2)
     with client_of(root) as client:
         page = client.search(client.ids()[0], by="mine", limit=1)
@@ -830,8 +832,8 @@ def test_two_tabs_judge_at_once(client: Client) -> None:
 def test_searching_while_vectors_come_in(client: Client, root: Path) -> None:
     """Rows are added to an index that other threads are searching."""
     with Collection.open(root) as col:
-        col.add_space("mine", {"feature": "own", "kind": "dense"})
-        col.add_vectors("mine", [1], np.eye(64, dtype=np.float32)[:1])
+        col.spaces.add("mine", {"feature": "own", "kind": "dense"})
+        col.spaces.add_vectors("mine", [1], np.eye(64, dtype=np.float32)[:1])
     ids = client.ids()
     stop = threading.Event()
     rng = np.random.default_rng(0)
@@ -841,7 +843,7 @@ def test_searching_while_vectors_come_in(client: Client, root: Path) -> None:
             with Collection.open(root) as col:
                 for image in (*range(2, N + 1), *range(2, N + 1)):
                     rows = rng.random((1, 64)).astype(np.float32)
-                    col.add_vectors("mine", [image], rows)
+                    col.spaces.add_vectors("mine", [image], rows)
         finally:
             stop.set()
 
@@ -869,5 +871,5 @@ def test_threads_that_ended_leave_no_connection_open(client: Client) -> None:
     thread = threading.Thread(target=lambda: col.revision)
     thread.start()
     thread.join()
-    kept = col._store._open
+    kept = store_of(col)._open
     assert sum(not one.is_alive() for one, _ in kept) <= 1

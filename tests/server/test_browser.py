@@ -12,6 +12,7 @@ import pytest
 
 from likewise.collection.collection import Collection
 from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.doors import store_of
 from tests.server import browser as driving
 from tests.server.browser import Served, drop, order, settle, visit
 from tests.server.conftest import Process
@@ -115,9 +116,9 @@ def test_the_page_is_there_while_a_folder_is_taken_in(
     for name, pixels in list(small_scenes().items())[:3]:
         write(tmp_path / "pictures" / f"{name}.jpg", pixels)
     with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
-        col.secret()  # the one thing a server writes before it listens
+        col.pictures.secret()  # the one thing a server writes before it listens
         # Whoever writes holds the job up, as a slow disk would.
-        with col._store.write():
+        with store_of(col).write():
             process = start("open", "pictures", "--no-browser")
             server = Served(process.base, process.said["url"], process.said["key"])
             page, wrong = visit(chrome, server)
@@ -147,8 +148,8 @@ def test_a_tab_that_did_not_hear_the_end_learns_of_it(
 ) -> None:
     write(tmp_path / "pictures" / "rocket.jpg", small_scenes()["rocket"])
     with Collection.create(tmp_path / "pictures.lw", deep=False) as col:
-        col.secret()
-        with col._store.write():
+        col.pictures.secret()
+        with store_of(col).write():
             process = start("open", "pictures", "--no-browser")
             server = Served(process.base, process.said["url"], process.said["key"])
             page, wrong = visit(chrome, server)

@@ -36,11 +36,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     write_pictures(folder / "pictures", views=3)
     with Collection.create(folder / "photos.lw", deep=False) as col:
         col.add(folder / "pictures", workers=0)
-        for row in col.rows(range(1, len(col) + 1)).values():
+        for row in col.pictures.rows(range(1, len(col) + 1)).values():
             scene, _, view = Path(row.path).stem.rpartition("-")
             if view == "0":
                 col.tag(row.id, scene)
-        col.learn_map()
+        col.models.learn_map()
     with driving.served(folder / "photos.lw") as started:
         yield started
 
@@ -367,7 +367,7 @@ def test_a_map_that_was_forgotten_is_not_shown(chrome: Browser, tmp_path: Path) 
     write_pictures(tmp_path / "pictures", views=1)
     with Collection.create(tmp_path / "photos.lw", deep=False) as col:
         col.add(tmp_path / "pictures", workers=0)
-        col.learn_map()
+        col.models.learn_map()
     with driving.served(tmp_path / "photos.lw") as server:
         page, wrong = visit(chrome, server)
         page.goto("/?view=map")

@@ -175,6 +175,6 @@ def test_names_of_links_are_names(client: Client) -> None:
     client.refused("/api/compare/shares", {"name": "a\nb"}, 422, "invalid")
     client.refused("/api/compare/shares", {"name": "  "}, 422, "invalid")
     # The token itself is kept nowhere.
-    (share,) = client.inner.state.service.collection.shares()
+    (share,) = client.inner.state.service.collection.shares
     assert share.name == "Ada"
     assert len(share.digest) == 48

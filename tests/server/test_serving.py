@@ -297,7 +297,7 @@ def check_a_kill_loses_nothing(server: Process, root: Path) -> None:
     for thread in threads:
         thread.join(PATIENCE)
     with Collection.open(root) as col:
-        lines = {line.number: line for line in col.log()}
+        lines = {line.number: line for line in col.log.entries()}
         for number, (query, liked) in said.items():
             line = lines[number]
             assert line.stands

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.options import Json, Usage, Workers, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, echo_table, printable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, echo_table, plural, printable
 
 classify = typer.Typer(no_args_is_help=True, help="Name what is in pictures, as folders name it.")
 
@@ -56,9 +56,9 @@ def train(
     if not model.absolute().parent.is_dir():
         raise Usage(f"--model {model}: there is no folder {model.parent}")
     assert labels is Labels.folders
-    with stoppable("nothing was written"), shown() as report:
+    with stoppable("nothing was written"), progress_bar() as report:
         classifier, outcome = classifying.train(
-            classifying.labelled(source.expanduser()),
+            classifying.find_labelled(source.expanduser()),
             n_words=words,
             held_out=held_out,
             workers=workers,
@@ -67,9 +67,9 @@ def train(
         )
         classifier.save(model)
     if json_:
-        echo_json({"model": str(model), **_said(outcome)})
+        echo_json({"model": str(model), **_outcome_record(outcome)})
         return
-    _show(outcome)
+    _print_outcome(outcome)
     typer.echo(f"{model} is there: likewise classify predict {model} PICTURE")
 
 
@@ -113,7 +113,7 @@ def _name(said: dict[str, Any]) -> None:
     typer.echo(f"{path}: {named}")
 
 
-def _said(outcome: Any) -> dict[str, Any]:
+def _outcome_record(outcome: Any) -> dict[str, Any]:
     return {
         "pictures": outcome.pictures,
         "held_out": outcome.held_out,
@@ -125,7 +125,7 @@ def _said(outcome: Any) -> dict[str, Any]:
     }
 
 
-def _show(outcome: Any) -> None:
+def _print_outcome(outcome: Any) -> None:
     for path, reason in outcome.skipped[:_SKIPPED]:
         typer.echo(f"left out: {printable(path)}: {reason}", err=True)
     if len(outcome.skipped) > _SKIPPED:
@@ -137,6 +137,6 @@ def _show(outcome: Any) -> None:
     echo_table(("label", "right", ""), rows, right=" rr")
     chance = 100 / len(outcome.labels)
     typer.echo(
-        f"{100 * outcome.accuracy:.1f} % right on {counted(outcome.held_out, 'picture')} held out "
+        f"{100 * outcome.accuracy:.1f} % right on {plural(outcome.held_out, 'picture')} held out "
         f"(mean of the labels; chance is {chance:.1f} %), trained on {outcome.pictures:,}"
     )

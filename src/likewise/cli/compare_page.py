@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likewise.cli.page import document, escaped, thumbnail, view
+from likewise.cli.page import document, escape_html, thumbnail, view
 
 if TYPE_CHECKING:
     from likewise.collection.store.store import ImageRow
@@ -31,7 +31,7 @@ def _question(number: int, rows: Sequence[ImageRow]) -> str:
         kind = "asked" if what == "the picture" else ""
         parts.append(
             f'<figure class="{kind}">{view(thumbnail(row.path, _SIDE), name)}'
-            f"<figcaption><b>{what}</b> {escaped(name)}</figcaption></figure>"
+            f"<figcaption><b>{what}</b> {escape_html(name)}</figcaption></figure>"
         )
     return (
         f'<section class="row"><h3>Question {number}</h3><div class="strip" '

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.learning import Profile
-from likewise.cli.options import DEFAULT, Json, Where, opened, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, echo_table, printable
+from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, echo_table, plural, printable
 from likewise.errors import InvalidInput, LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.collection.models.comparing import Ask
+    from likewise.collection.models.questions import ComparisonQuestion
 
 comparisons = typer.Typer(no_args_is_help=True, help="What was compared: a nearer to b than to c.")
 
@@ -59,8 +59,8 @@ def compare(
     """
     answered: list[dict[str, Any]] = []
     skipped = 0
-    with stoppable("answers given so far are kept"), opened(collection) as col:
-        name = col.version(profile).profile
+    with stoppable("answers given so far are kept"), open_collection(collection) as col:
+        name = col.profiles.version(profile).profile
         asked = _questions(col, n, name, space, seed, sheet, json_)
         for number, ask in enumerate(asked, 1):
             answer = _answer(col, number, n, ask, json_)
@@ -70,14 +70,14 @@ def compare(
                 skipped += 1
                 continue
             near, far = (ask.left, ask.right) if answer == "left" else (ask.right, ask.left)
-            line = col.compare(ask.anchor, near, far, profile=name, by=by)
+            line = col.compare(ask.anchor, near, far, profile=name, person=by)
             answered.append({"number": line, "anchor": ask.anchor, "nearer": near, "farther": far})
-        total = len(col.comparisons(profile=name))
+        total = len(col.comparisons.all(profile=name))
     if json_:
         echo_json({"profile": name, "answered": answered, "skipped": skipped, "standing": total})
         return
     typer.echo(
-        f"{counted(len(answered), 'comparison')} written to the log of {name}, "
+        f"{plural(len(answered), 'comparison')} written to the log of {name}, "
         f"{skipped:,} skipped; {total:,} standing"
     )
     if answered:
@@ -103,25 +103,27 @@ def import_(
     from likewise.cli.comparison_file import read_comparisons, without_known
 
     kept = "comparisons written so far are kept; the same command goes on with the rest"
-    with stoppable(kept), opened(collection) as col:
-        name = col.version(profile).profile
+    with stoppable(kept), open_collection(collection) as col:
+        name = col.profiles.version(profile).profile
         found = read_comparisons(file, col.id_of, lambda: _names(col))
         rows = [row._replace(by=by.strip()) for row in found] if by else found
         if not again:
-            standing = col.comparisons(profile=name)
+            standing = col.comparisons.all(profile=name)
             rows = without_known(rows, [one[1:5] for one in standing])
-        with shown() as report:
+        with progress_bar() as report:
             for (who, source), some in groupby(rows, key=lambda row: (row.by, row.source)):
                 triplets = [row[:3] for row in some]
-                col.learn_triplets(triplets, profile=name, source=source, by=who, report=report)
+                col.profiles.learn_triplets(
+                    triplets, profile=name, source=source, person=who, report=report
+                )
     people = sorted({row.by or "" for row in rows})
     skipped = len(found) - len(rows)
     if json_:
         echo_json({"profile": name, "written": len(rows), "skipped": skipped, "by": people})
         return
     named = [who for who in people if who]
-    said = f", made by {counted(len(named), 'person', 'people')}" if named else ""
-    typer.echo(f"{counted(len(rows), 'comparison')} written to the log of {name}{said}")
+    said = f", made by {plural(len(named), 'person', 'people')}" if named else ""
+    typer.echo(f"{plural(len(rows), 'comparison')} written to the log of {name}{said}")
     if skipped:
         were = "was" if skipped == 1 else "were"
         typer.echo(f"{skipped:,} {were} there already and skipped; --again takes them in as well")
@@ -139,13 +141,13 @@ def export(
     json_: Json = False,
 ) -> None:
     """Write the comparisons that stand to a CSV file."""
-    from likewise.cli.comparison_file import written
+    from likewise.cli.comparison_file import format_comparisons
 
     rows: list[tuple[str, str, str, str, str]] = []
     left_out = 0
-    with opened(collection) as col:
-        said = col.comparisons(profile=profile)
-        known = col.rows({i for one in said for i in one[1:4] if i is not None})
+    with open_collection(collection) as col:
+        said = col.comparisons.all(profile=profile)
+        known = col.pictures.rows({i for one in said for i in one[1:4] if i is not None})
         for one in said:
             if one.anchor is None or one.nearer is None or one.farther is None:
                 left_out += 1
@@ -153,8 +155,8 @@ def export(
             names = [
                 str(i) if ids else known[i].path for i in (one.anchor, one.nearer, one.farther)
             ]
-            rows.append((names[0], names[1], names[2], one.by or "", one.source))
-    text = written(rows, salmon=salmon)
+            rows.append((names[0], names[1], names[2], one.person or "", one.source))
+    text = format_comparisons(rows, salmon=salmon)
     if str(file) == "-":
         typer.echo(text, nl=False)
         return
@@ -166,7 +168,7 @@ def export(
         echo_json({"file": str(file), "comparisons": len(rows), "left_out": left_out})
         return
     gone = f"; {left_out:,} speak of pictures that left the collection" if left_out else ""
-    typer.echo(f"{file}: {counted(len(rows), 'comparison')}{gone}")
+    typer.echo(f"{file}: {plural(len(rows), 'comparison')}{gone}")
 
 
 @comparisons.command("report")
@@ -181,10 +183,11 @@ def report_(
     """Say how far comparisons agree: with a map that was not told them, and with each other."""
     from dataclasses import asdict
 
-    with stoppable("nothing was changed"), opened(collection) as col:
-        found = col.comparison_report(space=space, profile=profile)
+    with stoppable("nothing was changed"), open_collection(collection) as col:
+        found = col.comparisons.report(space=space, profile=profile)
     if json_:
         said = asdict(found)
+        said["annotators"] = [{"by": one.pop("person"), **one} for one in said["annotators"]]
         said["between"] = [one._asdict() for one in found.between]
         echo_json(said)
         return
@@ -192,8 +195,8 @@ def report_(
         typer.echo("Nothing was compared yet: likewise compare.")
         return
     typer.echo(
-        f"{counted(found.comparisons, 'comparison')} of {counted(found.pictures, 'picture')}; "
-        f"{counted(found.repeated, 'question')} answered more than once, "
+        f"{plural(found.comparisons, 'comparison')} of {plural(found.pictures, 'picture')}; "
+        f"{plural(found.repeated, 'question')} answered more than once, "
         f"{found.contradicted:,} of them both ways"
     )
     if found.agreement is not None and found.agreement_plain is not None:
@@ -203,7 +206,7 @@ def report_(
         )
     rows = [
         (
-            one.by or "(nobody named)", f"{one.comparisons:,}", _share(one.agreement),
+            one.person or "(nobody named)", f"{one.comparisons:,}", _share(one.agreement),
             f"{one.repeated:,}", _share(one.agreement_repeated),
         )
         for one in found.annotators
@@ -211,7 +214,7 @@ def report_(
     echo_table(("by", "comparisons", "agreement", "repeated", "as others"), rows, right=" rrrr")
     for pair in found.between:
         one, other = pair.one or "(nobody named)", pair.other or "(nobody named)"
-        asked = counted(pair.questions, "question")
+        asked = plural(pair.questions, "question")
         typer.echo(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered alike")
 
 
@@ -223,7 +226,7 @@ def _questions(
     seed: int | None,
     sheet: Path | None,
     aside: bool,
-) -> Iterator[Ask]:
+) -> Iterator[ComparisonQuestion]:
     """Questions, some at a time: what was answered decides which come next."""
     asked: set[tuple[int, ...]] = set()
     left, step = n, 0
@@ -232,7 +235,7 @@ def _questions(
         chosen = None if seed is None and step == 0 else (seed or 0) + 7919 * step
         found = [
             ask
-            for ask in col.suggest_comparisons(
+            for ask in col.comparisons.suggest(
                 min(_AT_ONCE, left), profile=profile, space=space, seed=chosen
             )
             if (ask.anchor, *sorted((ask.left, ask.right))) not in asked
@@ -249,9 +252,9 @@ def _questions(
         step += 1
 
 
-def _answer(col: Collection, number: int, of: int, ask: Ask, aside: bool) -> str:
+def _answer(col: Collection, number: int, of: int, ask: ComparisonQuestion, aside: bool) -> str:
     """What a person says to a question; with ``aside`` it is asked on standard error."""
-    rows = col.rows(ask)
+    rows = col.pictures.rows(ask)
     paths = [printable(rows[i].path) if i in rows else "gone" for i in ask]
     head = f"Question {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
     typer.echo(head, err=aside)
@@ -283,7 +286,7 @@ def _key() -> str:
         return "q"
 
 
-def _write(col: Collection, asked: list[Ask], path: Path, before: int) -> None:
+def _write(col: Collection, asked: list[ComparisonQuestion], path: Path, before: int) -> None:
     from likewise.cli.compare_page import compare_page
 
     text = compare_page([tuple(col.image(i) for i in ask) for ask in asked], before)

@@ -174,7 +174,7 @@ class _Finder:
             return same[0]
 
 
-def written(rows: Iterable[tuple[str, str, str, str, str]], *, salmon: bool) -> str:
+def format_comparisons(rows: Iterable[tuple[str, str, str, str, str]], *, salmon: bool) -> str:
     """The text of a file of comparisons: (anchor, nearer, farther, by, source) each."""
     heads = ("head", "winner", "loser", "puid", "source")
     buffer = io.StringIO(newline="")

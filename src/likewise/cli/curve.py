@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from likewise.cli.rendering import counted
+from likewise.cli.rendering import plural
 
 if TYPE_CHECKING:
-    from likewise.collection.learned import CurvePoint
+    from likewise.collection.feedback.learned_report import CurvePoint
 
 CURVE_STYLE = """
 .curve { background: var(--card); border: 1px solid var(--line); border-radius: .7rem;
@@ -34,7 +34,7 @@ _POINTS = 240
 def curve(points: Sequence[CurvePoint]) -> str:
     """The figure: shares right so far, learned and plain, after each judgement."""
     last = points[-1]
-    kept = thinned(len(points), _POINTS)
+    kept = pick_evenly(len(points), _POINTS)
     values = [v for i in kept for v in (points[i].learned, points[i].plain)]
     low, high = _range(min(values), max(values))
     across = max(len(points) - 1, 1)
@@ -51,7 +51,7 @@ def curve(points: Sequence[CurvePoint]) -> str:
         path = " L".join(spots if len(spots) > 1 else spots * 2)
         lines.append(f'<path class="{kind}" d="M{path}"/>')
     said = (
-        f"After {counted(len(points), 'judgement')}: {last.learned:.1%} right with learned "
+        f"After {plural(len(points), 'judgement')}: {last.learned:.1%} right with learned "
         f"weights, {last.plain:.1%} with plain weights"
     )
     return (
@@ -62,10 +62,10 @@ def curve(points: Sequence[CurvePoint]) -> str:
     )
 
 
-def thinned(n: int, most: int) -> list[int]:
+def pick_evenly(n: int, most: int) -> list[int]:
     """At most so many of 0 .. n - 1, evenly, first and last among them.
 
-    >>> thinned(3, 10), thinned(101, 5)
+    >>> pick_evenly(3, 10), pick_evenly(101, 5)
     ([0, 1, 2], [0, 25, 50, 75, 100])
     """
     if n <= most:
@@ -99,7 +99,7 @@ def _below(points: Sequence[CurvePoint]) -> str:
     first = f'<text x="{_LEFT:g}" y="{y:g}">1</text>' if len(points) > 1 else ""
     return (
         f'{first}<text x="{_WIDTH - _RIGHT:g}" y="{y:g}" text-anchor="end">'
-        f"{counted(len(points), 'judgement')}</text>"
+        f"{plural(len(points), 'judgement')}</text>"
     )
 
 

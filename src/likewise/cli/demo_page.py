@@ -6,11 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likewise.cli.page import Thumbnail, document, escaped, thumbnail, view
-from likewise.cli.rendering import counted
+from likewise.cli.page import Thumbnail, document, escape_html, thumbnail, view
+from likewise.cli.rendering import plural
 
 if TYPE_CHECKING:
-    from likewise.demo import Asked, DemoResult, Found
+    from likewise.demo import DemoHit, DemoQuery, DemoResult
 
 _SIDE = 200
 _MARKS = {True: ("right", "✓"), False: ("wrong", "✗"), None: ("", "")}
@@ -29,16 +29,16 @@ def demo_page(result: DemoResult) -> str:
         )
     else:
         lead = (
-            f"{counted(result.pictures, 'picture')}, a few of them drawn by seed and searched "
+            f"{plural(result.pictures, 'picture')}, a few of them drawn by seed and searched "
             "among all others by each similarity. Nobody said which are alike, so nothing is "
             "marked right or wrong."
         )
     times = ", ".join(f"{ms:.1f} ms by {by}" for by, ms in result.search_ms.items())
     rows = "".join(_row(asked, alone=len(asked.found) == 1) for asked in result.asked)
-    shown = f"<h2>{counted(len(result.asked), 'query', 'queries')}</h2>{rows}"
+    shown = f"<h2>{plural(len(result.asked), 'query', 'queries')}</h2>{rows}"
     body = (
-        f"<h1>{title}</h1><p>{escaped(lead)}</p>"
-        f'<p class="soft">A search takes {escaped(times)}; with a picture that is new to the '
+        f"<h1>{title}</h1><p>{escape_html(lead)}</p>"
+        f'<p class="soft">A search takes {escape_html(times)}; with a picture that is new to the '
         f"collection {result.new_picture_ms:.0f} ms.</p>{_table(result) if truth else ''}"
         f"{_lesson(result)}{shown}"
     )
@@ -47,10 +47,10 @@ def demo_page(result: DemoResult) -> str:
 
 def _table(result: DemoResult) -> str:
     names = list(result.means)
-    heads = "".join(f"<th>{escaped(name)}</th>" for name in names)
+    heads = "".join(f"<th>{escape_html(name)}</th>" for name in names)
     kinds = sorted(result.by_kind.items(), key=lambda item: -sum(item[1].values()))
     lines = "".join(
-        f"<tr><td>{escaped(kind)}</td>"
+        f"<tr><td>{escape_html(kind)}</td>"
         + "".join(f"<td>{values[name]:.3f}</td>" for name in names)
         + "</tr>"
         for kind, values in kinds
@@ -70,7 +70,7 @@ def _lesson(result: DemoResult) -> str:
         return ""
     n = len(lesson.judged)
     head = (
-        f"<h2>It learns: {counted(n, 'judgement')}</h2><p>The queries that went worst were judged "
+        f"<h2>It learns: {plural(n, 'judgement')}</h2><p>The queries that went worst were judged "
         "once each: at most five right and five wrong answers among the first twenty. "
         "Only pictures nobody judged are counted below.</p>"
         "<table><thead><tr><th></th><th>before</th><th>after</th></tr></thead><tbody>"
@@ -93,13 +93,13 @@ def _lesson(result: DemoResult) -> str:
         name = Path(one.row.path).name
         said = f"{one.liked} liked, {one.disliked} disliked"
         rows.append(
-            f'<section class="row"><h3>{escaped(name)}: {said}, average precision of the rest '
+            f'<section class="row"><h3>{escape_html(name)}: {said}, average precision of the rest '
             f"{one.residual_before:.3f} to {one.residual_after:.3f}</h3>{strips}</section>"
         )
     return head + "".join(rows)
 
 
-def _row(asked: Asked, *, alone: bool) -> str:
+def _row(asked: DemoQuery, *, alone: bool) -> str:
     name = Path(asked.row.path).name
     query = (
         f'<figure class="asked">{view(_thumb(asked.row.path), name)}'
@@ -107,19 +107,19 @@ def _row(asked: Asked, *, alone: bool) -> str:
     )
     strips = []
     for by, found in asked.found.items():
-        head = "" if alone else f"<h4>by {escaped(by)}</h4>"
+        head = "" if alone else f"<h4>by {escape_html(by)}</h4>"
         strips.append(f'{head}<div class="strip">{query}{"".join(map(_hit, found))}</div>')
     if asked.average_precision is not None:
         name = f"{name}, average precision {asked.average_precision:.3f}"
-    return f'<section class="row"><h3>{escaped(name)}</h3>{"".join(strips)}</section>'
+    return f'<section class="row"><h3>{escape_html(name)}</h3>{"".join(strips)}</section>'
 
 
-def _hit(found: Found) -> str:
+def _hit(found: DemoHit) -> str:
     name = Path(found.row.path).name
     kind, mark = _MARKS[found.right]
     return (
         f'<figure class="{kind}">{view(_thumb(found.row.path), name)}<figcaption>'
-        f"<b>{mark} {found.hit.score:.3f}</b><br>{escaped(name)}</figcaption></figure>"
+        f"<b>{mark} {found.hit.score:.3f}</b><br>{escape_html(name)}</figcaption></figure>"
     )
 
 

@@ -16,19 +16,20 @@ from likewise.cli.options import (
     Json,
     Usage,
     Where,
-    opened,
+    open_collection,
     pairs,
     picture,
     stoppable,
     value_of,
 )
-from likewise.cli.rendering import counted, day, echo_json, echo_table
+from likewise.cli.rendering import day, echo_json, echo_table, plural
 from likewise.collection.plain import absolute
 from likewise.errors import ImageError, LikewiseError
 
 if TYPE_CHECKING:
-    from likewise.cli.sheet import Answer, Asked
+    from likewise.cli.sheet import Answer, SheetQuery
     from likewise.collection.collection import Collection
+    from likewise.collection.search.searching import Hit
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
 _TOP_WORDS = 10
@@ -60,13 +61,14 @@ def search(
     """Find the pictures most alike."""
     part = _region(region)
     wanted = _conditions(where)
-    with stoppable("nothing was changed"), opened(collection) as col:
+    with stoppable("nothing was changed"), open_collection(collection) as col:
         one = picture(query)
-        words = _words_space(col, by) if explain else None
-        col.check_tags(wanted.get("tag", []))
+        if explain:
+            _check_explained(col, by)
+        col.tags.check_known(wanted.get("tag", []))
         hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
-        asked = _asked(col, one, by, part, wanted)
-        answers = _answers(col, asked, hits, words)
+        asked = _describe_query(col, one, by, part, wanted)
+        answers = _answers(col, one, by, part, hits, explain=explain)
     if sheet is not None:
         _write(sheet, asked, answers)
     if json_:
@@ -86,16 +88,16 @@ def duplicates(
     json_: Json = False,
 ) -> None:
     """List groups of pictures that are nearly the same."""
-    with stoppable("nothing was changed"), opened(collection) as col:
-        groups = col.duplicates(threshold=threshold, by=by)
+    with stoppable("nothing was changed"), open_collection(collection) as col:
+        groups = col.duplicates(threshold=threshold, space=by)
     if json_:
         echo_json([[{"id": h.id, "path": h.path, "score": h.score} for h in g] for g in groups])
         return
     for number, group in enumerate(groups, 1):
-        typer.echo(f"group {number}: {counted(len(group), 'picture')}")
+        typer.echo(f"group {number}: {plural(len(group), 'picture')}")
         for hit in group:
             typer.echo(f"  {hit.score:.4f}  {hit.id:>6}  {hit.path}")
-    typer.echo(counted(len(groups), "group") if groups else "No near-duplicates.")
+    typer.echo(plural(len(groups), "group") if groups else "No near-duplicates.")
 
 
 def _region(text: str | None) -> tuple[float, float, float, float] | None:
@@ -138,31 +140,26 @@ def _tag(text: str) -> str:
     return " ".join(plain.split())
 
 
-def _words_space(col: Collection, by: str) -> str:
-    """The words space by which a similarity can be explained."""
-    from likewise.collection.spaces.recipes import learns
+def _check_explained(col: Collection, by: str) -> None:
+    """Refuse a similarity without words, and say so where other words than its own are shown."""
+    from likewise.collection.errors import NoPlaces
 
-    for name in col.similarity(by).spaces:
-        if learns(col.spaces[name].recipe):
-            return name
-    if by == "default":
-        # Nobody chose a similarity without words: what else the pictures share is shown.
-        for name in ("deep-words", "words"):
-            if name in col.spaces and col.spaces[name].generation:
-                used = default_of(col)
-                typer.echo(f"ranked by {used}; shown are words they share in {name}", err=True)
-                return name
-    raise LikewiseError(f"{by!r} has no words to explain by; --explain needs a words space")
+    space = col.similarities.explaining_space(by)
+    if space is None:
+        raise NoPlaces(f"{by!r} has no words to explain by; --explain needs a words space")
+    if space not in col.similarities.find(by).spaces:
+        used = default_of(col)
+        typer.echo(f"ranked by {used}; shown are words they share in {space}", err=True)
 
 
-def _asked(
+def _describe_query(
     col: Collection,
     query: int | str,
     by: str,
     region: tuple[float, float, float, float] | None,
     where: dict[str, Any],
-) -> Asked:
-    from likewise.cli.sheet import Asked
+) -> SheetQuery:
+    from likewise.cli.sheet import SheetQuery
     from likewise.images import probe
 
     if by == "default":
@@ -174,7 +171,7 @@ def _asked(
     else:
         info = probe(query)
         path, frame = query, (info.width, info.height)
-    return Asked(
+    return SheetQuery(
         path=str(absolute(path)),
         by=by,
         pictures=len(col),
@@ -185,27 +182,29 @@ def _asked(
     )
 
 
-def _answers(col: Collection, asked: Asked, hits: list[Any], words: str | None) -> list[Answer]:
+def _answers(
+    col: Collection,
+    query: int | str,
+    by: str,
+    region: tuple[float, float, float, float] | None,
+    hits: list[Hit],
+    *,
+    explain: bool,
+) -> list[Answer]:
     from likewise.cli.sheet import Answer
 
-    if words is None or not hits:
-        return [Answer(hit, col.image(hit.id)) for hit in hits]
-    from likewise.collection.search.searching import cropped
-    from likewise.images import decode
-
-    # Pixels of the whole file, so that places are measured in the file's own pixels.
-    pixels = cropped(decode(asked.path).pixels, asked.region)
     answers = []
     for hit in hits:
         why = None
         # One picture that has gone since must not cost the explanation of the others.
         with suppress(ImageError):
-            why = col.explain(pixels, hit.id, top=_TOP_WORDS, by=words)
+            if explain:
+                why = col.explain(query, hit.id, top=_TOP_WORDS, by=by, region=region)
         answers.append(Answer(hit, col.image(hit.id), why))
     return answers
 
 
-def _write(path: Path, asked: Asked, answers: list[Answer]) -> None:
+def _write(path: Path, asked: SheetQuery, answers: list[Answer]) -> None:
     from likewise.cli.sheet import sheet
 
     try:
@@ -240,7 +239,7 @@ def _record(answer: Answer) -> dict[str, Any]:
     return record
 
 
-def _print(answers: list[Answer], asked: Asked) -> None:
+def _print(answers: list[Answer], asked: SheetQuery) -> None:
     if not answers:
         typer.echo("No hits." if asked.pictures else "The collection is empty.")
         return
@@ -255,11 +254,11 @@ def _print(answers: list[Answer], asked: Asked) -> None:
     if answers[0].why:
         heads.insert(2, "shared words, the largest with their places in query and hit")
         for row, answer in zip(rows, answers, strict=True):
-            row.insert(2, _shared(answer))
+            row.insert(2, _shared_words(answer))
     echo_table(heads, rows, right="rr")
 
 
-def _shared(answer: Answer) -> str:
+def _shared_words(answer: Answer) -> str:
     why = answer.why
     if why is None:
         return ""

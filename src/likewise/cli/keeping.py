@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Usage, Where, Workers, opened, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, echo_table, printable, size
+from likewise.cli.options import DEFAULT, Json, Usage, Where, Workers, open_collection, stoppable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, echo_table, plural, printable, size
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ class Format(enum.StrEnum):
 
 def info(collection: Where = DEFAULT, json_: Json = False) -> None:
     """Say what a collection holds and how large it is."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         said = col.info()
         said["default"] = default_of(col)
     if json_:
         echo_json(said)
         return
-    typer.echo(f"{said['path']}: {counted(said['pictures'], 'picture')}, {size(said['bytes'])}")
+    typer.echo(f"{said['path']}: {plural(said['pictures'], 'picture')}, {size(said['bytes'])}")
     for root in said["roots"][:_LISTED]:
         typer.echo(f"  from {root}")
     if len(said["roots"]) > _LISTED:
         typer.echo(f"  and {len(said['roots']) - _LISTED:,} more places")
     if said["problems"]:
-        files = counted(said["problems"], "file")
+        files = plural(said["problems"], "file")
         typer.echo(f"  {files} could not be used ('likewise problems' lists them)")
     if said["job"]:
         typer.echo(f"  now: {said['job']}")
@@ -63,7 +63,7 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 def verify(collection: Where = DEFAULT, json_: Json = False) -> None:
     """Check every byte that can be checked; exit code 1 when something is wrong."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         wrong = col.verify()
         pictures = len(col)
     if json_:
@@ -71,17 +71,17 @@ def verify(collection: Where = DEFAULT, json_: Json = False) -> None:
     elif wrong:
         for text in wrong:
             typer.echo(text)
-        typer.echo(f"{counted(len(wrong), 'thing')} wrong; restore a backup, or build it again")
+        typer.echo(f"{plural(len(wrong), 'thing')} wrong; restore a backup, or build it again")
     else:
-        typer.echo(f"All is well: {counted(pictures, 'picture')}.")
+        typer.echo(f"All is well: {plural(pictures, 'picture')}.")
     if wrong:
         raise typer.Exit(1)
 
 
 def refresh(collection: Where = DEFAULT, json_: Json = False) -> None:
     """Weigh the visual words by the pictures there are now."""
-    with stoppable(_UNCHANGED), opened(collection) as col:
-        with shown() as report:
+    with stoppable(_UNCHANGED), open_collection(collection) as col:
+        with progress_bar() as report:
             col.refresh(report=report)
         _tell_words(col, json_)
 
@@ -93,8 +93,8 @@ def retrain(
     json_: Json = False,
 ) -> None:
     """Learn new visual words from the pictures there are now."""
-    with stoppable(_UNCHANGED), opened(collection) as col:
-        with shown() as report:
+    with stoppable(_UNCHANGED), open_collection(collection) as col:
+        with progress_bar() as report:
             col.retrain(workers=workers, seed=seed, report=report)
         _tell_words(col, json_)
 
@@ -105,13 +105,13 @@ def backup(
     json_: Json = False,
 ) -> None:
     """Copy the collection (not the pictures), also while it is in use."""
-    with stoppable("no backup was made"), opened(collection) as col:
+    with stoppable("no backup was made"), open_collection(collection) as col:
         made = col.backup(path)
         pictures = len(col)
     if json_:
         echo_json({"backup": str(made), "pictures": pictures})
     else:
-        typer.echo(f"{made} holds {counted(pictures, 'picture')}")
+        typer.echo(f"{made} holds {plural(pictures, 'picture')}")
         typer.echo(f"Bring it back with: likewise restore {path} NEW.lw")
 
 
@@ -128,7 +128,7 @@ def restore(
     if json_:
         echo_json({"collection": root, "pictures": pictures})
     else:
-        typer.echo(f"{root} holds {counted(pictures, 'picture')}, verified")
+        typer.echo(f"{root} holds {plural(pictures, 'picture')}, verified")
 
 
 def export(
@@ -160,8 +160,8 @@ def export(
         return
     if suggested:
         raise Usage("--suggested goes with --xmp")
-    with opened(collection) as col:
-        every = col.tags_of(row.id for row in col.images())
+    with open_collection(collection) as col:
+        every = col.tags.of_many(row.id for row in col.images())
         rows = [
             {
                 "id": row.id,
@@ -184,12 +184,13 @@ def export(
         output.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise LikewiseError(f"{output} cannot be written: {error.strerror}") from error
-    typer.echo(f"{output}: {counted(len(rows), 'picture')}", err=True)
+    typer.echo(f"{output}: {plural(len(rows), 'picture')}", err=True)
 
 
 def _export_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> None:
-    with stoppable("those written are whole"), opened(collection) as col, shown() as report:
-        done = col.export_xmp(place, suggested=suggested, report=report)
+    stopped = stoppable("those written are whole")
+    with stopped, open_collection(collection) as col, progress_bar() as report:
+        done = col.tags.export_xmp(place, suggested=suggested, report=report)
     if json_:
         problems = [{"path": path, "reason": reason} for path, reason in done.problems]
         said = {"written": done.written, "unchanged": done.unchanged, "problems": problems}
@@ -199,14 +200,14 @@ def _export_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> N
         typer.echo(f"{printable(path)}: {printable(reason)}")
     if len(done.problems) > _LISTED:
         typer.echo(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
-    typer.echo(f"{counted(done.written, 'sidecar')} written, {done.unchanged:,} up to date")
+    typer.echo(f"{plural(done.written, 'sidecar')} written, {done.unchanged:,} up to date")
 
 
 def default_of(col: Collection) -> str:
     """The name of the similarity that is meant when none is named."""
-    if col.in_use != "default":
-        return col.in_use
-    spaces = col.similarity("default").spaces
+    if col.profiles.in_use != "default":
+        return col.profiles.in_use
+    spaces = col.similarities.find("default").spaces
     return next(iter(spaces)) if len(spaces) == 1 else "both"
 
 

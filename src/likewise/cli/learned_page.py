@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.cli.curve import CURVE_STYLE, curve
-from likewise.cli.page import Thumbnail, document, escaped, thumbnail
-from likewise.cli.rendering import counted
-from likewise.cli.saying import happened, summary, when
+from likewise.cli.page import Thumbnail, document, escape_html, thumbnail
+from likewise.cli.rendering import plural
+from likewise.cli.saying import describe_line, format_time, summarize_profile
 from likewise.errors import ImageError
 
 if TYPE_CHECKING:
-    from likewise.collection.feedback.profiles import LogLine
-    from likewise.collection.learned import Example, Learned, LearnedWord
+    from likewise.collection.feedback.learned_report import Example, LearnedReport, LearnedWord
+    from likewise.collection.feedback.log import LogLine
 
 _PATCH = 160
 _SMALL = 96
@@ -62,19 +62,19 @@ ol.log .off .faces { opacity: .45; }
 """
 
 
-def learned_page(found: Learned, collection: str) -> str:
+def learned_page(found: LearnedReport, collection: str) -> str:
     """The page as one string."""
     title = f"What profile {found.profile} has learned"
-    facts = "".join(f"<li>{escaped(text)}</li>" for text in summary(found))
+    facts = "".join(f"<li>{escape_html(text)}</li>" for text in summarize_profile(found))
     begins = ""
     if found.parent is not None:
         source, position = found.parent
-        begins = f"<li>begins with what {escaped(source)} had at version {position:,}</li>"
+        begins = f"<li>begins with what {escape_html(source)} had at version {position:,}</li>"
     body = (
-        f"<h1>{escaped(title)}</h1>"
-        f'<p class="soft">Version {found.position:,}, in {escaped(collection)} '
-        f"({counted(found.pictures, 'picture')}); ranks by "
-        f"{escaped(' + '.join(found.spaces))}.</p><ul>{facts}{begins}</ul>"
+        f"<h1>{escape_html(title)}</h1>"
+        f'<p class="soft">Version {found.position:,}, in {escape_html(collection)} '
+        f"({plural(found.pictures, 'picture')}); ranks by "
+        f"{escape_html(' + '.join(found.spaces))}.</p><ul>{facts}{begins}</ul>"
         f"{_curve(found)}{_words(found)}{_versions(found)}"
     )
     # One sheet of style: what this page adds comes after what all pages share.
@@ -84,7 +84,7 @@ def learned_page(found: Learned, collection: str) -> str:
 # -- the curve ------------------------------------------------------------------------------
 
 
-def _curve(found: Learned) -> str:
+def _curve(found: LearnedReport) -> str:
     if not found.curve:
         return ""
     lead = (
@@ -92,13 +92,13 @@ def _curve(found: Learned) -> str:
         "picture above the other one? The share of yes so far, with the weights learned up to "
         "then, and with all words counting alike."
     )
-    return f"<h2>Right before it was told</h2><p>{escaped(lead)}</p>{curve(found.curve)}"
+    return f"<h2>Right before it was told</h2><p>{escape_html(lead)}</p>{curve(found.curve)}"
 
 
 # -- words ----------------------------------------------------------------------------------
 
 
-def _words(found: Learned) -> str:
+def _words(found: LearnedReport) -> str:
     if found.space is None:
         return ""
     if not (found.gained or found.lost):
@@ -126,7 +126,7 @@ def _words(found: Learned) -> str:
         most = max(abs(word.change) for word in words)
         cards = "".join(_word(word, kind, most) for word in words)
         shown = f"{len(words)} of {n:,}" if n > len(words) else f"{n:,}"
-        said = "" if parts else f'<p class="soft">{escaped(lead)}</p>'
+        said = "" if parts else f'<p class="soft">{escape_html(lead)}</p>'
         parts.append(
             f'<h2>{heading} <span class="soft">({shown})</span></h2>{said}'
             f'<ol class="words">{cards}</ol>'
@@ -145,7 +145,7 @@ def _word(word: LearnedWord, kind: str, most: float) -> str:
         f'<li class="card {kind}">{shown}<div class="facts"><div class="score">'
         f'<span class="rank">word {word.word:,}</span><b class="by">{word.change:+.3f}</b></div>'
         f'<div class="bar"><i style="width:{100 * abs(word.change) / most:.1f}%"></i></div>'
-        f"weighs {word.weight:.3f} · in {counted(word.pictures, 'picture')}</div></li>"
+        f"weighs {word.weight:.3f} · in {plural(word.pictures, 'picture')}</div></li>"
     )
 
 
@@ -153,12 +153,12 @@ def _example(example: Example) -> str:
     name = Path(example.path).name
     made = _whole(example.path) if example.box is None else _patch(example.path, example.box)
     if made is None:
-        return f'<span class="patch" title="{escaped(name)}"></span>'
+        return f'<span class="patch" title="{escape_html(name)}"></span>'
     uri, mark = made
-    where = escaped(Path(example.path).absolute().as_uri())
+    where = escape_html(Path(example.path).absolute().as_uri())
     return (
-        f'<a class="patch" href="{where}" title="{escaped(name)}">'
-        f'<img src="{uri}" alt="{escaped(name)}">{mark}</a>'
+        f'<a class="patch" href="{where}" title="{escape_html(name)}">'
+        f'<img src="{uri}" alt="{escape_html(name)}">{mark}</a>'
     )
 
 
@@ -212,7 +212,7 @@ def _thumb(path: str, side: int) -> Thumbnail:
 # -- versions -------------------------------------------------------------------------------
 
 
-def _versions(found: Learned) -> str:
+def _versions(found: LearnedReport) -> str:
     lines = found.log
     newest = list(reversed(lines[-_LINES:]))
     if not newest:
@@ -220,7 +220,7 @@ def _versions(found: Learned) -> str:
     items = "".join(_line(found, line) for line in newest)
     more = ""
     if len(lines) > len(newest):
-        more = f'<p class="soft">and {counted(len(lines) - len(newest), "earlier line")}</p>'
+        more = f'<p class="soft">and {plural(len(lines) - len(newest), "earlier line")}</p>'
     key = "".join(
         f'<span class="key" style="border-color:var(--{colour})"></span>{text} &ensp;'
         for colour, text in (("accent", "query"), ("good", "liked"), ("bad", "disliked"))
@@ -232,19 +232,19 @@ def _versions(found: Learned) -> str:
     )
 
 
-def _line(found: Learned, line: LogLine) -> str:
+def _line(found: LearnedReport, line: LogLine) -> str:
     state = "counts" if line.stands else "taken back"
     if line.kind in ("undo", "rollback"):
         state = ""
     return (
         f"<li{'' if line.stands else ' class=off'}><div><b>{line.number:,}</b> "
-        f'<span class="when">{escaped(when(line.made))}</span></div>'
-        f'<div class="what">{escaped(happened(line))}{_faces(found, line)}</div>'
+        f'<span class="when">{escape_html(format_time(line.made))}</span></div>'
+        f'<div class="what">{escape_html(describe_line(line))}{_faces(found, line)}</div>'
         f'<div class="state">{state}</div></li>'
     )
 
 
-def _faces(found: Learned, line: LogLine) -> str:
+def _faces(found: LearnedReport, line: LogLine) -> str:
     """The pictures of a judgement, small: query, liked, disliked."""
     if not (line.liked or line.disliked):
         return ""
@@ -267,14 +267,14 @@ def _sketch(jpeg: bytes) -> str:
     return _uri(small_jpeg(decode(jpeg, max_side=_SMALL).pixels, _SMALL))
 
 
-def _some(found: Learned, images: Sequence[int], kind: str) -> list[str]:
+def _some(found: LearnedReport, images: Sequence[int], kind: str) -> list[str]:
     return [_face(found, image, kind) for image in images[:_FACES]]
 
 
-def _face(found: Learned, image: int, kind: str) -> str:
+def _face(found: LearnedReport, image: int, kind: str) -> str:
     path = found.paths.get(image, "")
     thumb = _thumb(path, _SMALL) if path else None
     if thumb is None or thumb.problem:
         return f'<span class="blank {kind}" title="picture {image}"></span>'
-    name = escaped(f"picture {image}, {Path(path).name}")
+    name = escape_html(f"picture {image}, {Path(path).name}")
     return f'<img class="{kind}" src="{thumb.uri}" alt="{name}" title="{name}">'

@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.finding import _region as region_of
-from likewise.cli.options import DEFAULT, Json, Usage, Where, opened, picture, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, day, echo_json, echo_table, size
+from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import day, echo_json, echo_table, plural, size
 from likewise.cli.saying import (
-    counts,
-    happened,
+    describe_line,
+    describe_pictures,
+    format_time,
+    judgement_record,
     learned_record,
     line_record,
     offer_sparse,
-    summary,
-    when,
+    summarize_profile,
 )
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.collection.learned import Learned
+    from likewise.collection.feedback.learned_report import LearnedReport
     from likewise.collection.search.searching import Hit
 
 Profile = Annotated[
@@ -74,24 +75,22 @@ def judge(
     part = region_of(region)
     if not (liked or disliked):
         raise Usage("nothing was judged; give --liked or --disliked")
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         asked = picture(query)
         good, bad = _pictures(liked), _pictures(disliked)
         offered = _pictures(shown_) if shown_ else None
-        number = col.judge(asked, good, bad, shown=offered, profile=profile, region=part)
-        name = col.version(profile).profile
-        line = next(line for line in reversed(col.log(name)) if line.number == number)
-        hits = col.search(asked, k, by=name, region=part)
+        made = col.judge(asked, good, bad, shown=offered, profile=profile, region=part)
+        hits = col.search(asked, k, by=made.profile, region=part)
         rows = {hit.id: col.image(hit.id) for hit in hits}
-        figures = col.figures(name)
+        figures = col.profiles.figures(made.profile)
     if json_:
-        echo_json({**line_record(line), "hits": [_hit(hit) for hit in hits]})
+        echo_json({**judgement_record(made), "hits": [_hit(hit) for hit in hits]})
         return
-    said = counts(line.liked, line.disliked)
-    typer.echo(f"Judgement {number} in profile {name}: {said}")
-    for earlier in line.contradicts:
+    said = describe_pictures(made.liked, made.disliked)
+    typer.echo(f"Judgement {made.number} in profile {made.profile}: {said}")
+    for earlier in made.contradicts:
         typer.echo(f"It contradicts judgement {earlier}; the later one counts.")
-    typer.echo(f"Now most alike ('likewise undo {number}' takes it back):")
+    typer.echo(f"Now most alike ('likewise undo {made.number}' takes it back):")
     echo_table(
         ("score", "id", "size", "date", "path"),
         [
@@ -113,9 +112,9 @@ def undo(
     json_: Json = False,
 ) -> None:
     """Take a judgement back, as if it had never been said."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         undone = col.undo(number, profile=profile)
-        version = col.version(profile)
+        version = col.profiles.version(profile)
     if json_:
         echo_json({"undone": undone, "profile": version.profile, "version": version.position})
     else:
@@ -129,9 +128,9 @@ def log(
     json_: Json = False,
 ) -> None:
     """List what was said in a profile: judgements, what was taken back, and what still counts."""
-    with opened(collection) as col:
-        name = col.version(profile).profile
-        lines = col.log(name)
+    with open_collection(collection) as col:
+        name = col.profiles.version(profile).profile
+        lines = col.log.entries(name)
     newest = lines[-limit:]
     if json_:
         echo_json([line_record(line) for line in newest])
@@ -140,12 +139,12 @@ def log(
         typer.echo(f"Nothing was said in profile {name} yet.")
         return
     if len(newest) < len(lines):
-        typer.echo(f"{counted(len(lines) - len(newest), 'earlier line')} (--limit shows more)")
+        typer.echo(f"{plural(len(lines) - len(newest), 'earlier line')} (--limit shows more)")
     echo_table(
         ("version", "when", "session", "counts", "what"),
         [
-            (line.number, when(line.made), line.session, "yes" if line.stands else "no",
-             happened(line))
+            (line.number, format_time(line.made), line.session, "yes" if line.stands else "no",
+             describe_line(line))
             for line in newest
         ],
         right="r r",
@@ -221,25 +220,25 @@ def learn(
     if into is not None and not sparse:
         raise Usage("--into names the profile that --sparse makes")
     said: dict[str, Any] = {}
-    with stoppable(_KEPT), opened(collection) as col:
-        name = col.version(profile).profile
-        with shown() as report:
+    with stoppable(_KEPT), open_collection(collection) as col:
+        name = col.profiles.version(profile).profile
+        with progress_bar() as report:
             if source == "log":
-                col.relearn(profile=name)
+                col.profiles.relearn(profile=name)
             elif source == "labels":
                 kind = (labels or Labels.folders).value
-                said["written"] = col.learn_labels(
+                said["written"] = col.profiles.learn_labels(
                     kind, n_triplets=n_triplets, seed=seed, profile=name, report=report
                 )
             elif source is not None:
                 from likewise.cli.triplet_file import read_triplets
 
                 triplets = read_triplets(Path(source), col.id_of)
-                said["written"] = col.learn_triplets(triplets, profile=name, report=report)
+                said["written"] = col.profiles.learn_triplets(triplets, profile=name, report=report)
             outcome = None
             if sparse:
                 made = into or f"{name}-sparse"
-                outcome = col.learn_sparse(made, profile=name, report=report)
+                outcome = col.profiles.learn_sparse(made, profile=name, report=report)
         said = {"profile": name, **said, **_figures(col, name)}
         if outcome is not None:
             said["sparse"] = {"profile": made, **vars(outcome)}
@@ -258,8 +257,8 @@ def compact(
 ) -> None:
     """Shrink the index a sparse profile searches to the words it gives weight to."""
     stopped = "the profile searches the full index as before"
-    with stoppable(stopped), opened(collection) as col, shown() as report:
-        found = col.compact(profile, report=report)
+    with stoppable(stopped), open_collection(collection) as col, progress_bar() as report:
+        found = col.profiles.compact(profile, report=report)
     if json_:
         echo_json({"profile": profile, **vars(found)})
         return
@@ -286,13 +285,11 @@ def learned(
     json_: Json = False,
 ) -> None:
     """Show what a profile has learned: words that gained and lost, the curve, the versions."""
-    from likewise.collection.learned import learned as look
-
-    with stoppable("nothing was changed"), opened(collection) as col:
-        with shown() as report:
+    with stoppable("nothing was changed"), open_collection(collection) as col:
+        with progress_bar() as report:
             # Without a page or data nobody sees examples, and to find them takes a while.
             n = examples if html is not None or json_ else 0
-            found = look(col, profile, top=top, examples=n, report=report)
+            found = col.profiles.report(profile, top=top, examples=n, report=report)
         place = col.root.name
     if html is not None:
         from likewise.cli.learned_page import learned_page
@@ -316,12 +313,12 @@ def _change(before: float, after: float) -> str:
 def _tell_learned(said: dict[str, Any], source: str | None) -> None:
     name = said["profile"]
     if "written" in said:
-        typer.echo(f"{counted(said['written'], 'comparison')} written to the log of {name}")
+        typer.echo(f"{plural(said['written'], 'comparison')} written to the log of {name}")
     if source == "log":
         typer.echo(f"The whole log of {name} was folded again, and gives what is in use")
     agreement = said["agreement"]
     if agreement is not None:
-        standing = counted(said["judgements"], "judgement")
+        standing = plural(said["judgements"], "judgement")
         typer.echo(
             f"{standing} standing; {agreement:.1%} of their triplets were right before they were "
             f"learned ({said['agreement_plain']:.1%} with plain weights)"
@@ -340,9 +337,9 @@ def _tell_learned(said: dict[str, Any], source: str | None) -> None:
     typer.echo(f"Shrink its index with: likewise compact {outcome['profile']}")
 
 
-def _print_learned(found: Learned) -> None:
+def _print_learned(found: LearnedReport) -> None:
     typer.echo(f"Profile {found.profile}, version {found.position}:")
-    for text in summary(found):
+    for text in summarize_profile(found):
         typer.echo(f"  {text}")
     rows = [
         (f"{word.change:+.3f}", f"{word.weight:.3f}", word.word, f"{word.pictures:,}")
@@ -358,7 +355,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _figures(col: Collection, profile: str) -> dict[str, Any]:
-    return vars(col.figures(profile)).copy()
+    return vars(col.profiles.figures(profile)).copy()
 
 
 def _pictures(given: list[str] | None) -> list[int | str]:

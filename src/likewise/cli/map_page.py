@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.cli.page import escaped
+from likewise.cli.page import escape_html
 from likewise.errors import ImageError
 from likewise.ordinal.layout import fitted_places, tidy
 
@@ -34,7 +34,7 @@ _GREY = 128
 
 
 @dataclass(frozen=True)
-class Shown:
+class MapPicture:
     """A picture of the map: its file, and its place."""
 
     path: str
@@ -45,7 +45,7 @@ class Shown:
 def map_page(
     title: str,
     notes: Sequence[str],
-    pictures: Sequence[Shown],
+    pictures: Sequence[MapPicture],
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> str:
     """The page as one string."""
@@ -119,15 +119,15 @@ def _document(title: str, notes: Sequence[str], data: dict[str, Any], sheets: li
     said = json.dumps({**data, "sheets": sheets}, separators=(",", ":"))
     # Inside a script element nothing but this can end it.
     said = said.replace("<", "\\u003c")
-    lines = "".join(f"<p>{escaped(note)}</p>" for note in notes)
+    lines = "".join(f"<p>{escape_html(note)}</p>" for note in notes)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"<title>{escaped(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f'<canvas id="map" tabindex="0" role="img" aria-label="{escaped(title)}"></canvas>\n'
-        f"<header><h1>{escaped(title)}</h1><details><summary>About this map</summary>{lines}"
-        f'<p class="soft">Made by Likewise {escaped(__version__)}.</p></details></header>\n'
+        f"<title>{escape_html(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f'<canvas id="map" tabindex="0" role="img" aria-label="{escape_html(title)}"></canvas>\n'
+        f"<header><h1>{escape_html(title)}</h1><details><summary>About this map</summary>{lines}"
+        f'<p class="soft">Made by Likewise {escape_html(__version__)}.</p></details></header>\n'
         '<form id="find" role="search"><label for="text">Find a name</label>'
         '<input id="text" type="search" placeholder="Find a name" autocomplete="off" '
         'spellcheck="false">'

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.models import record, told
-from likewise.cli.options import DEFAULT, Json, Where, opened, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, size
+from likewise.cli.models import describe_model, record
+from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, plural, size
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
-    from likewise.cli.map_page import Shown
+    from likewise.cli.map_page import MapPicture
     from likewise.collection.collection import Collection
 
 MOST = 4_000
@@ -37,14 +37,15 @@ def map_(
     """
     from likewise.cli.map_page import map_page
 
-    with stoppable("no page was written"), opened(collection) as col, shown() as report:
+    stopped = stoppable("no page was written")
+    with stopped, open_collection(collection) as col, progress_bar() as report:
         made_now = name not in col.models
         if made_now:
-            col.learn_map(name, report=report)
+            col.models.learn_map(name, report=report)
         pictures, total = _pictures(col, name, limit, seed)
         model = col.models[name]
         notes = _notes(model, len(pictures), total)
-        page = map_page(title or col.root.stem, notes, pictures, _reported(report))
+        page = map_page(title or col.root.stem, notes, pictures, _report_reading(report))
     try:
         out.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -54,29 +55,31 @@ def map_(
         echo_json({**said, "bytes": len(page.encode()), "map": record(model)})
         return
     if made_now:
-        for line in told(model):
+        for line in describe_model(model):
             typer.echo(line)
-    drawn = counted(len(pictures), "picture")
+    drawn = plural(len(pictures), "picture")
     whole = "" if len(pictures) == total else f" of {total:,}, drawn at random (--limit draws more)"
     typer.echo(f"{drawn}{whole}; {size(len(page.encode()))}. Look at {out}")
 
 
-def _pictures(col: Collection, name: str, limit: int, seed: int) -> tuple[list[Shown], int]:
+def _pictures(col: Collection, name: str, limit: int, seed: int) -> tuple[list[MapPicture], int]:
     import numpy as np
 
-    from likewise.cli.map_page import Shown
+    from likewise.cli.map_page import MapPicture
 
-    points = col.map_points(name)
+    points = col.models.map_points(name)
     total = len(points.ids)
     kept = np.arange(total)
     if total > limit:
         kept = np.sort(np.random.default_rng(seed).choice(total, limit, replace=False))
-    rows = col.rows(points.ids[kept].tolist())
+    rows = col.pictures.rows(points.ids[kept].tolist())
     found = []
     for i in kept.tolist():
         row = rows.get(int(points.ids[i]))
         if row is not None:
-            found.append(Shown(row.path, float(points.places[i, 0]), float(points.places[i, 1])))
+            found.append(
+                MapPicture(row.path, float(points.places[i, 0]), float(points.places[i, 1]))
+            )
     if not found:
         raise LikewiseError("the collection is empty; there is nothing to draw")
     return found, total
@@ -84,8 +87,8 @@ def _pictures(col: Collection, name: str, limit: int, seed: int) -> tuple[list[S
 
 def _notes(model: Any, drawn: int, total: int) -> list[str]:
     """What the page says about itself: no paths, no machine."""
-    how = [line.strip() for line in told(model)[1:]]
-    many = counted(drawn, "picture")
+    how = [line.strip() for line in describe_model(model)[1:]]
+    many = plural(drawn, "picture")
     first = many if drawn == total else f"{many} of {total:,}, drawn at random"
     return [
         f"{first}, by space {model.space}.",
@@ -95,7 +98,7 @@ def _notes(model: Any, drawn: int, total: int) -> list[str]:
     ]
 
 
-def _reported(report: Any) -> Any:
+def _report_reading(report: Any) -> Any:
     from likewise.collection.jobs import Progress
 
     return lambda done, total: report(Progress("reading pictures", done, total))

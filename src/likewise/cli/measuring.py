@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import Json, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, echo_table, printable, span
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, echo_table, plural, printable, span
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def evaluate(
     kept = "nothing was measured" + (f"; {collection} keeps what was added" if collection else "")
     with stoppable(kept), ExitStack() as stack:
         col = stack.enter_context(_collection(collection, stack))
-        with shown() as report:
+        with progress_bar() as report:
             added = col.add(*task.paths.values(), *(distractors or []), report=report)
         ranker = Ranker(col, task)
         deep = ["deep"] if "deep" in col.spaces else []
@@ -99,12 +99,12 @@ def evaluate(
         echo_json(said)
         return
     typer.echo(
-        f"{task.name}: {counted(len(ranker.queries), 'query', 'queries')} over "
-        f"{counted(said['pictures'], 'picture')}; {task.protocol}; "
+        f"{task.name}: {plural(len(ranker.queries), 'query', 'queries')} over "
+        f"{plural(said['pictures'], 'picture')}; {task.protocol}; "
         f"{said['average_precision']} average precision"
     )
     if ranker.missing:
-        typer.echo(f"{counted(len(ranker.missing), 'picture')} could not be used")
+        typer.echo(f"{plural(len(ranker.missing), 'picture')} could not be used")
     echo_table(
         ("similarity", "mAP", "mean of groups", "ms a query"),
         [
@@ -174,7 +174,7 @@ def demo(
 
     start = time.perf_counter()
     with stoppable("the same command goes on from here"):
-        with shown() as report:
+        with progress_bar() as report:
             result = run(
                 out, folder=folder, n_views=views, fresh=fresh, say=say, report=report
             )  # fmt: skip
@@ -220,11 +220,10 @@ def _write_learned(result: DemoResult, path: Path) -> None:
     """The page of what the demo's judgements taught."""
     from likewise.cli.learned_page import learned_page
     from likewise.collection.collection import Collection
-    from likewise.collection.learned import learned
 
     assert result.lesson is not None
     with Collection.open(result.collection) as col:
-        found = learned(col, result.lesson.profile)
+        found = col.profiles.report(result.lesson.profile)
         path.write_text(learned_page(found, str(result.collection)), encoding="utf-8")
 
 
@@ -246,11 +245,11 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
     if result.added:
         rate = result.added / result.seconds
         typer.echo(
-            f"{counted(result.added, 'picture')} added in {span(result.seconds)} "
+            f"{plural(result.added, 'picture')} added in {span(result.seconds)} "
             f"({rate:.1f} a second, words learned on the way)"
         )
     else:
-        typer.echo(f"{counted(result.pictures, 'picture')}, all added by an earlier run")
+        typer.echo(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
     times = ", ".join(f"{ms:.1f} ms by {by}" for by, ms in result.search_ms.items())
     typer.echo(f"a search takes {times}; with a new picture {result.new_picture_ms:.0f} ms")
     typer.echo("")
@@ -264,7 +263,7 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
         echo_table(["mAP by kind of query", *names], rows, right=" " + "r" * len(names))
         typer.echo("")
     if (lesson := result.lesson) is not None:
-        n = counted(len(lesson.judged), "judgement")
+        n = plural(len(lesson.judged), "judgement")
         typer.echo(f"Then {n}, one on each of the queries that went worst:")
         echo_table(
             ["mAP", "before", "after"],

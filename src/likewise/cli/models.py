@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where, opened, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, echo_table
-from likewise.cli.saying import when
+from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, echo_table, plural
+from likewise.cli.saying import format_time
 
 if TYPE_CHECKING:
     from likewise.collection.store.models import Model
@@ -32,19 +32,19 @@ def learn_model(
     json_: bool,
 ) -> None:
     """``learn --metric`` and ``learn --map``."""
-    with stoppable(_STOPPED), opened(collection) as col, shown() as report:
+    with stoppable(_STOPPED), open_collection(collection) as col, progress_bar() as report:
         if kind == "metric":
-            made = col.learn_metric(
+            made = col.models.learn_metric(
                 name or "metric", space=space, profile=profile, seed=seed, report=report
             )
         else:
-            made = col.learn_map(
+            made = col.models.learn_map(
                 name or "map", space=space, profile=profile, labels=labels, seed=seed, report=report
             )
     if json_:
         echo_json(record(made))
         return
-    for line in told(made):
+    for line in describe_model(made):
         typer.echo(line)
     typer.echo(f"Rank by it with: likewise search IMAGE --by {made.name}")
     if made.kind == "map":
@@ -54,8 +54,8 @@ def learn_model(
 @model.command("list")
 def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
     """List the learned metrics and maps with what each amounts to."""
-    with opened(collection) as col:
-        found = {name: (one, col.said_since(name)) for name, one in col.models.items()}
+    with open_collection(collection) as col:
+        found = {name: (one, col.models.count_new_lines(name)) for name, one in col.models.items()}
     if json_:
         echo_json([{**record(one), "said_since": n} for one, n in found.values()])
         return
@@ -64,8 +64,9 @@ def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
         return
     rows = [
         (
-            name, one.kind, one.space, one.profile, when(one.made), _said(one.figures),
-            _share(one.figures["agreement"]), _share(one.figures["agreement_plain"]), since,
+            name, one.kind, one.space, one.profile, format_time(one.made),
+            _describe_source(one.figures), _share(one.figures["agreement"]),
+            _share(one.figures["agreement_plain"]), since,
         )
         for name, (one, since) in found.items()
     ]  # fmt: skip
@@ -78,27 +79,27 @@ def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
 @model.command("show")
 def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Say what a metric or map was made from, and what it amounts to."""
-    with opened(collection) as col:
-        since = col.said_since(name)
+    with open_collection(collection) as col:
+        since = col.models.count_new_lines(name)
         one = col.models[name]
     if json_:
         echo_json({**record(one), "said_since": since})
         return
-    for line in told(one):
+    for line in describe_model(one):
         typer.echo(line)
     if since:
-        typer.echo(f"{counted(since, 'line')} of the log came later: likewise model relearn {name}")
+        typer.echo(f"{plural(since, 'line')} of the log came later: likewise model relearn {name}")
 
 
 @model.command("relearn")
 def relearn(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Learn a metric or map again, from the log as it is now."""
-    with stoppable(_STOPPED), opened(collection) as col, shown() as report:
-        made = col.relearn_model(name, report=report)
+    with stoppable(_STOPPED), open_collection(collection) as col, progress_bar() as report:
+        made = col.models.relearn(name, report=report)
     if json_:
         echo_json(record(made))
         return
-    for line in told(made):
+    for line in describe_model(made):
         typer.echo(line)
 
 
@@ -110,8 +111,8 @@ def rename(
     json_: Json = False,
 ) -> None:
     """Give a metric or map another name."""
-    with opened(collection) as col:
-        col.rename_model(name, new)
+    with open_collection(collection) as col:
+        col.models.rename(name, new)
     if json_:
         echo_json({"name": new, "before": name})
     else:
@@ -121,8 +122,8 @@ def rename(
 @model.command("delete")
 def delete(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Forget a metric or map; the log it was learned from stays."""
-    with opened(collection) as col:
-        col.delete_model(name)
+    with open_collection(collection) as col:
+        col.models.delete(name)
     if json_:
         echo_json({"deleted": name})
     else:
@@ -138,23 +139,24 @@ def record(made: Model) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told(made: Model) -> list[str]:
+def describe_model(made: Model) -> list[str]:
     """A model in sentences."""
     figures = made.figures
-    first = f"{made.kind.capitalize()} {made.name} over space {made.space}, made {when(made.made)}:"
-    lines = _metric(figures) if made.kind == "metric" else _map(figures)
+    when = format_time(made.made)
+    first = f"{made.kind.capitalize()} {made.name} over space {made.space}, made {when}:"
+    lines = _describe_metric(figures) if made.kind == "metric" else _describe_map(figures)
     if figures["agreement"] is not None:
         lines.append(
-            f"{figures['agreement']:.1%} of {counted(figures['held_out'], 'triplet')} held out are "
+            f"{figures['agreement']:.1%} of {plural(figures['held_out'], 'triplet')} held out are "
             f"right, {figures['agreement_plain']:.1%} by the space alone"
         )
-        lines += _asked(figures)
+        lines += _describe_held_out(figures)
     else:
         lines.append("nothing could be held out to test it")
     return [first, *(f"  {line}" for line in lines)]
 
 
-def _asked(figures: Mapping[str, Any]) -> list[str]:
+def _describe_held_out(figures: Mapping[str, Any]) -> list[str]:
     """What the triplets held out were, where that bears on the figures; old models do not say."""
     lines = []
     if figures.get("held_out_from") == "random":
@@ -164,11 +166,11 @@ def _asked(figures: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _metric(figures: Mapping[str, Any]) -> list[str]:
+def _describe_metric(figures: Mapping[str, Any]) -> list[str]:
     said = (
-        f"{counted(figures['similar'], 'similar pair')}, "
-        f"{counted(figures['dissimilar'], 'dissimilar pair')} and "
-        f"{counted(figures['unlabelled'], 'picture')} nobody spoke of"
+        f"{plural(figures['similar'], 'similar pair')}, "
+        f"{plural(figures['dissimilar'], 'dissimilar pair')} and "
+        f"{plural(figures['unlabelled'], 'picture')} nobody spoke of"
     )
     if not figures["learned"]:
         return [
@@ -182,32 +184,32 @@ def _metric(figures: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _map(figures: Mapping[str, Any]) -> list[str]:
-    made = f"{counted(figures['made_comparisons'], 'comparison')} made from {_origin(figures)}"
+def _describe_map(figures: Mapping[str, Any]) -> list[str]:
+    made = f"{plural(figures['made_comparisons'], 'comparison')} made from {_made_from(figures)}"
     if not figures["comparisons"]:
         said = f"nobody compared anything yet: drawn from {made}"
     elif figures["source"] == "people":
-        said = f"drawn from {counted(figures['comparisons'], 'comparison')} people made"
+        said = f"drawn from {plural(figures['comparisons'], 'comparison')} people made"
     else:
-        said = f"drawn from {counted(figures['comparisons'], 'comparison')} people made, and {made}"
+        said = f"drawn from {plural(figures['comparisons'], 'comparison')} people made, and {made}"
     return [
         said,
-        f"{counted(figures['anchors'], 'picture')} embedded in {figures['dimensions']} dimensions, "
-        f"{counted(figures['placed'] - min(figures['anchors'], figures['placed']), 'other')} "
+        f"{plural(figures['anchors'], 'picture')} embedded in {figures['dimensions']} dimensions, "
+        f"{plural(figures['placed'] - min(figures['anchors'], figures['placed']), 'other')} "
         "placed by their features",
     ]
 
 
-def _origin(figures: Mapping[str, Any]) -> str:
+def _made_from(figures: Mapping[str, Any]) -> str:
     from_space = figures["made_from"] == "space"
     return "the space itself (neighbours are near)" if from_space else f"{figures['made_from']}"
 
 
-def _said(figures: Mapping[str, Any]) -> str:
+def _describe_source(figures: Mapping[str, Any]) -> str:
     if "pairs" in figures:
         kept = "" if figures["learned"] else ", nothing learned"
-        return counted(figures["pairs"], "pair") + kept
-    people = counted(figures["comparisons"], "comparison")
+        return plural(figures["pairs"], "pair") + kept
+    people = plural(figures["comparisons"], "comparison")
     return people if figures["source"] == "people" else f"{people} + {figures['made_from']}"
 
 

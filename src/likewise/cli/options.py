@@ -40,7 +40,7 @@ class Usage(typer.BadParameter):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Collection]:
+def open_collection(path: Path) -> Iterator[Collection]:
     """The collection at a path, closed afterwards."""
     if not path.expanduser().exists():
         raise LikewiseError(

@@ -107,19 +107,19 @@ def thumbnail(path: str, side: int) -> Thumbnail:
 def view(thumb: Thumbnail, name: str) -> str:
     """A thumbnail in its frame."""
     if thumb.problem:
-        return f'<div class="view gone">cannot be shown: {escaped(thumb.problem)}</div>'
+        return f'<div class="view gone">cannot be shown: {escape_html(thumb.problem)}</div>'
     return (
         f'<div class="view"><img src="{thumb.uri}" width="{thumb.width}" '
-        f'height="{thumb.height}" alt="{escaped(name)}"></div>'
+        f'height="{thumb.height}" alt="{escape_html(name)}"></div>'
     )
 
 
 def link(path: str, text: str) -> str:
     """A file's name that opens the file, on the machine it lies on."""
-    return f'<a href="{escaped(Path(path).absolute().as_uri())}">{escaped(text)}</a>'
+    return f'<a href="{escape_html(Path(path).absolute().as_uri())}">{escape_html(text)}</a>'
 
 
-def escaped(text: object) -> str:
+def escape_html(text: object) -> str:
     """Text that can stand anywhere in a page; undecodable bytes of file names become signs."""
     plain = str(text).encode("utf-8", "replace").decode("utf-8")
     return html.escape(plain, quote=True)
@@ -133,6 +133,6 @@ def document(title: str, body: str) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{escaped(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n"
-        f"<footer>Made by Likewise {escaped(__version__)}.</footer>\n</body>\n</html>\n"
+        f"<title>{escape_html(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n"
+        f"<footer>Made by Likewise {escape_html(__version__)}.</footer>\n</body>\n</html>\n"
     )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where, Workers, opened, picture, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, printable, span
+from likewise.cli.options import DEFAULT, Json, Where, Workers, open_collection, picture, stoppable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, plural, printable, span
 from likewise.collection.plain import absolute
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def add(
     from likewise.cli.options import pairs, value_of
 
     metadata = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
-    with stoppable(_GOES_ON), _made(collection, paths) as col:
-        with shown() as report:
+    with stoppable(_GOES_ON), _open_or_create(collection, paths) as col:
+        with progress_bar() as report:
             result = col.add(*paths, metadata=metadata or None, workers=workers, report=report)
         if tags_from_folders:
-            col.tags_from_folders()
+            col.tags.from_folders()
         _tell(col, result, json_)
         if not (json_ or len(col)):
             typer.echo("No pictures were found there.")
@@ -58,8 +58,8 @@ def add(
 
 def sync(collection: Where = DEFAULT, workers: Workers = None, json_: Json = False) -> None:
     """Follow new, changed and deleted files below everything that was added."""
-    with stoppable(_GOES_ON), opened(collection) as col:
-        with shown() as report:
+    with stoppable(_GOES_ON), open_collection(collection) as col:
+        with progress_bar() as report:
             result = col.sync(workers=workers, report=report)
         _tell(col, result, json_)
 
@@ -75,26 +75,26 @@ def remove(
 
     Neither sync nor adding their folder takes them in again; adding the file itself does.
     """
-    with opened(collection) as col:
-        wanted = [one for text in pictures for one in _chosen(col, text)]
+    with open_collection(collection) as col:
+        wanted = [one for text in pictures for one in _choose_pictures(col, text)]
         gone = col.remove(*dict.fromkeys(wanted)) if wanted else 0
         left = len(col)
     if json_:
         echo_json({"removed": gone, "pictures": left})
     else:
-        typer.echo(f"{counted(gone, 'picture')} removed, {left:,} left")
+        typer.echo(f"{plural(gone, 'picture')} removed, {left:,} left")
 
 
 def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
     """List the files that were met and could not be used, with the reason."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         rows = col.problems()
     if json_:
         echo_json([{"path": row.path, "reason": row.problem} for row in rows])
         return
     for row in rows:
         typer.echo(f"{row.path}: {row.problem}")
-    typer.echo(counted(len(rows), "problem") if rows else "No problems.")
+    typer.echo(plural(len(rows), "problem") if rows else "No problems.")
 
 
 def check(
@@ -133,7 +133,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _made(path: Path, wanted: list[Path]) -> Collection:
+def _open_or_create(path: Path, wanted: list[Path]) -> Collection:
     """The collection, created if there is none."""
     from likewise.collection.collection import Collection
     from likewise.collection.ingest.add import check_reachable
@@ -183,14 +183,14 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
         typer.echo(f"{printable(path)}: {printable(reason)}")
     rate = f", {result.added / result.seconds:.1f} a second" if result.added > 1 else ""
     typer.echo(f"{result} ({span(result.seconds)}{rate})")
-    typer.echo(f"{col.root} holds {counted(len(col), 'picture')}")
+    typer.echo(f"{col.root} holds {plural(len(col), 'picture')}")
     if result.unmade and result.added:
         from likewise.features.deep.errors import INSTALL
 
         typer.echo(f"no vectors yet in {', '.join(result.unmade)}: {INSTALL}, then add again")
 
 
-def _chosen(col: Collection, text: str) -> list[int]:
+def _choose_pictures(col: Collection, text: str) -> list[int]:
     """The ids a person means: one picture, or all below a folder."""
     one = picture(text)
     folder = absolute(text)
@@ -205,7 +205,7 @@ def _files(paths: list[Path]) -> list[Path]:
     """Files as given; of folders all files below, hidden ones left out."""
     found: list[Path] = []
 
-    def closed(error: OSError) -> None:
+    def skip_unreadable(error: OSError) -> None:
         # A folder that may not be entered is listed too: its reason is its own.
         found.append(Path(error.filename))
 
@@ -213,7 +213,7 @@ def _files(paths: list[Path]) -> list[Path]:
         if not path.is_dir():
             found.append(path)
             continue
-        for folder, folders, files in os.walk(path, onerror=closed):
+        for folder, folders, files in os.walk(path, onerror=skip_unreadable):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             found += [Path(folder, name) for name in sorted(files) if not name.startswith(".")]
     return found

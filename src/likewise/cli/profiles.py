@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where, opened
-from likewise.cli.rendering import counted, echo_json, echo_table
+from likewise.cli.options import DEFAULT, Json, Where, open_collection
+from likewise.cli.rendering import echo_json, echo_table, plural
 from likewise.cli.saying import offer_sparse
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ OrInUse = Annotated[str, typer.Argument(help="Name of the profile; default the o
 @profile.command("list")
 def list_profiles(collection: Where = DEFAULT, json_: Json = False) -> None:
     """List the profiles with what each has learned."""
-    with opened(collection) as col:
-        found = _every(col)
+    with open_collection(collection) as col:
+        found = _all_records(col)
     if json_:
         echo_json(found)
         return
@@ -45,19 +45,19 @@ def list_profiles(collection: Where = DEFAULT, json_: Json = False) -> None:
 @profile.command("show")
 def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = False) -> None:
     """Say what a profile is: its figures, its version, and the versions it can go back to."""
-    with opened(collection) as col:
-        version = col.version(name)
-        said = _one(col, version.profile)
+    with open_collection(collection) as col:
+        version = col.profiles.version(name)
+        said = _record_of(col, version.profile)
         said["version"] = version.position
         said["generations"] = dict(version.generation)
-        lines = col.log(version.profile)
+        lines = col.log.entries(version.profile)
         said["versions"] = [0, *(line.number for line in lines)]
     if json_:
         echo_json(said)
         return
     typer.echo(f"Profile {said['name']}{', in use' if said['in_use'] else ''}")
     typer.echo(f"  ranks by {' + '.join(said['spaces'])}")
-    typer.echo(f"  version {said['version']}, {counted(said['judgements'], 'judgement')} standing")
+    typer.echo(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} standing")
     if said["agreement"] is not None:
         typer.echo(
             f"  {_share(said['agreement'])} of the triplets were right before they were learned, "
@@ -70,7 +70,7 @@ def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = F
         )
     offer_sparse(said["triplets"], said["sparsity"])
     typer.echo(
-        f"  {counted(len(said['versions']), 'version')} to go back to "
+        f"  {plural(len(said['versions']), 'version')} to go back to "
         "('likewise log' lists them, 0 is the beginning)"
     )
 
@@ -86,18 +86,18 @@ def create(
     json_: Json = False,
 ) -> None:
     """Make a profile that has learned nothing yet."""
-    with opened(collection) as col:
-        col.create_profile(name, base)
-    _made(name, json_)
+    with open_collection(collection) as col:
+        col.profiles.create(name, base)
+    _tell_created(name, json_)
 
 
 @profile.command("use")
 def use(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Make a profile the one that is meant when none is named."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         # Only profiles: a built-in similarity is chosen with 'likewise similarity use'.
-        col.use(name if name == "default" else col.version(name).profile)
-        in_use = col.version().profile
+        col.use(name if name == "default" else col.profiles.version(name).profile)
+        in_use = col.profiles.version().profile
     if json_:
         echo_json({"in_use": in_use})
     else:
@@ -114,15 +114,15 @@ def rollback(
     json_: Json = False,
 ) -> None:
     """Return a profile to an earlier version; later lines stay in the log and can come back."""
-    with opened(collection) as col:
-        before = col.version(name)
-        col.roll_back(version, profile=before.profile)
-        now = _one(col, before.profile)
-        position = col.version(before.profile).position
+    with open_collection(collection) as col:
+        before = col.profiles.version(name)
+        col.profiles.roll_back(version, profile=before.profile)
+        now = _record_of(col, before.profile)
+        position = col.profiles.version(before.profile).position
     if json_:
         echo_json({**now, "version": position, "rolled_back_to": version})
         return
-    standing = counted(now["judgements"], "judgement")
+    standing = plural(now["judgements"], "judgement")
     typer.echo(f"Profile {before.profile} is as it was at version {version}: {standing} standing")
     if before.position != version:
         which = f"{before.position} --profile {before.profile}"
@@ -137,9 +137,9 @@ def copy(
     json_: Json = False,
 ) -> None:
     """Make a profile that begins with all another has learned."""
-    with opened(collection) as col:
-        col.copy_profile(source, name)
-    _made(name, json_)
+    with open_collection(collection) as col:
+        col.profiles.copy(source, name)
+    _tell_created(name, json_)
 
 
 @profile.command("export")
@@ -152,9 +152,9 @@ def export(
     json_: Json = False,
 ) -> None:
     """Write the learned weights to a file: no pictures, no log."""
-    with opened(collection) as col:
-        version = col.version(name)
-        made = col.export_profile(path, profile=version.profile)
+    with open_collection(collection) as col:
+        version = col.profiles.version(name)
+        made = col.profiles.export(path, profile=version.profile)
     if json_:
         echo_json({"profile": version.profile, "version": version.position, "file": str(made)})
     else:
@@ -171,24 +171,24 @@ def import_(
     json_: Json = False,
 ) -> None:
     """Make a profile from a file; weights for another vocabulary are refused."""
-    with opened(collection) as col:
-        made = col.import_profile(path, name)
-    _made(made, json_)
+    with open_collection(collection) as col:
+        made = col.profiles.load(path, name)
+    _tell_created(made, json_)
 
 
-def _made(name: str, json_: bool) -> None:
+def _tell_created(name: str, json_: bool) -> None:
     if json_:
         echo_json({"profile": name})
     else:
         typer.echo(f"Profile {name} is there: search with --by {name}, judge with --profile {name}")
 
 
-def _every(col: Collection) -> list[dict[str, Any]]:
-    return [_record(name, one, col.in_use) for name, one in sorted(col.profiles.items())]
+def _all_records(col: Collection) -> list[dict[str, Any]]:
+    return [_record(name, one, col.profiles.in_use) for name, one in sorted(col.profiles.items())]
 
 
-def _one(col: Collection, name: str) -> dict[str, Any]:
-    return next(one for one in _every(col) if one["name"] == name)
+def _record_of(col: Collection, name: str) -> dict[str, Any]:
+    return next(one for one in _all_records(col) if one["name"] == name)
 
 
 def _record(name: str, one: Any, in_use: str) -> dict[str, Any]:

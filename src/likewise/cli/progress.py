@@ -19,7 +19,7 @@ _EVERY = 10.0
 
 
 @contextmanager
-def shown() -> Iterator[Report]:
+def progress_bar() -> Iterator[Report]:
     """A report function for a job; what it drew is gone when the job is done."""
     if sys.stderr.isatty():
         with _bar() as report:

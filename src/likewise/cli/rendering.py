@@ -66,10 +66,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def counted(n: int, what: str, many: str | None = None) -> str:
+def plural(n: int, what: str, many: str | None = None) -> str:
     """A number and its noun.
 
-    >>> counted(1, "picture"), counted(2_000, "picture")
+    >>> plural(1, "picture"), plural(2_000, "picture")
     ('1 picture', '2,000 pictures')
     """
     return f"{n:,} {what if n == 1 else many or what + 's'}"

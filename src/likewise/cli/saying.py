@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from likewise.cli.rendering import counted
+from likewise.cli.rendering import plural
 
 if TYPE_CHECKING:
-    from likewise.collection.feedback.profiles import LogLine
-    from likewise.collection.learned import Learned, LearnedWord
+    from likewise.collection.feedback.judge import Judgement
+    from likewise.collection.feedback.learned_report import LearnedReport, LearnedWord
+    from likewise.collection.feedback.log import LogLine
 
 
-def happened(line: LogLine) -> str:
+def describe_line(line: LogLine) -> str:
     """A line of the log in words."""
     if line.kind == "undo":
         return f"took back judgement {line.about}"
@@ -24,13 +25,13 @@ def happened(line: LogLine) -> str:
     query = "a picture from outside" if line.query is None else f"picture {line.query}"
     if line.kind == "compare" and line.liked and line.disliked:
         return f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
-    said = f"about {query}: {counts(line.liked, line.disliked)}"
+    said = f"about {query}: {describe_pictures(line.liked, line.disliked)}"
     if line.contradicts:
         said += f"; contradicts {', '.join(map(str, line.contradicts))}"
     return said
 
 
-def counts(liked: tuple[int, ...], disliked: tuple[int, ...]) -> str:
+def describe_pictures(liked: tuple[int, ...], disliked: tuple[int, ...]) -> str:
     """The pictures of a judgement."""
     parts = []
     if liked:
@@ -40,15 +41,15 @@ def counts(liked: tuple[int, ...], disliked: tuple[int, ...]) -> str:
     return "; ".join(parts) or "pictures that have left the collection"
 
 
-def when(made: str) -> str:
+def format_time(made: str) -> str:
     """A moment of the log, to the minute."""
     return made[:16].replace("T", " ")
 
 
-def summary(found: Learned) -> list[str]:
+def summarize_profile(found: LearnedReport) -> list[str]:
     """The figures of a profile as sentences."""
     figures = found.figures
-    said = [counted(figures.judgements, "judgement") + " standing"]
+    said = [plural(figures.judgements, "judgement") + " standing"]
     if found.space is None:
         said.append(
             f"it ranks by {' + '.join(found.spaces)}, which has no words; only the judged "
@@ -85,6 +86,16 @@ def line_record(line: LogLine) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def judgement_record(made: Judgement) -> dict[str, Any]:
+    """A judgement just made, like the line of the log it became."""
+    return {
+        "number": made.number, "profile": made.profile, "kind": "judge", "made": made.made,
+        "session": made.session, "stands": True, "query": made.query,
+        "liked": list(made.liked), "disliked": list(made.disliked), "about": None,
+        "contradicts": list(made.contradicts),
+    }  # fmt: skip
+
+
 def _word_record(word: LearnedWord) -> dict[str, Any]:
     return {
         "word": word.word, "weight": word.weight, "change": word.change,
@@ -93,7 +104,7 @@ def _word_record(word: LearnedWord) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def learned_record(found: Learned) -> dict[str, Any]:
+def learned_record(found: LearnedReport) -> dict[str, Any]:
     """What was learned, for programs."""
     return {
         "profile": found.profile, "version": found.position, "space": found.space,

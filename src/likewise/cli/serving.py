@@ -13,8 +13,8 @@ import typer
 
 from likewise.cli.options import DEFAULT, Json, Where
 from likewise.cli.pictures import offer_deep
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, plural
 from likewise.collection.plain import absolute
 from likewise.errors import LikewiseError
 
@@ -84,7 +84,7 @@ class _TakingIn:
         self.ended = False
 
     def __call__(self, col: Collection, report: Report) -> AddResult:
-        with shown() as drawn:
+        with progress_bar() as drawn:
 
             def both(progress: Progress) -> None:
                 report(progress)
@@ -98,7 +98,7 @@ class _TakingIn:
                 raise
         self.ended = True
         typer.echo(
-            f"{counted(result.added, 'picture')} added, {counted(len(result.skipped), 'file')} "
+            f"{plural(result.added, 'picture')} added, {plural(len(result.skipped), 'file')} "
             f"skipped; the collection is {self.root}",
             err=self.json,
         )

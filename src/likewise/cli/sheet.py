@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.page import Thumbnail, document, escaped, link, thumbnail, view
-from likewise.cli.rendering import counted, day, size
+from likewise.cli.page import Thumbnail, document, escape_html, link, thumbnail, view
+from likewise.cli.rendering import day, plural, size
 
 if TYPE_CHECKING:
     from likewise.collection.search.explain import Explanation
@@ -29,7 +29,7 @@ _COLOURS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class SheetQuery:
     """The query: its file, what of it was searched for, and how."""
 
     path: str
@@ -51,19 +51,19 @@ class Answer:
     why: Explanation | None = None
 
 
-def sheet(asked: Asked, answers: Sequence[Answer]) -> str:
+def sheet(asked: SheetQuery, answers: Sequence[Answer]) -> str:
     """The page as one string."""
     name = Path(asked.path).name
     thumb = thumbnail(asked.path, _SIDE)
     explained = any(answer.why for answer in answers)
     facts = [
-        ("Searched", f"{counted(asked.pictures, 'picture')} in {escaped(asked.collection)}"),
-        ("Ranked by", escaped(asked.by)),
+        ("Searched", f"{plural(asked.pictures, 'picture')} in {escape_html(asked.collection)}"),
+        ("Ranked by", escape_html(asked.by)),
     ]
     if asked.region:
-        facts.append(("Region", escaped(", ".join(f"{side:g}" for side in asked.region))))
-    facts += [(escaped(key), escaped(value)) for key, value in asked.where.items()]
-    facts.append(("Picture", escaped(asked.path)))
+        facts.append(("Region", escape_html(", ".join(f"{side:g}" for side in asked.region))))
+    facts += [(escape_html(key), escape_html(value)) for key, value in asked.where.items()]
+    facts.append(("Picture", escape_html(asked.path)))
     listed = "".join(f"<dt>{key}</dt><dd>{value}</dd>" for key, value in facts)
     best = max((answer.hit.score for answer in answers), default=0.0)
     cards = "".join(
@@ -77,16 +77,16 @@ def sheet(asked: Asked, answers: Sequence[Answer]) -> str:
     )
     shared = _shared_query(thumb) if explained and not thumb.problem else ""
     body = (
-        f"<h1>Pictures like {escaped(name)}</h1>{shared}"
+        f"<h1>Pictures like {escape_html(name)}</h1>{shared}"
         f'<div class="query"><figure class="card">{_query_view(asked, thumb, name)}</figure>'
         f"<dl>{listed}</dl></div>"
-        f"<h2>{counted(len(answers), 'hit') if answers else 'No hits'}</h2>{legend}"
+        f"<h2>{plural(len(answers), 'hit') if answers else 'No hits'}</h2>{legend}"
         f'<ol class="hits{" pairs" if explained else ""}">{cards}</ol>'
     )
     return document(f"Like {name}", body)
 
 
-def _query_view(asked: Asked, thumb: Thumbnail, name: str) -> str:
+def _query_view(asked: SheetQuery, thumb: Thumbnail, name: str) -> str:
     if thumb.problem or not asked.region:
         return view(thumb, name)
     x, y, w, h = asked.region
@@ -94,7 +94,7 @@ def _query_view(asked: Asked, thumb: Thumbnail, name: str) -> str:
     box = f'x="{x * scale:.1f}" y="{y * scale:.1f}" width="{w * scale:.1f}"'
     return (
         f'<div class="view"><svg viewBox="0 0 {thumb.width} {thumb.height}" role="img" '
-        f'aria-label="{escaped(name)} with the region searched for">'
+        f'aria-label="{escape_html(name)} with the region searched for">'
         f'<image href="{thumb.uri}" width="{thumb.width}" height="{thumb.height}"/>'
         f'<rect {box} height="{h * scale:.1f}" fill="none" stroke="#fff" stroke-width="5"/>'
         f'<rect {box} height="{h * scale:.1f}" fill="none" stroke="#2b6bd9" stroke-width="2.5"/>'
@@ -111,7 +111,7 @@ def _shared_query(thumb: Thumbnail) -> str:
     )
 
 
-def _card(number: int, answer: Answer, best: float, asked: Asked, query: Thumbnail) -> str:
+def _card(number: int, answer: Answer, best: float, asked: SheetQuery, query: Thumbnail) -> str:
     row, hit = answer.row, answer.hit
     place = Path(row.path)
     thumb = thumbnail(row.path, _SIDE)
@@ -130,19 +130,20 @@ def _card(number: int, answer: Answer, best: float, asked: Asked, query: Thumbna
         total = sum(word.contribution for word in answer.why.words)
         share = total / answer.why.score if answer.why.score > 0 else 0.0
         why = (
-            f"<div>{counted(answer.why.n_shared, 'shared word')}; the "
+            f"<div>{plural(answer.why.n_shared, 'shared word')}; the "
             f"{len(answer.why.words)} drawn make {share:.0%} of their score "
             f"({answer.why.score:.3f})</div>"
         )
     return (
         f'<li class="card">{shown}<div class="facts"><div class="score">'
         f'<span class="rank">{number}</span><b>{hit.score:.4f}</b></div>{bar}'
-        f"<b>{link(row.path, place.name)}</b><div>{escaped(' · '.join(facts))} · id {row.id}</div>"
-        f'{why}<div class="where">{escaped(place.parent)}</div></div></li>'
+        f"<b>{link(row.path, place.name)}</b><div>{escape_html(' · '.join(facts))} · "
+        f"id {row.id}</div>"
+        f'{why}<div class="where">{escape_html(place.parent)}</div></div></li>'
     )
 
 
-def _pair(answer: Answer, asked: Asked, query: Thumbnail, thumb: Thumbnail) -> str:
+def _pair(answer: Answer, asked: SheetQuery, query: Thumbnail, thumb: Thumbnail) -> str:
     """Query and hit side by side at one height, with the shared words drawn over both."""
     assert answer.why is not None
     left, right = _HEIGHT / query.height, _HEIGHT / thumb.height
@@ -172,7 +173,7 @@ def _pair(answer: Answer, asked: Asked, query: Thumbnail, thumb: Thumbnail) -> s
     name = Path(answer.row.path).name
     return (
         f'<div class="view"><svg viewBox="0 0 {total:.1f} {_HEIGHT:g}" role="img" '
-        f'aria-label="shared words of the query and {escaped(name)}">'
+        f'aria-label="shared words of the query and {escape_html(name)}">'
         f'<use href="#query" transform="scale({left:.5f})"/>'
         f'<image href="{thumb.uri}" x="{start:.1f}" width="{thumb.width * right:.1f}" '
         f'height="{_HEIGHT:g}"/>{"".join(drawn)}</svg></div>'

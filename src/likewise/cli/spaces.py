@@ -16,13 +16,13 @@ from likewise.cli.options import (
     Usage,
     Where,
     Workers,
-    opened,
+    open_collection,
     pairs,
     stoppable,
     value_of,
 )
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, echo_table
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, echo_table, plural
 from likewise.errors import InvalidInput
 
 space = typer.Typer(no_args_is_help=True, help="Kinds of vectors every picture has.")
@@ -62,7 +62,7 @@ class Kind(enum.StrEnum):
 @space.command("list")
 def list_spaces(collection: Where = DEFAULT, json_: Json = False) -> None:
     """List the spaces with their recipes."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         found = {
             name: {
                 "kind": one.kind,
@@ -143,10 +143,10 @@ def add_space(
     recipe = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
     recipe |= {key: value for key, value in network.items() if value is not None}
     stopped = f"'likewise space drop {name}' and add it again"
-    with stoppable(stopped), opened(collection) as col:
-        with shown() as report:
+    with stoppable(stopped), open_collection(collection) as col:
+        with progress_bar() as report:
             made = {**recipe, "feature": feature.value}
-            col.add_space(name, made, workers=workers, report=report)
+            col.spaces.add(name, made, workers=workers, report=report)
         one = col.spaces[name]
     if json_:
         echo_json({"space": name, "width": one.width, "recipe": dict(one.recipe)})
@@ -161,7 +161,7 @@ def card(name: Name, collection: Where = DEFAULT) -> None:
     """Show what made the vectors of a deep space: model, hash, preprocessing, licence (JSON)."""
     from likewise.collection.spaces.onnx_files import card_of
 
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         if name not in col.spaces:
             raise InvalidInput(f"there is no space {name!r}; there are {', '.join(col.spaces)}")
         found = card_of(col.root, col.spaces[name])
@@ -173,8 +173,8 @@ def card(name: Name, collection: Where = DEFAULT) -> None:
 @space.command("drop")
 def drop_space(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Forget a space and its vectors."""
-    with opened(collection) as col:
-        col.drop_space(name)
+    with open_collection(collection) as col:
+        col.spaces.drop(name)
     if json_:
         echo_json({"dropped": name})
     else:
@@ -200,20 +200,20 @@ def fill(
         raise Usage("give either --ids or --paths, so that each row has its picture")
     lines = _lines(listing)
     matrix = _matrix(vectors)
-    with stoppable("run it again to store all vectors"), opened(collection) as col:
+    with stoppable("run it again to store all vectors"), open_collection(collection) as col:
         images = _ids(lines, listing) if ids else [col.id_of(line) for line in lines]
-        stored = col.add_vectors(name, images, matrix)
+        stored = col.spaces.add_vectors(name, images, matrix)
         width = col.spaces[name].width
     if json_:
         echo_json({"space": name, "stored": stored, "width": width})
     else:
-        typer.echo(f"{counted(stored, 'vector')} of {counted(width, 'number')} stored in {name}")
+        typer.echo(f"{plural(stored, 'vector')} of {plural(width, 'number')} stored in {name}")
 
 
 @similarity.command("list")
 def list_similarities(collection: Where = DEFAULT, json_: Json = False) -> None:
     """List every way to rank, for --by."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         default = default_of(col)
         similarities = col.similarities
         found = {name: dict(one.spaces) for name, one in similarities.items() if name != "default"}
@@ -240,7 +240,7 @@ def use(
     json_: Json = False,
 ) -> None:
     """Make a similarity the one that is meant when none is named."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         col.use(name)
         default = default_of(col)
     if json_:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Usage, Where, opened, picture, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, printable
+from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, plural, printable
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def tag(
         _all(collection, _ABOVE if above is None else above, k, also_tagged, dry_run, json_)
         return
     assert image is not None
-    with stoppable("nothing was changed"), opened(collection) as col:
+    with stoppable("nothing was changed"), open_collection(collection) as col:
         if given:
             _change(col, image, set_ or [], remove or [], json_)
         else:
@@ -78,30 +78,30 @@ def tag(
 
 def accept(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Say that suggested tags are right: they count from now on, for suggestions too."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         one = col.id_of(picture(image))
         # One command, one line of the log: one undo takes all of it back.
-        _tell(col, one, col.tag_many([one], tags, source="accepted"), json_)
+        _tell(col, one, col.tags.change([one], tags, source="accepted"), json_)
 
 
 def reject(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Say that tags are wrong: they go, and are not suggested for this picture again."""
-    with opened(collection) as col:
+    with open_collection(collection) as col:
         one = col.id_of(picture(image))
-        _tell(col, one, col.tag_many([one], remove=tags), json_)
+        _tell(col, one, col.tags.change([one], remove=tags), json_)
 
 
 def _change(col: Collection, image: str, add: list[str], remove: list[str], json_: bool) -> None:
     one = col.id_of(picture(image))
-    lost = sorted(set(remove) - set(col.tags(one)))
-    lines = col.tag_many([one], add, remove)
+    lost = sorted(set(remove) - set(col.tags.of(one)))
+    lines = col.tags.change([one], add, remove)
     _tell(col, one, lines, json_)
     if lost and not json_:
         typer.echo(f"it had no tag {', '.join(map(repr, lost))}, and will not get it from a file")
 
 
 def _tell(col: Collection, image: int, lines: list[int], json_: bool) -> None:
-    tags = col.tags(image)
+    tags = col.tags.of(image)
     if json_:
         echo_json({"id": image, "tags": tags, "lines": lines})
         return
@@ -122,7 +122,7 @@ def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
     if has:
         typer.echo(f"it has: {', '.join(has)}")
     if not found:
-        said = "No picture has tags yet" if not col.all_tags(limit=1) else "No other tag fits"
+        said = "No picture has tags yet" if not col.tags.all(limit=1) else "No other tag fits"
         typer.echo(f"{said}; 'likewise tag IMAGE --set TAG' gives one, 'likewise tags' more.")
         return
     for suggestion in found:
@@ -135,7 +135,7 @@ def _own(col: Collection, one: int | str) -> list[str]:
     from likewise.collection.errors import UnknownPicture
 
     try:
-        return col.tags(one)
+        return col.tags.of(one)
     except UnknownPicture:
         return []
 
@@ -163,21 +163,21 @@ def _all(
 ) -> None:
     if not 0 < above <= 1:
         raise Usage(f"--above {above}: a confidence between 0 and 1 expected")
-    with stoppable(_GOES_ON), opened(collection) as col:
-        if not col.all_tags(limit=1):
+    with stoppable(_GOES_ON), open_collection(collection) as col:
+        if not col.tags.all(limit=1):
             raise LikewiseError(
                 "no picture has tags yet; 'likewise tag IMAGE --set TAG' or 'likewise tags import' "
                 "gives some to learn from"
             )
-        with shown() as report:
-            run = col.tag_all(
+        with progress_bar() as report:
+            run = col.tags.suggest_for_all(
                 above=above, k=k, also_tagged=also_tagged, dry_run=dry_run, report=report
             )
         _tell_run(col, run, above, dry_run, json_)
 
 
 def _tell_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: bool) -> None:
-    rows = col.rows(run.found)
+    rows = col.pictures.rows(run.found)
     if json_:
         found = [
             {
@@ -203,8 +203,8 @@ def _tell_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: 
         return
     would = "would get" if dry_run else "got"
     typer.echo(
-        f"{counted(run.pictures, 'picture')} looked at: {run.tagged:,} {would} "
-        f"{counted(run.tags, 'tag')} with a confidence of {above:.0%} or more"
+        f"{plural(run.pictures, 'picture')} looked at: {run.tagged:,} {would} "
+        f"{plural(run.tags, 'tag')} with a confidence of {above:.0%} or more"
     )
     if not run.measured:
         typer.echo("Too few pictures are tagged to measure confidence; none is above 50% then.")

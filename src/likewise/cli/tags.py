@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Usage, Where, opened, stoppable
-from likewise.cli.progress import shown
-from likewise.cli.rendering import counted, echo_json, echo_table, printable
-from likewise.cli.saying import when
+from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
+from likewise.cli.progress import progress_bar
+from likewise.cli.rendering import echo_json, echo_table, plural, printable
+from likewise.cli.saying import format_time
 
 _LISTED = 20
 
@@ -28,8 +28,8 @@ def list_(
     if context.invoked_subcommand is not None:
         _refuse_options(context, context.invoked_subcommand)
         return
-    with opened(collection) as col:
-        found = col.all_tags(prefix)
+    with open_collection(collection) as col:
+        found = col.tags.all(prefix)
     if json_:
         echo_json([{"tag": r.tag, "pictures": r.pictures, "sources": r.sources} for r in found])
         return
@@ -66,8 +66,8 @@ def import_(
     json_: Json = False,
 ) -> None:
     """Tags from a CSV or JSON file; pictures it names that are not here are listed."""
-    with opened(collection) as col:
-        done = col.import_tags(file, replace=replace)
+    with open_collection(collection) as col:
+        done = col.tags.import_file(file, replace=replace)
     if json_:
         echo_json(
             {
@@ -80,7 +80,7 @@ def import_(
         typer.echo(f"{where}: not in the collection: {printable(name)}")
     if len(done.unknown) > _LISTED:
         typer.echo(f"... and {len(done.unknown) - _LISTED:,} more; --json lists them all")
-    typer.echo(f"{counted(done.tags, 'tag')} for {counted(done.pictures, 'picture')}")
+    typer.echo(f"{plural(done.tags, 'tag')} for {plural(done.pictures, 'picture')}")
     if done.refused:
         typer.echo(f"{done.refused:,} of them were refused by hand before, and stay so")
 
@@ -96,15 +96,15 @@ def from_folders(
 
     Names above what was added do not count, nor do camera folders and names without a letter.
     """
-    with opened(collection) as col:
-        moved = col.tags_from_folders(None if off else levels)
-        named = sum("folder" in row.sources for row in col.all_tags())
+    with open_collection(collection) as col:
+        moved = col.tags.from_folders(None if off else levels)
+        named = sum("folder" in row.sources for row in col.tags.all())
     if json_:
         echo_json({"changed": moved, "levels": None if off else levels, "tags": named})
     elif off:
-        typer.echo(f"{counted(moved, 'tag')} taken back; folders count no more")
+        typer.echo(f"{plural(moved, 'tag')} taken back; folders count no more")
     else:
-        typer.echo(f"{counted(moved, 'tag')} changed; {counted(named, 'name')} of folders in use")
+        typer.echo(f"{plural(moved, 'tag')} changed; {plural(named, 'name')} of folders in use")
 
 
 @tags.command()
@@ -114,15 +114,16 @@ def read(collection: Where = DEFAULT, json_: Json = False) -> None:
     'add' and 'sync' do that for new pictures and changed sidecars; this is for pictures that were
     added by an older Likewise.
     """
-    with stoppable("what was read is kept"), opened(collection) as col, shown() as report:
-        found = col.read_tags(report=report)
+    stopped = stoppable("what was read is kept")
+    with stopped, open_collection(collection) as col, progress_bar() as report:
+        found = col.tags.read_files(report=report)
     if json_:
         problems = [{"path": path, "reason": reason} for path, reason in found.problems]
         echo_json({"pictures": found.pictures, "tags": found.tags, "problems": problems})
         return
     for path, reason in found.problems[:_LISTED]:
         typer.echo(f"{printable(path)}: {printable(reason)}")
-    typer.echo(f"{counted(found.tags, 'keyword')} in {counted(found.pictures, 'picture')}")
+    typer.echo(f"{plural(found.tags, 'keyword')} in {plural(found.pictures, 'picture')}")
 
 
 @tags.command()
@@ -132,8 +133,8 @@ def log(
     json_: Json = False,
 ) -> None:
     """What people said about tags, newest last; lines taken back are marked."""
-    with opened(collection) as col:
-        found = col.tag_log(newest)
+    with open_collection(collection) as col:
+        found = col.tags.log(newest)
     if json_:
         echo_json([one._asdict() for one in found])
         return
@@ -146,7 +147,7 @@ def log(
             more = f" and {len(one.pictures) - 8} more" if len(one.pictures) > 8 else ""
             said = f"{what} {', '.join(map(repr, one.tags))} for {where}{more}"
         mark = "" if one.stands else "  (taken back)"
-        typer.echo(f"{one.number:>6}  {when(one.made)}  {printable(said)}{mark}")
+        typer.echo(f"{one.number:>6}  {format_time(one.made)}  {printable(said)}{mark}")
     if not found:
         typer.echo("Nothing was said about tags yet.")
 
@@ -160,8 +161,8 @@ def undo(
     json_: Json = False,
 ) -> None:
     """Take back the last word about tags, or the one named."""
-    with opened(collection) as col:
-        done = col.undo_tags(number)
+    with open_collection(collection) as col:
+        done = col.tags.undo(number)
     if json_:
         echo_json({"withdrawn": done})
     else:
@@ -171,9 +172,9 @@ def undo(
 @tags.command()
 def clear(collection: Where = DEFAULT, json_: Json = False) -> None:
     """Take back every suggested tag of 'likewise tag --all' that nobody confirmed."""
-    with opened(collection) as col:
-        gone = col.clear_suggestions()
+    with open_collection(collection) as col:
+        gone = col.tags.clear_suggestions()
     if json_:
         echo_json({"cleared": gone})
     else:
-        typer.echo(f"{counted(gone, 'suggestion')} taken back")
+        typer.echo(f"{plural(gone, 'suggestion')} taken back")

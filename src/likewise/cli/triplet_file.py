@@ -54,10 +54,10 @@ def read_lines(path: Path) -> list[tuple[int, list[str]]]:
             text = file.read()
         # A spreadsheet's note to itself about the separator.
         text = re.sub(r"\Asep=[^\r\n]*", "", text)
-        commas = _cut(text, ",")
+        commas = _split_rows(text, ",")
         if commas and len(commas[0][1]) >= _THREE:
             return commas
-        others = [_cut(text, separator) for separator in ";\t"]
+        others = [_split_rows(text, separator) for separator in ";\t"]
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -68,7 +68,7 @@ def read_lines(path: Path) -> list[tuple[int, list[str]]]:
     return enough[0] if enough else commas
 
 
-def _cut(text: str, separator: str) -> list[tuple[int, list[str]]]:
+def _split_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
     rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     return [(number, cells) for number, cells in rows if any(cells)]

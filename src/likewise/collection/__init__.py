@@ -9,17 +9,24 @@ if TYPE_CHECKING:
     from likewise.collection.errors import CollectionBusy as CollectionBusy
     from likewise.collection.errors import CollectionError as CollectionError
     from likewise.collection.errors import DamagedCollection as DamagedCollection
+    from likewise.collection.errors import NoPlaces as NoPlaces
+    from likewise.collection.errors import UnknownName as UnknownName
     from likewise.collection.errors import UnknownPicture as UnknownPicture
-    from likewise.collection.feedback.compact import Compacted as Compacted
+    from likewise.collection.feedback.compact import Compaction as Compaction
+    from likewise.collection.feedback.judge import Judgement as Judgement
+    from likewise.collection.feedback.learned_report import LearnedReport as LearnedReport
     from likewise.collection.feedback.lessons import SparseOutcome as SparseOutcome
-    from likewise.collection.feedback.profiles import LogLine as LogLine
+    from likewise.collection.feedback.log import LogLine as LogLine
     from likewise.collection.feedback.profiles import Version as Version
+    from likewise.collection.feedback.shares import Share as Share
     from likewise.collection.ingest.add import AddResult as AddResult
     from likewise.collection.jobs import Progress as Progress
     from likewise.collection.keywords.tag_files import TagImport as TagImport
     from likewise.collection.keywords.xmp_export import XmpExport as XmpExport
-    from likewise.collection.models.comparing import ComparisonReport as ComparisonReport
-    from likewise.collection.models.modelling import MapPoints as MapPoints
+    from likewise.collection.models.comparison_report import ComparisonReport as ComparisonReport
+    from likewise.collection.models.comparisons import ComparisonRecord as ComparisonRecord
+    from likewise.collection.models.models import MapPoints as MapPoints
+    from likewise.collection.models.questions import ComparisonQuestion as ComparisonQuestion
     from likewise.collection.search.explain import Explanation as Explanation
     from likewise.collection.search.searching import Figures as Figures
     from likewise.collection.search.searching import Hit as Hit
@@ -27,8 +34,8 @@ if TYPE_CHECKING:
     from likewise.collection.store.models import Model as Model
     from likewise.collection.store.tags import TagRow as TagRow
     from likewise.collection.tags.bulk import TagRun as TagRun
-    from likewise.collection.tags.log import TagWord as TagWord
-    from likewise.collection.tags.suggest import Behind as Behind
     from likewise.collection.tags.suggest import Suggestion as Suggestion
+    from likewise.collection.tags.suggest import SupportingPicture as SupportingPicture
+    from likewise.collection.tags.tag_log import TagLogLine as TagLogLine
 
 __getattr__, __dir__, __all__ = doors(__name__)

@@ -19,7 +19,7 @@ from likewise.collection.store import segments as seg
 from likewise.collection.store.checks import loose_ends
 from likewise.collection.store.models import models
 from likewise.collection.store.store import SpaceRow, Store
-from likewise.collection.tags import log as tagging
+from likewise.collection.tags import tag_log
 from likewise.errors import LikewiseError
 from likewise.features.deep.projection import Projection
 
@@ -57,7 +57,7 @@ def info(store: Store) -> dict[str, Any]:
 def verify(store: Store) -> list[str]:
     """Everything that is wrong, in sentences; empty when all is well."""
     wrong = [f"catalog: {text}" for text in (*store.integrity(), *loose_ends(store))]
-    wrong += [f"tags: {text}" for text in tagging.verify(store)]
+    wrong += [f"tags: {text}" for text in tag_log.verify(store)]
     with store.snapshot():
         spaces = store.spaces()
         for space in spaces.values():

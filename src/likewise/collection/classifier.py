@@ -32,7 +32,7 @@ class Guess(NamedTuple):
     score: float
 
 
-class Described(NamedTuple):
+class PictureDescriber(NamedTuple):
     """How a picture becomes the row a linear machine sees."""
 
     coder: ProductSparseCoder
@@ -76,7 +76,7 @@ class Classifier:
     def __init__(
         self,
         labels: Sequence[str],
-        described: Described,
+        described: PictureDescriber,
         weights: NDArray[np.float32],
         intercepts: NDArray[np.float32],
         figures: Mapping[str, Any],
@@ -103,7 +103,7 @@ class Classifier:
         """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
         meta, arrays = open_arrays(path, _KIND)
         try:
-            described = Described.of(meta, arrays)
+            described = PictureDescriber.of(meta, arrays)
             labels = [str(label) for label in meta["labels"]]
             weights, intercepts = arrays["weights"], arrays["intercepts"]
             words = int(np.prod([len(book) for book in described.coder.codebooks_]))

@@ -22,7 +22,7 @@ from scipy import sparse
 from likewise._validation import number, whole
 from likewise.coding.linear import brought_back, factor, products
 from likewise.coding.product import ProductSparseCoder
-from likewise.collection.classifier import GRID, Classifier, Described
+from likewise.collection.classifier import GRID, Classifier, PictureDescriber
 from likewise.collection.content import read_content
 from likewise.collection.errors import CollectionError
 from likewise.collection.ingest.add import n_workers
@@ -59,7 +59,7 @@ class Outcome:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
 
-def labelled(source: Path) -> dict[str, list[str]]:
+def find_labelled(source: Path) -> dict[str, list[str]]:
     """Pictures by label: of a folder its sub-folders', of a collection their folders' names."""
     if not source.is_dir():
         raise CollectionError(f"{source} is not there; a folder of folders, or a collection")
@@ -113,7 +113,7 @@ def train(
     }
     _check(kept, readable=True)
     y = y[there]
-    aside = _balanced(y, aside[there])
+    aside = _balance(y, aside[there])
     report(Progress("training the machine", 0, 2))
     machine = _machine(rows[~aside], y[~aside], penalty)
     guessed = (rows[aside] @ machine.weights.T + machine.intercepts).argmax(axis=1)
@@ -158,7 +158,7 @@ def _held_out(y: NDArray[np.int64], share: float, rng: np.random.Generator) -> N
     return aside
 
 
-def _balanced(y: NDArray[np.int64], aside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _balance(y: NDArray[np.int64], aside: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The held-out part of the pictures that could be read: one of each label, two left of each.
 
     Which these are is known only after all were described, so a picture that takes the place of an
@@ -177,7 +177,7 @@ def _balanced(y: NDArray[np.int64], aside: NDArray[np.bool_]) -> NDArray[np.bool
 
 def _codebooks(
     pictures: list[tuple[int, str]], n_words: int, seed: int, workers: int, report: Report
-) -> Described:
+) -> PictureDescriber:
     rng = np.random.default_rng(seed)
     some = pictures
     if len(pictures) > _SAMPLE:
@@ -194,14 +194,14 @@ def _codebooks(
         random_state=seed,
         progress=lambda done, of, _: report(Progress("learning codebooks", done, of)),
     )
-    return Described(coder.fit(X), GRID)
+    return PictureDescriber(coder.fit(X), GRID)
 
 
 _SAMPLE = 1_000
 
 
 def _rows(
-    paths: Sequence[str], described: Described, workers: int, report: Report
+    paths: Sequence[str], described: PictureDescriber, workers: int, report: Report
 ) -> tuple[Any, dict[str, str]]:
     """Rows of the pictures that can be read, in their order, and the others with the reason."""
     with tempfile.TemporaryDirectory() as folder:
@@ -209,7 +209,7 @@ def _rows(
         described.save(file)
         tasks = [_Task(i, path, file) for i, path in enumerate(paths)]
         found: list[_Answer] = []
-        for answer in run(_work, iter(tasks), workers, _crashed):
+        for answer in run(_work, iter(tasks), workers, _report_crash):
             found.append(answer)
             report(Progress("describing pictures", len(found), len(paths)))
     found.sort(key=lambda answer: answer.number)
@@ -245,15 +245,15 @@ class _Answer(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _described(path: str) -> Described:
-    return Described.open(path)
+def _open_describer(path: str) -> PictureDescriber:
+    return PictureDescriber.open(path)
 
 
 def _work(task: _Task) -> _Answer:
     """In a worker: read, describe, pool."""
     try:
         picture = decode(read_content(task.path), max_side=DECODE_SIDE)
-        row = _described(task.coder).row(picture)
+        row = _open_describer(task.coder).row(picture)
     except ImageError as error:
         return _Answer(task.number, error.reason)
     except (cv2.error, MemoryError) as error:
@@ -262,7 +262,7 @@ def _work(task: _Task) -> _Answer:
     return _Answer(task.number, None, words, row[words], len(row))
 
 
-def _crashed(task: _Task) -> _Answer:
+def _report_crash(task: _Task) -> _Answer:
     return _Answer(task.number, "its worker died twice")
 
 

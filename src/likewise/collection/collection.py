@@ -1,69 +1,51 @@
 """Collection: the one object that ties a directory on disk to everything below it.
 
-It holds no logic of its own: the catalog remembers, jobs add and learn, views search.  Every
-method either reads or makes one change that is whole or not at all.
+It holds parts, each with one subject, and delegates to them.  Every method either reads or makes
+one change that is whole or not at all.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
-from likewise._durable import rename_whole
-from likewise._validation import whole
 from likewise.collection import backups, checking, jobs
+from likewise.collection.creation import create_collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback import judge as judging
-from likewise.collection.feedback.learning import Learning
-from likewise.collection.feedback.loop import Loop
-from likewise.collection.feedback.profiles import named
-from likewise.collection.feedback.reranker import Taught
-from likewise.collection.feedback.sharing import Sharing
+from likewise.collection.feedback.judge import Judgement
+from likewise.collection.feedback.log import Log
+from likewise.collection.feedback.profile_names import resolve_profile
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.feedback.profiles import Profiles
+from likewise.collection.feedback.searcher import Searcher
+from likewise.collection.feedback.shares import Shares
+from likewise.collection.feedback.similarities import Similarities
 from likewise.collection.ingest import add as adding
-from likewise.collection.ingest import generations as gen
-from likewise.collection.ingest.own_vectors import put_vectors
-from likewise.collection.models.modelling import Modelling
-from likewise.collection.plain import absolute, plain_metadata, plain_where
-from likewise.collection.search import explain as explaining
-from likewise.collection.search.searching import (
-    Hit,
-    Query,
-    Region,
-    rank,
-    understand,
-    views_of,
-)
+from likewise.collection.ingest.spaces import Spaces
+from likewise.collection.models.comparisons import Comparisons
+from likewise.collection.models.models import Models
+from likewise.collection.plain import absolute, plain_metadata
+from likewise.collection.search.explain import Explanation
+from likewise.collection.search.searching import Hit, Query, Region
 from likewise.collection.search.views import Views
-from likewise.collection.spaces import onnx_files as models
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.recipes import (
-    WORDS,
-    checked,
-    first_spaces,
-    is_fixed,
-    learns,
-    load_networks,
-    made_here,
-    width_of,
-)
-from likewise.collection.store import changes as catalog_changes
-from likewise.collection.store import listing as catalog_listing
-from likewise.collection.store.store import FILE, FileRow, ImageRow, SpaceRow, Store
-from likewise.collection.tags.suggest import Suggester
-from likewise.collection.tags.tagged import Tagging
+from likewise.collection.store.changes import take_out
+from likewise.collection.store.pictures import PictureName, Pictures
+from likewise.collection.store.store import FILE, FileRow, ImageRow, Store
+from likewise.collection.tags.suggest import Suggestion
+from likewise.collection.tags.tags import Tags
 from likewise.errors import InvalidInput
 
-_NAME_LENGTH = 40
-_SECRET = "server_secret"
 
-
-class Collection(Loop, Tagging, Modelling, Sharing):
+class Collection:
     """Pictures on disk, searchable.
+
+    What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
+    ``profiles``, ``models``, ``tags``, ``comparisons``, ``log``, ``pictures`` and ``shares``.
 
     >>> import tempfile, pathlib
     >>> from likewise.evaluation import write_planted
@@ -82,8 +64,17 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         self.root = store.root
         self._store = store
         self._views = Views(store)
-        self._learning = Learning(store)
-        self._suggester = Suggester(self._views)
+        self._states = ProfileStates(store)
+        self.pictures = Pictures(store)
+        self.similarities = Similarities(store, self._states)
+        self.searcher = Searcher(self._views, self._states, self.similarities)
+        self.spaces = Spaces(self._views, self.similarities)
+        self.profiles = Profiles(self._views, self._states, self.similarities, self.pictures)
+        self.log = Log(store, self._states)
+        self.comparisons = Comparisons(self._views, self._states, self.pictures)
+        self.models = Models(self._views, self._states)
+        self.tags = Tags(self._views, self.pictures)
+        self.shares = Shares(store)
 
     # -- life -------------------------------------------------------------------------------
 
@@ -100,32 +91,8 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         For instance ``words={"n_words": 5_000, "large_from": 20_000}``.  ``deep`` says whether it
         has the spaces deep and deep-dense; None: where the extra ``deep`` is installed.
         """
-        _, recipe = checked({**WORDS, **(words or {})})
-        fixed = first_spaces(deep)
         root = absolute(path)
-        if root.exists() and not root.is_dir():
-            raise CollectionError(f"{root} is a file; choose another name")
-        if root.is_dir():
-            # What a creation that was killed left behind does not count.
-            others = [p for p in root.iterdir() if not p.name.startswith(f"{FILE}.part")]
-            if others:
-                what = "a collection" if root / FILE in others else "not empty"
-                raise CollectionError(f"{root} is {what} already; open it, or choose another name")
-        root.mkdir(parents=True, exist_ok=True)
-        # Made whole under another name: a collection half created must not look like one.
-        part = root / f"{FILE}.part"
-        for leftover in root.glob(f"{FILE}.part*"):
-            leftover.unlink()
-        store = Store.create(part, {"made_by": "likewise"})
-        with store.write(durable=True) as c:
-            catalog_changes.put_space(c, "words", "sparse", recipe)
-            for name, (kind, whole) in fixed.items():
-                catalog_changes.put_space(c, name, kind, whole)
-        for name, (_, whole) in fixed.items():
-            gen.start_dense(store, name, width_of(whole))
-        store.fold_journal()
-        store.close()
-        rename_whole(part, root / FILE)
+        create_collection(root, words, deep)
         return cls.open(root)
 
     @classmethod
@@ -149,12 +116,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -181,11 +143,9 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         places = [adding.check_reachable(path) for path in paths]
         with jobs.lease(self.root, "add"):
             result = adding.add(
-                self._store, places, metadata=metadata, workers=workers,
-                report=report,
-            )  # fmt: skip
-            self._code_judged()
-            self._follow_generations(report)
+                self._store, places, metadata=metadata, workers=workers, report=report
+            )
+            self._follow_vectors(report)
             return result
 
     def sync(
@@ -194,130 +154,41 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         """Follow new, changed and deleted files below everything that was added."""
         with jobs.lease(self.root, "sync"):
             result = adding.sync(self._store, workers=workers, report=report)
-            self._code_judged()
-            self._follow_generations(report)
+            self._follow_vectors(report)
             return result
 
-    def _code_judged(self) -> None:
-        """Vectors made late (a space whose gaps were filled) count for earlier judgements too."""
-        for name, space in self._store.spaces().items():
-            if space.generation and made_here(space.recipe) and not learns(space.recipe):
-                judging.fill(self._views, name)
+    def _follow_vectors(self, report: jobs.Report) -> None:
+        """What was learned from vectors follows them."""
+        self.spaces.fill_codes()
+        self.models.follow_generations(report)
 
-    def remove(self, *pictures: int | str | os.PathLike[str]) -> int:
+    def remove(self, *pictures: PictureName) -> int:
         """Take pictures out (the files stay); gives how many left.
 
         Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does.
         """
         ids = [self.id_of(picture) for picture in pictures]
         with jobs.lease(self.root, "remove"), self._store.write(durable=True) as c:
-            catalog_changes.take_out(c, ids)
+            take_out(c, ids)
         return len(ids)
 
     def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
         with jobs.lease(self.root, "refresh"):
             space_rows.tidy(self._store)
-            for name, space in self._store.spaces().items():
-                if learns(space.recipe) and space.generation:
-                    gen.reweigh(self._store, name, report)
-            self._follow_generations(report)
+            self.spaces.reweigh(report)
+            self.models.follow_generations(report)
             space_rows.tidy(self._store)
 
     def retrain(
-        self,
-        *,
-        workers: int | None = None,
-        seed: int = 0,
-        report: jobs.Report = jobs.silent,
+        self, *, workers: int | None = None, seed: int = 0, report: jobs.Report = jobs.silent
     ) -> None:
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
-        count = adding.n_workers(workers, len(self))
         with jobs.lease(self.root, "retrain"):
             space_rows.tidy(self._store)
-            for name, space in self._store.spaces().items():
-                if adding.trains(space.recipe) and made_here(space.recipe) and len(self):
-                    adding.build(self._store, name, workers=count, report=report, seed=seed)
-            self._follow_generations(report)
+            self.spaces.train(workers, seed, report)
+            self.models.follow_generations(report)
             space_rows.tidy(self._store)
-
-    # -- spaces -----------------------------------------------------------------------------
-
-    @property
-    def spaces(self) -> Mapping[str, SpaceRow]:
-        """The spaces by name, with their live generation."""
-        return self._store.spaces()
-
-    def add_space(
-        self,
-        name: str,
-        recipe: Mapping[str, Any],
-        *,
-        workers: int | None = None,
-        report: jobs.Report = jobs.silent,
-    ) -> None:
-        """Another kind of vector for every picture, back-filled.
-
-        ``recipe`` names the feature ("words", "holistic", "deep", "deep-dense", "deep-words",
-        "psc", "vlad", "onnx" for a network of your own, or "own" for vectors of your own) and its
-        parameters.
-        """
-        kind, whole = checked(recipe)
-        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME_LENGTH:
-            raise InvalidInput(
-                f"{name!r} is no name for a space; letters, digits, - and _ expected"
-            )
-        with jobs.lease(self.root, "space add"):
-            if name in self._store.spaces() or name in self._known():
-                raise CollectionError(f"there is a space or similarity {name!r} already")
-            space_rows.tidy(self._store)
-            load_networks(whole)
-            files: dict[str, str] = {}
-            if whole["feature"] == "onnx":
-                whole, files = models.adopt(self.root, name, whole)
-            with self._store.write(durable=True) as c:
-                catalog_changes.put_space(c, name, kind, whole)
-                catalog_changes.put_setting(c, adding.filling(name), True)
-            if is_fixed(whole):
-                gen.start_dense(self._store, name, width_of(whole), files)
-            try:
-                adding.backfill(self._store, name, workers=workers, report=report)
-            except Exception:
-                # A space that cannot be filled must not trouble every later add.
-                with self._store.write(durable=True) as c:
-                    catalog_changes.drop_space(c, name)
-                    catalog_changes.drop_setting(c, adding.filling(name))
-                raise
-            adding.settle(self._store, name)
-            if self._store.spaces()[name].generation:
-                judging.fill(self._views, name)
-            space_rows.tidy(self._store)
-
-    def drop_space(self, name: str) -> None:
-        """Forget a space and its vectors."""
-        if name in ("words", "holistic"):
-            raise CollectionError(f"space {name!r} is part of every collection")
-        with jobs.lease(self.root, "space drop"):
-            if name not in self._store.spaces():
-                raise CollectionError(f"there is no space {name!r}")
-            with self._store.write(durable=True) as c:
-                catalog_changes.drop_space(c, name)
-                # One of the same name may come later, and have nothing to do with this one.
-                judging.fold_again(c, self._store, name)
-                if self._store.setting("default_similarity") == name:
-                    catalog_changes.drop_setting(c, "default_similarity")
-            space_rows.tidy(self._store)
-
-    def add_vectors(self, name: str, ids: Sequence[int], X: Any) -> int:
-        """Your own vectors for pictures of the collection; gives how many were stored.
-
-        The first call fixes the width.  A picture that has a vector gets the new one.
-        """
-        with jobs.lease(self.root, "add vectors"):
-            stored = put_vectors(self._store, name, ids, X)
-            if stored:
-                judging.fill(self._views, name)
-            return stored
 
     # -- search -----------------------------------------------------------------------------
 
@@ -339,42 +210,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         all of a list of tags), ``format``, date ``after`` / ``before``, or any key of your
         metadata.  ``above`` is the lowest score shown.
         """
-        ids, scores = self.ranking(query, k, by=by, where=where, region=region, above=above)
-        rows = self._store.images(ids)
-        # A picture removed since the views were taken has no row any more.
-        return [Hit(i, rows[i].path, s) for i, s in zip(ids, scores, strict=True) if i in rows]
-
-    def ranking(
-        self,
-        query: Query,
-        k: int,
-        *,
-        by: str = "default",
-        where: Mapping[str, Any] | None = None,
-        region: Region | None = None,
-        above: float | None = None,
-    ) -> tuple[list[int], list[float]]:
-        """Ids and scores of :meth:`search`, without a look at the pictures' rows."""
-        k = whole(k, "k")
-        similarity = self.similarity(by)
-        question = understand(self._store, query, region)
-        allowed = self._store.matching(plain_where(where)) if where else None
-        if not self._store.highest_id():
-            return [], []
-        teaching = None
-        if similarity.profile is not None:
-            teaching = Taught(self._store, self._learning, similarity.profile, question.key)
-        return rank(
-            self._views, similarity, question, int(k), allowed=allowed, above=above,
-            teaching=teaching,
-        )  # fmt: skip
-
-    def reach(self, by: str = "default") -> int:
-        """How many pictures a similarity can rank: those that have its vectors."""
-        similarity = self.similarity(by)
-        if not self._store.highest_id():
-            return 0
-        return max(map(len, views_of(self._views, similarity).values()))
+        return self.searcher.search(query, k, by=by, where=where, region=region, above=above)
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
         """:meth:`search` for each query."""
@@ -386,96 +222,112 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         hit: int,
         *,
         top: int = 10,
-        by: str = "words",
+        by: str = "default",
         region: Region | None = None,
-        profile: str | None = None,
-    ) -> explaining.Explanation:
-        """Why a picture was found: the shared words that count most, and where they are.
+    ) -> Explanation:
+        """Why a similarity found a picture: the shared words that count most, and where they are.
 
-        With a ``profile`` they count as it has learned to count them, for this query.
-
-        Recomputed from both pictures on demand: :mod:`~likewise.collection.search.explain`.
+        A profile counts them as it has learned to, for this query.  Recomputed from both pictures
+        on demand: :mod:`~likewise.collection.search.explain`.
         """
-        teaching = None
-        if profile is not None:
-            name = named(self._store, profile)
-            key = understand(self._store, query, region).key
-            teaching = Taught(self._store, self._learning, name, key)
-        return explaining.explain(self._views, query, hit, top, by, region, teaching)
+        return self.searcher.explain(query, hit, top=top, by=by, region=region)
 
-    def has_places(self, space: str) -> bool:
-        """Whether the words of a space lie somewhere in a picture, so that it can explain."""
-        row = self._store.spaces().get(space)
-        return row is not None and bool(row.generation) and learns(row.recipe)
-
-    def duplicates(self, *, threshold: float = 0.99, by: str = "holistic") -> list[list[Hit]]:
+    def duplicates(self, *, threshold: float = 0.99, space: str = "holistic") -> list[list[Hit]]:
         """Groups of near-duplicates: pictures linked by a score of at least ``threshold``."""
-        if by not in self.spaces:
-            raise CollectionError(
-                f"{by!r} is no space; near-duplicates are found in one of {', '.join(self.spaces)}"
-            )
-        return explaining.duplicates(self._views, by, threshold)
+        return self.searcher.duplicates(space, threshold)
+
+    # -- feedback ---------------------------------------------------------------------------
+
+    def judge(
+        self,
+        query: Query,
+        liked: Iterable[PictureName] = (),
+        disliked: Iterable[PictureName] = (),
+        *,
+        shown: Iterable[PictureName] | None = None,
+        profile: str = "default",
+        region: Region | None = None,
+    ) -> Judgement:
+        """Say which pictures are like the query and which are not; gives what came of it.
+
+        The next search uses it: this query at once (liked pictures are mixed into it, disliked ones
+        taken out), and all others through the profile's weights of words.  ``shown`` are the
+        pictures that were on offer, best first: those above a liked one that were passed over
+        count as not alike, where nothing is disliked.  When this returns, the judgement is on disk.
+        """
+        question, ids_of = self.searcher.resolve_query(query, region), self.pictures.ids_of
+        good, bad = ids_of(liked, "liked"), ids_of(disliked, "disliked")
+        offered = None if shown is None else ids_of(shown, "shown")
+        name = resolve_profile(self._store, profile)
+        return judging.judge(
+            self._views, self._states, question, good, bad, shown=offered, profile=name
+        )
+
+    def undo(self, judgement: Judgement | int | None = None, *, profile: str = "default") -> int:
+        """Take back the last judgement of a profile, or the one given; gives its number.
+
+        What was learned is then exactly what it would be had it never been said.
+        """
+        if isinstance(judgement, Judgement):
+            profile, judgement = judgement.profile, judgement.number
+        name = resolve_profile(self._store, profile)
+        return judging.undo(self._store, self._states, name, judgement)
+
+    def compare(
+        self,
+        anchor: PictureName,
+        nearer: PictureName,
+        farther: PictureName,
+        *,
+        profile: str = "default",
+        person: str | None = None,
+    ) -> int:
+        """Say that ``anchor`` is closer to ``nearer`` than to ``farther``; gives the line's number.
+
+        ``person`` names who says so, where several people compare.
+        """
+        return self.comparisons.add(anchor, nearer, farther, profile=profile, person=person)
+
+    def use(self, similarity: str) -> None:
+        """Make a similarity what ``default`` means."""
+        self.similarities.use(similarity)
+
+    # -- tags -------------------------------------------------------------------------------
+
+    def tag(self, picture: PictureName, *tags: str, source: str = "user") -> None:
+        """Give a picture tags.  Another ``source`` than a person is one that files may be."""
+        self.tags.change([picture], tags, source=source)
+
+    def untag(self, picture: PictureName, *tags: str) -> None:
+        """Take tags from a picture; whatever a file says, they do not come back."""
+        self.tags.change([picture], remove=tags)
+
+    def suggest_tags(self, picture: Query, k: int = 5) -> list[Suggestion]:
+        """Tags a picture may deserve, best first, with the tagged pictures behind each."""
+        return self.tags.suggest(picture, k)
 
     # -- looking ----------------------------------------------------------------------------
 
-    def image(self, picture: int | str | os.PathLike[str]) -> ImageRow:
+    def id_of(self, picture: PictureName) -> int:
+        """The id of a picture given by id or path."""
+        return self.pictures.id_of(picture)
+
+    def image(self, picture: PictureName) -> ImageRow:
         """What the catalog knows about a picture."""
-        row = self._store.image(self.id_of(picture))
-        assert row is not None
-        return row
+        return self.pictures.row(picture)
 
-    def rows(self, ids: Iterable[int]) -> Mapping[int, ImageRow]:
-        """What the catalog knows about pictures, by id; those that are gone are left out."""
-        return self._store.images(ids)
+    def images(self) -> Iterable[ImageRow]:
+        """Every picture, by id."""
+        return self.pictures.all()
 
-    def dates(self, ids: Iterable[int]) -> Mapping[int, str]:
-        """When pictures were taken, where that is known; by id, as ISO text."""
-        return catalog_listing.dates_of(self._store, ids)
-
-    def content_key(self, picture: int) -> bytes:
-        """What names the content of a picture: the same bytes, the same key."""
-        key = self._store.hash_of(self.id_of(picture))
-        assert key is not None
-        return key
-
-    def secret(self) -> bytes:
-        """Bytes only this collection knows, made up once: for names that nobody can guess."""
-        found = self._store.setting(_SECRET)
-        if found is None:
-            with self._store.write() as c:
-                found = self._store.setting(_SECRET) or secrets.token_hex(16)
-                catalog_changes.put_setting(c, _SECRET, found)
-        return bytes.fromhex(found)
+    def problems(self) -> list[FileRow]:
+        """Files that were met and could not be used, with the reason."""
+        return self.pictures.problems()
 
     @property
     def revision(self) -> int:
         """A number that grows with every change, by any process."""
         return self._store.revision
-
-    def listed(
-        self,
-        *,
-        sort: str = "date",
-        descending: bool = True,
-        where: Mapping[str, Any] | None = None,
-        offset: int = 0,
-        limit: int = 100,
-    ) -> tuple[int, list[ImageRow]]:
-        """How many pictures there are (with these conditions), and one page of them in order."""
-        conditions = plain_where(where) if where else {}
-        total, ids = catalog_listing.listed(
-            self._store, conditions, sort, descending, offset, limit
-        )
-        rows = self._store.images(ids)
-        return total, [rows[i] for i in ids if i in rows]
-
-    def images(self) -> Iterable[ImageRow]:
-        """Every picture, by id."""
-        return self._store.every_image()
-
-    def problems(self) -> list[FileRow]:
-        """Files that were met and could not be used, with the reason."""
-        return self._store.problems()
 
     def info(self) -> dict[str, Any]:
         """Counts and sizes, for people and for ``--json``."""

@@ -17,9 +17,16 @@ class DamagedCollection(CollectionError):
     """Files of the collection are missing or are not what the catalog says."""
 
 
-class UnknownName(CollectionError):
-    """A similarity or profile that is not there."""
+class UnknownName(CollectionError, KeyError):
+    """A similarity, profile or model that is not there; a missing key of the part that holds it."""
+
+    # A KeyError would print its message in quotes.
+    __str__ = Exception.__str__
 
 
 class UnknownPicture(CollectionError, LookupError):
     """An id or path that is not in the collection."""
+
+
+class NoPlaces(CollectionError):
+    """A similarity that ranks by no words, and so cannot say where two pictures are alike."""

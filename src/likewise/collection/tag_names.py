@@ -54,18 +54,18 @@ def usable(tags: Iterable[str]) -> list[str]:
     found = []
     for tag in tags:
         try:
-            found.append(clean(_SIGN.sub(_kept, tag)))
+            found.append(clean(_SIGN.sub(_printable_sign, tag)))
         except InvalidInput:
             continue
     return list(dict.fromkeys(found))
 
 
-def _kept(sign: re.Match[str]) -> str:
+def _printable_sign(sign: re.Match[str]) -> str:
     text = sign[0]
     return text if sign[1] or text.isprintable() or text.isspace() else ""
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """For comparing in any case of letters, of any alphabet."""
     return unicodedata.normalize("NFC", text).casefold()
 

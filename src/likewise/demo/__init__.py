@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from likewise._doors import doors
 
 if TYPE_CHECKING:
-    from likewise.demo.demo import Asked as Asked
+    from likewise.demo.demo import DemoHit as DemoHit
+    from likewise.demo.demo import DemoQuery as DemoQuery
     from likewise.demo.demo import DemoResult as DemoResult
-    from likewise.demo.demo import Found as Found
     from likewise.demo.demo import run as run
     from likewise.demo.lesson import Lesson as Lesson
     from likewise.demo.lesson import teach as teach

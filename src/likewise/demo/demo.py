@@ -41,7 +41,7 @@ Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Found:
+class DemoHit:
     """One hit; ``right`` is None where nobody knows."""
 
     hit: Hit
@@ -50,21 +50,21 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Asked:
+class DemoQuery:
     """One query and what was found by each similarity shown; AP of the last where known."""
 
     row: ImageRow
-    found: Mapping[str, Sequence[Found]]
+    found: Mapping[str, Sequence[DemoHit]]
     average_precision: float | None = None
 
 
 @dataclass(frozen=True)
-class Taught:
+class JudgedQuery:
     """One query before and after one judgement; AP of the pictures that were not judged."""
 
     row: ImageRow
-    before: Sequence[Found]
-    after: Sequence[Found]
+    before: Sequence[DemoHit]
+    after: Sequence[DemoHit]
     liked: int
     disliked: int
     residual_before: float
@@ -81,10 +81,10 @@ class DemoResult:
     seconds: float
     search_ms: Mapping[str, float]
     new_picture_ms: float
-    asked: Sequence[Asked]
+    asked: Sequence[DemoQuery]
     means: Mapping[str, float] = field(default_factory=dict)
     by_kind: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    taught: Sequence[Taught] = ()
+    taught: Sequence[JudgedQuery] = ()
     lesson: Lesson | None = None
 
     @property
@@ -114,8 +114,8 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
     pictures = out / "pictures"
     _forget_other_views(pictures, n_views)
     task = planted(pictures, n_views)
-    with _collection(out / "planted.lw", [pictures], fresh, say) as col:
-        result = _filled(col, [pictures], report)
+    with _open_or_create(out / "planted.lw", [pictures], fresh, say) as col:
+        result = _add_pictures(col, [pictures], report)
         say("Searching every view among all others, by each similarity ...")
         ranker = Ranker(col, task)
         scores = {by: ranker.score(task, by) for by in _ready(col)}
@@ -126,7 +126,7 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
                 kinds.setdefault(kind, {}).setdefault(by, []).append(value)
         ids = {name: col.id_of(path) for name, path in task.paths.items()}
         main = "deep" if "deep" in scores else "both"
-        chosen = _chosen(task.queries, scores[main].average_precisions)
+        chosen = _choose_queries(task.queries, scores[main].average_precisions)
         asked = []
         for query in chosen:
             right = {ids[name] for name in query.positives}
@@ -150,12 +150,14 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
                 kind: {by: float(np.mean(values)) for by, values in found.items()}
                 for kind, found in kinds.items()
             },
-            taught=_taught(col, ids, lesson),
+            taught=_judged_queries(col, ids, lesson),
             lesson=lesson,
         )
 
 
-def _taught(col: Collection, ids: Mapping[str, int], lesson: Lesson | None) -> list[Taught]:
+def _judged_queries(
+    col: Collection, ids: Mapping[str, int], lesson: Lesson | None
+) -> list[JudgedQuery]:
     """The judged queries as a page shows them: what gained most first."""
     if lesson is None:
         return []
@@ -165,11 +167,15 @@ def _taught(col: Collection, ids: Mapping[str, int], lesson: Lesson | None) -> l
         right = {ids[name] for name in one.query.positives}
         judged = {*one.liked, *one.disliked}
         before, after = (
-            [Found(hit, col.image(hit.id), hit.id in right) for hit in hits if hit.id not in judged]
+            [
+                DemoHit(hit, col.image(hit.id), hit.id in right)
+                for hit in hits
+                if hit.id not in judged
+            ]
             for hits in (one.before, one.after)
         )
         made.append(
-            Taught(
+            JudgedQuery(
                 col.image(one.image), before[:_SHOWN_HITS], after[:_SHOWN_HITS],
                 len(one.liked), len(one.disliked), one.residual_before, one.residual_after,
             )
@@ -193,8 +199,8 @@ def _on_folder(
         )
         picked = rng.choice(len(files), MOST_PICTURES, replace=False)
         places = [files[i] for i in sorted(picked.tolist())]
-    with _collection(out / "own.lw", places, fresh, say) as col:
-        result = _filled(col, places, report)
+    with _open_or_create(out / "own.lw", places, fresh, say) as col:
+        result = _add_pictures(col, places, report)
         rows = list(col.images())
         if len(rows) < 2:
             raise CollectionError(
@@ -217,7 +223,9 @@ def _on_folder(
         )
 
 
-def _chosen(queries: Sequence[RetrievalQuery], values: Mapping[str, float]) -> list[RetrievalQuery]:
+def _choose_queries(
+    queries: Sequence[RetrievalQuery], values: Mapping[str, float]
+) -> list[RetrievalQuery]:
     """Queries to show: some from everywhere, then those that went worst."""
     # A stride that is prime to the number of views walks through scenes and kinds alike.
     count = min(_SHOWN_QUERIES - _SHOWN_WORST, len(queries))
@@ -233,7 +241,7 @@ def _forget_other_views(pictures: Path, n_views: int) -> None:
             path.unlink()
 
 
-def _collection(path: Path, places: list[Path], fresh: bool, say: Say) -> Collection:
+def _open_or_create(path: Path, places: list[Path], fresh: bool, say: Say) -> Collection:
     """The collection of an earlier run on the same pictures, else a new one."""
     if path.exists():
         col = Collection.open(path)
@@ -246,7 +254,7 @@ def _collection(path: Path, places: list[Path], fresh: bool, say: Say) -> Collec
     return Collection.create(path)
 
 
-def _filled(col: Collection, places: list[Path], report: Report) -> AddResult:
+def _add_pictures(col: Collection, places: list[Path], report: Report) -> AddResult:
     """Take in the pictures; a collection that has them follows what changed."""
     if col.info()["roots"]:
         return col.sync(report=report)
@@ -259,15 +267,15 @@ def _ready(col: Collection) -> tuple[str, ...]:
     return (*(SIMILARITIES if col.spaces["words"].generation else ("holistic",)), *deep)
 
 
-def _ask(col: Collection, image: int, by: tuple[str, ...], right: set[int] | None) -> Asked:
+def _ask(col: Collection, image: int, by: tuple[str, ...], right: set[int] | None) -> DemoQuery:
     found = {}
     for name in by:
         hits = col.search(image, _SHOWN_HITS, by=name)
         found[name] = [
-            Found(hit, col.image(hit.id), None if right is None else hit.id in right)
+            DemoHit(hit, col.image(hit.id), None if right is None else hit.id in right)
             for hit in hits
         ]
-    return Asked(col.image(image), found)
+    return DemoQuery(col.image(image), found)
 
 
 def _timings(col: Collection) -> tuple[dict[str, float], float]:

@@ -65,9 +65,9 @@ def teach(col: Collection, task: Task, ranker: Ranker, worst: int = 8) -> Lesson
     first answers.
     """
     if PROFILE in col.profiles:
-        col.roll_back(0, profile=PROFILE)
+        col.profiles.roll_back(0, profile=PROFILE)
     else:
-        col.create_profile(PROFILE)
+        col.profiles.create(PROFILE)
     before = ranker.score(task, PROFILE).average_precisions
     judged: list[Learned] = []
     for query in sorted(ranker.queries, key=lambda query: before[query.name]):

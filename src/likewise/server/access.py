@@ -119,7 +119,7 @@ class Guard:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
-        refused = self._refused(scope, headers)
+        refused = self._reason_to_refuse(scope, headers)
         if refused is not None:
             await send_json(send, refused[0], plain_error(refused[1], refused[2]))
             return
@@ -130,7 +130,7 @@ class Guard:
         ticket = dict(asked).get("token")
         if scope["method"] == "GET" and scope["path"] == "/" and ticket is not None:
             await self._enter(headers, ticket, asked, send)
-        elif self._access.fits(_offered(headers)):
+        elif self._access.fits(_key_of(headers)):
             await self._pass(scope, receive, send)
         elif (guest := await self._guest(_guest_token(headers))) is None:
             await _send_away(send, headers, _NOT_LET_IN)
@@ -143,12 +143,14 @@ class Guard:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = MAX_UPLOAD if scope["path"] == UPLOAD_PATH else MAX_BODY
-        await _Limited(self._app, limit)(scope, receive, send)
+        await _BodyLimit(self._app, limit)(scope, receive, send)
 
     async def _guest(self, token: str | None) -> Any | None:
         return None if token is None else await asyncio.to_thread(self._access.guest, token)
 
-    def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str] | None:
+    def _reason_to_refuse(
+        self, scope: Scope, headers: dict[str, str]
+    ) -> tuple[int, str, str] | None:
         """(status, kind, message) of a request that is turned away before anything else."""
         host = headers.get("host", "").lower()
         if host not in self._access.hosts:
@@ -161,7 +163,7 @@ class Guard:
         if changing and (site not in ("same-origin", "none") or foreign):
             return 403, "wrong_origin", "only the page of this very server may change something"
         by_cookie = "authorization" not in headers and self._access.key is not None
-        offered = _offered(headers) or _guest_token(headers)
+        offered = _key_of(headers) or _guest_token(headers)
         if changing and by_cookie and origin is None and offered is not None:
             return 403, "wrong_origin", "a change by cookie must say its Origin; use a bearer token"
         # Another page may link to this one, and nothing else.
@@ -178,7 +180,7 @@ class Guard:
         # After a click in another site's page a browser keeps strict cookies back, redirections
         # included; a page that sends itself elsewhere is this site's own.
         by_page = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
-        if self._access.fits(_offered(headers)):
+        if self._access.fits(_key_of(headers)):
             await send_redirect(send, place, by_page=by_page)
         elif self._access.take(ticket):
             name = cookie_name(headers["host"])
@@ -202,7 +204,7 @@ async def _send_away(send: Send, headers: dict[str, str], message: str) -> None:
         await send_json(send, 401, plain_error("not_let_in", message))
 
 
-class _Limited:
+class _BodyLimit:
     """A request body that ends with an error once it is too long, however it is sent."""
 
     def __init__(self, app: App, limit: int) -> None:
@@ -217,7 +219,7 @@ class _Limited:
         seen = 0
         over = answered = False
 
-        async def counted() -> Message:
+        async def receive_counted() -> Message:
             nonlocal seen, over
             got = await receive()
             seen += len(got.get("body", b""))
@@ -233,7 +235,7 @@ class _Limited:
                 await send(out)
 
         try:
-            await self._app(scope, counted, unless_over)
+            await self._app(scope, receive_counted, unless_over)
         except Exception:
             if not over:
                 raise
@@ -242,12 +244,12 @@ class _Limited:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sent(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message.get("headers", []), *_HEADERS]
         await send(message)
 
-    return sent
+    return send_with_headers
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -260,7 +262,7 @@ def _headers(scope: Scope) -> dict[str, str]:
     return found
 
 
-def _offered(headers: dict[str, str]) -> str | None:
+def _key_of(headers: dict[str, str]) -> str | None:
     """The key a request carries: as a bearer token, else in its cookie."""
     said = headers.get("authorization", "")
     if said.lower().startswith("bearer "):

@@ -18,6 +18,7 @@ from likewise.collection.errors import (
     CollectionBusy,
     CollectionError,
     DamagedCollection,
+    NoPlaces,
     UnknownName,
     UnknownPicture,
 )
@@ -40,7 +41,7 @@ from likewise.server import (
     routes_tags,
 )
 from likewise.server.access import Access, App, Guard
-from likewise.server.measuring import Measured, Metrics
+from likewise.server.measuring import MeasuringApp, Metrics
 from likewise.server.replies import plain_error
 from likewise.server.service import Service, UnknownUpload
 from likewise.server.shapes import ErrorOut, EventsOut
@@ -62,7 +63,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (LostPicture, 404, "lost_picture"),
     (UnreadableImage, 404, "lost_picture"),
     (CollectionBusy, 409, "busy"),
-    (routes_learning.NoPlaces, 409, "no_places"),
+    (NoPlaces, 409, "no_places"),
     (DamagedCollection, 500, "damaged"),
     (DamagedIndex, 500, "damaged"),
     (ImageTooLarge, 413, "too_large"),
@@ -76,7 +77,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
 def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     """(what a server runs, the application inside the guard)."""
     service = Service(root)
-    access.guest = service.collection.shared_with
+    access.guest = service.collection.shares.of_token
     events = Events()
 
     @asynccontextmanager
@@ -117,7 +118,7 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
         app.include_router(routes.router)
     _say_errors(app)
     _describe(app)
-    return Measured(Guard(app, access), app.state.metrics), app
+    return MeasuringApp(Guard(app, access), app.state.metrics), app
 
 
 def _describe(app: FastAPI) -> None:
@@ -154,7 +155,7 @@ def _say_errors(app: FastAPI) -> None:
     """Every failure is JSON with a message a person can act on."""
 
     @app.exception_handler(LikewiseError)
-    async def refused(_: Request, error: LikewiseError) -> Response:
+    async def refuse(_: Request, error: LikewiseError) -> Response:
         status, kind = next((s, k) for one, s, k in _STATUS if isinstance(error, one))
         message = error.reason if isinstance(error, ImageError) else str(error)
         if isinstance(error, UnreadableImage):

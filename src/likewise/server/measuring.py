@@ -30,7 +30,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
-class Measured:
+class MeasuringApp:
     """Counts what goes through."""
 
     def __init__(self, app: App, metrics: Metrics) -> None:
@@ -43,13 +43,13 @@ class Measured:
         status = 500
         start = time.perf_counter()
 
-        async def noted(message: Message) -> None:
+        async def send_noting_status(message: Message) -> None:
             nonlocal status
             status = message.get("status", status)
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, send_noting_status)
         finally:
             # The route's pattern, never the path: what strangers ask for must not fill a table.
             place = str(getattr(scope.get("route"), "path", "none"))

@@ -47,7 +47,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 def collection(request: Request, service: Serving) -> CollectionOut:
     """Counts, sizes, spaces, and the job that is running."""
     info = service.collection.info()
-    used = service.collection.similarity("default")
+    used = service.collection.similarities.find("default")
     deep = "deep" in info["spaces"]
     own = request.app.state.work.running
     job = None if own is None else RunningOut(**own)
@@ -77,7 +77,7 @@ def collection(request: Request, service: Serving) -> CollectionOut:
 
 def _ranks_by(col: Collection, used: Similarity) -> str:
     """The built-in similarity that a profile starts from."""
-    built_in = (made for made in col.built_in() if made.spaces == used.spaces)
+    built_in = (made for made in col.similarities.built_in() if made.spaces == used.spaces)
     return next((made.name for made in built_in), "+".join(used.spaces))
 
 

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.feedback.sharing import Share
-from likewise.collection.models.comparing import ComparisonReport
+from likewise.collection.feedback.shares import Share
+from likewise.collection.models.comparison_report import ComparisonReport
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
 from likewise.server.routes_pictures import Serving
@@ -128,7 +128,7 @@ class Agreement:
         self._busy: set[str] = set()
         self._once: OrderedDict[Any, int] = OrderedDict()
 
-    def known(self, profile: str, answers: int) -> ComparisonReport | None:
+    def last_report(self, profile: str, answers: int) -> ComparisonReport | None:
         """The last measured; measured anew in the background when enough was said since."""
         with self._lock:
             found = self._known.get(profile)
@@ -138,18 +138,18 @@ class Agreement:
                 threading.Thread(target=self._measure, args=(profile, answers), daemon=True).start()
         return found[1] if found else None
 
-    def now(self, profile: str, answers: int) -> ComparisonReport:
+    def current_report(self, profile: str, answers: int) -> ComparisonReport:
         """As of these answers."""
         with self._lock:
             found = self._known.get(profile)
         if found is not None and found[1].comparisons == answers == found[0]:
             return found[1]
-        made = self._service.collection.comparison_report(profile=profile)
+        made = self._service.collection.comparisons.report(profile=profile)
         with self._lock:
             self._known[profile] = made.comparisons, made
         return made
 
-    def said(self, who: tuple[str | None, str], once: str | None) -> int | None:
+    def find_answer(self, who: tuple[str | None, str], once: str | None) -> int | None:
         """The line of an answer that came before: a reply can be lost, and is asked for again."""
         with self._lock:
             return None if once is None else self._once.get((who, once))
@@ -164,7 +164,7 @@ class Agreement:
 
     def _measure(self, profile: str, answers: int) -> None:
         try:
-            made = self._service.collection.comparison_report(profile=profile)
+            made = self._service.collection.comparisons.report(profile=profile)
             with self._lock:
                 self._known[profile] = answers, made
         except (LikewiseError, OSError):
@@ -210,8 +210,8 @@ def questions(
 ) -> QuestionsOut:
     """Questions whose answers would teach a map most."""
     profile = _profile(guest, profile)
-    asked = service.collection.suggest_comparisons(n, profile=profile, seed=seed)
-    shown = service.shown_many({image for question in asked for image in question})
+    asked = service.collection.comparisons.suggest(n, profile=profile, seed=seed)
+    shown = service.pictures_out({image for question in asked for image in question})
     if guest is not None:
         # A guest sees the pictures, not what they are called and where they lie.
         shown = {image: _nameless(one) for image, one in shown.items()}
@@ -228,12 +228,12 @@ def answer(service: Serving, guest: Guest, agreeing: Agreeing, said: AnswerIn) -
     """Say which is closer.  When this answers, it is on disk."""
     profile = _profile(guest, said.profile)
     who = (guest.name if guest else None, profile)
-    known = agreeing.said(who, said.once)
+    known = agreeing.find_answer(who, said.once)
     if known is not None:
         return AnswerOut(number=known, progress=_progress(service, guest, agreeing, profile))
     anchor, nearer, farther = map(service.image_of, (said.anchor, said.nearer, said.farther))
     number = service.collection.compare(
-        anchor, nearer, farther, profile=profile, by=guest.name if guest else None
+        anchor, nearer, farther, profile=profile, person=guest.name if guest else None
     )
     agreeing.remember(who, said.once, number)
     return AnswerOut(number=number, progress=_progress(service, guest, agreeing, profile))
@@ -244,7 +244,7 @@ def undo(service: Serving, guest: Guest, agreeing: Agreeing, said: UndoAnswerIn)
     """Take an answer back; a guest their own."""
     profile = _profile(guest, said.profile)
     col = service.collection
-    own = {one.number for one in col.comparisons(profile=profile) if _mine(one.by, guest)}
+    own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one.person, guest)}
     if said.number not in own:
         raise CollectionError(f"line {said.number} is no answer of yours that stands")
     col.undo(said.number, profile=profile)
@@ -258,16 +258,16 @@ def report(
     profile: Annotated[str, Query(max_length=40, description="Whose answers.")] = "default",
 ) -> ReportOut:
     """Who answered how often, and how far they agree with a map and with each other."""
-    answers = sum(service.collection.comparison_counts(profile=profile).values())
+    answers = sum(service.collection.comparisons.count_by_person(profile=profile).values())
     if not answers:
         return ReportOut(people=[], repeated=None)
-    found = agreeing.now(profile, answers)
+    found = agreeing.current_report(profile, answers)
     asked = sum(pair.questions for pair in found.between)
     agreed = sum(pair.agreement * pair.questions for pair in found.between)
     return ReportOut(
         people=[
             PersonOut(
-                name=one.by or "",
+                name=one.person or "",
                 answers=one.comparisons,
                 agreement=one.agreement,
                 with_others=one.agreement_repeated,
@@ -283,10 +283,10 @@ def shares(service: Serving) -> SharesOut:
     """Links for other people that work now."""
     col = service.collection
     said: dict[tuple[str, str], int] = {}
-    found = col.shares()
+    found = list(col.shares)
     for profile in {one.profile for one in found}:
-        for by, n in col.comparison_counts(profile=profile).items():
-            said[profile, by or ""] = n
+        for person, n in col.comparisons.count_by_person(profile=profile).items():
+            said[profile, person or ""] = n
     return SharesOut(
         items=[
             OpenShareOut(name=one.name, made=one.made, answers=said.get((one.profile, one.name), 0))
@@ -300,14 +300,14 @@ def share(request: Request, service: Serving, said: ShareIn) -> ShareOut:
     """A link with which somebody can answer questions, and do nothing else."""
     if request.app.state.access.key is None:
         raise CollectionError("a server without a key cannot tell guests apart; start it with one")
-    token = service.collection.share(said.name, said.profile)
+    token = service.collection.shares.create(said.name, said.profile)
     return ShareOut(name=said.name.strip(), address=f"/?token={token}")
 
 
 @router.post("/compare/unshare")
 def unshare(service: Serving, said: UnshareIn) -> SharesOut:
     """Close a link; what was said through it stays."""
-    service.collection.unshare(said.name)
+    service.collection.shares.revoke(said.name)
     return shares(service)
 
 
@@ -319,17 +319,17 @@ def _profile(guest: Share | None, asked: str) -> str:
     return guest.profile if guest else asked or "default"
 
 
-def _mine(by: str | None, guest: Share | None) -> bool:
+def _mine(person: str | None, guest: Share | None) -> bool:
     # Whoever has the key may take back everybody's.
-    return guest is None or by == guest.name
+    return guest is None or person == guest.name
 
 
 def _progress(
     service: Service, guest: Share | None, agreeing: Agreement, profile: str
 ) -> ProgressOut:
-    counts = service.collection.comparison_counts(profile=profile)
+    counts = service.collection.comparisons.count_by_person(profile=profile)
     yours, total = counts.get(guest.name if guest else None, 0), sum(counts.values())
-    found = agreeing.known(profile, total)
+    found = agreeing.last_report(profile, total)
     agreement = found.agreement if found else None
     return ProgressOut(
         yours=yours,

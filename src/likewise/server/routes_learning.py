@@ -7,10 +7,8 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from likewise.collection.collection import Collection
-from likewise.collection.errors import CollectionError
-from likewise.collection.feedback.profiles import LogLine
-from likewise.collection.learned import LearnedWord, learned
+from likewise.collection.feedback.learned_report import LearnedWord
+from likewise.collection.feedback.log import LogLine
 from likewise.collection.search.searching import Similarity
 from likewise.server.routes_pictures import Serving
 from likewise.server.service import Service, figures_out
@@ -39,22 +37,18 @@ from likewise.server.shapes import (
 router = APIRouter(prefix="/api", tags=["learning"])
 
 
-class NoPlaces(CollectionError):
-    """A similarity that cannot say where two pictures are alike."""
-
-
 @router.post("/judge")
 def judge(service: Serving, said: JudgeIn) -> JudgeOut:
     """Say what is alike and what is not.  When this answers, the judgement is on disk."""
     col = service.collection
-    query = service.question(said.query)
+    query = service.resolve_query(said.query)
     liked, disliked = ([service.image_of(p) for p in some] for some in (said.liked, said.disliked))
     shown = None if said.shown is None else [service.image_of(p) for p in said.shown]
-    number = col.judge(query, liked, disliked, shown=shown, profile=said.profile)
+    made = col.judge(query, liked, disliked, shown=shown, profile=said.profile)
     return JudgeOut(
-        judgement=number,
-        contradicts=col.contradicts(number, profile=said.profile),
-        learned=figures_out(col.figures(said.profile)),
+        judgement=made.number,
+        contradicts=list(made.contradicts),
+        learned=figures_out(col.profiles.figures(made.profile)),
     )
 
 
@@ -70,19 +64,12 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
     col = service.collection
     query, region = service.query(asked.query)
     hit = service.row_of(asked.picture)
-    by, profile = _with_places(col), None
-    if asked.by is not None:
-        similarity = col.similarity(asked.by)
-        placed = [space for space in similarity.spaces if col.has_places(space)]
-        if not placed:
-            raise NoPlaces(f"similarity {asked.by!r} has no places to show; words have")
-        by, profile = placed[0], similarity.profile
-    found = col.explain(query, hit.id, top=asked.top, by=by, region=region, profile=profile)
+    found = col.explain(query, hit.id, top=asked.top, by=asked.by or "default", region=region)
     if asked.query.picture is not None:
         row = service.row_of(asked.query.picture)
         size = (row.width, row.height)
     else:
-        kept = service.uploaded(asked.query.upload or "")
+        kept = service.find_upload(asked.query.upload or "")
         size = (kept.width, kept.height)
     return ExplainOut(
         score=found.score,
@@ -98,11 +85,6 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
         query_size=size,
         picture_size=(hit.width, hit.height),
     )
-
-
-def _with_places(col: Collection) -> str:
-    """The space to explain by: the first whose words have places."""
-    return next((name for name in col.spaces if col.has_places(name)), "words")
 
 
 @router.get("/similarities")
@@ -141,16 +123,16 @@ def use(service: Serving, said: UseIn) -> SimilaritiesOut:
 def create(service: Serving, said: ProfileIn) -> SimilaritiesOut:
     """A new profile: empty, or a copy of another."""
     if said.copy_of is not None:
-        service.collection.copy_profile(said.copy_of, said.name)
+        service.collection.profiles.copy(said.copy_of, said.name)
     else:
-        service.collection.create_profile(said.name, said.base)
+        service.collection.profiles.create(said.name, said.base)
     return similarities(service)
 
 
 @router.get("/profiles/{name}/log")
 def log(service: Serving, name: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200) -> LogOut:
     """What was said in a profile, newest first."""
-    lines = service.collection.log(name, newest=limit)
+    lines = service.collection.log.entries(name, newest=limit)
     position = lines[-1].number if lines else 0
     return LogOut(items=_lines(service, lines[::-1]), position=position)
 
@@ -158,14 +140,14 @@ def log(service: Serving, name: str, limit: Annotated[int, Query(ge=1, le=10_000
 @router.post("/profiles/{name}/rollback")
 def roll_back(service: Serving, name: str, said: RollbackIn) -> LogOut:
     """Return to an earlier version; the way forward again is another roll-back."""
-    service.collection.roll_back(said.position, profile=name)
+    service.collection.profiles.roll_back(said.position, profile=name)
     return log(service, name)
 
 
 @router.get("/profiles/{name}/learned")
 def what_was_learned(service: Serving, name: str) -> LearnedOut:
     """Words that gained and lost most with examples, the learning curve, the versions."""
-    found = learned(service.collection, name)
+    found = service.collection.profiles.report(name)
     return LearnedOut(
         profile=found.profile,
         space=found.space,
@@ -181,7 +163,7 @@ def what_was_learned(service: Serving, name: str) -> LearnedOut:
 def _words(service: Service, words: Iterable[LearnedWord]) -> list[WordOut]:
     made = []
     for word in words:
-        shown = service.shown_many(example.image for example in word.examples)
+        shown = service.pictures_out(example.image for example in word.examples)
         examples = []
         for example in word.examples:
             picture = shown.get(example.image)
@@ -208,7 +190,7 @@ def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
     lines = list(lines)
     wanted = {i for line in lines for i in (*line.liked, *line.disliked)}
     wanted |= {line.query for line in lines if line.query is not None}
-    shown = service.shown_many(wanted)
+    shown = service.pictures_out(wanted)
     return [
         LineOut(
             number=line.number, kind=line.kind, made=line.made, session=line.session,

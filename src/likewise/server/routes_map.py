@@ -67,11 +67,11 @@ class TagsOut(BaseModel):
     points: list[int]
 
 
-class Drawn:
+class DrawnMap:
     """A map as it was sent to a page, so that its sheets fit."""
 
     def __init__(self, service: Service, name: str) -> None:
-        ids, places, model = service.collection.map_points(name)
+        ids, places, model = service.collection.models.map_points(name)
         order = important([int(image) for image in ids])
         self.ids = [int(ids[i]) for i in order]
         self.places: NDArray[np.float32] = np.asarray(places, np.float32)[order]
@@ -88,17 +88,17 @@ class Maps:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._maps: OrderedDict[tuple[str, int], Drawn] = OrderedDict()
+        self._maps: OrderedDict[tuple[str, int], DrawnMap] = OrderedDict()
         self._sheets: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, name: str) -> Drawn:
+    def get(self, name: str) -> DrawnMap:
         key = (name, self._service.collection.revision)
         with self._lock:
             if key in self._maps:
                 self._maps.move_to_end(key)
                 return self._maps[key]
-        made = Drawn(self._service, name)
+        made = DrawnMap(self._service, name)
         with self._lock:
             self._maps[key] = made
             while len(self._maps) > KEPT_MAPS:
@@ -117,8 +117,10 @@ class Maps:
                 self._sheets.move_to_end(key)
                 return self._sheets[key], True
         col = self._service.collection
-        rows = col.rows(images)
-        keys = [(col.content_key(i), rows[i].path) if i in rows else (b"", "") for i in images]
+        rows = col.pictures.rows(images)
+        keys = [
+            (col.pictures.content_key(i), rows[i].path) if i in rows else (b"", "") for i in images
+        ]
         made, whole = sheet(col.root, keys)
         if not whole:
             return made, False
@@ -173,7 +175,7 @@ async def one_sheet(
 ) -> Response:
     """A sheet of tiny pictures; ``version`` is that of the map, so that a browser may keep it."""
 
-    def made() -> Response:
+    def draw_sheet() -> Response:
         current = maps.get(name).version
         tag = f"{current}-{number}"
         if has_tag(request, f'"{tag}"'):
@@ -184,14 +186,14 @@ async def one_sheet(
         headers = {"cache-control": FOREVER, "etag": f'"{tag}"'} if kept else NOT_KEPT
         return Response(content, media_type="image/jpeg", headers=headers)
 
-    return await service.draw_sheet(made)
+    return await service.draw_sheet(draw_sheet)
 
 
 @router.post("/{name}/likeness", response_model=ScoresOut)
 def likeness(service: Serving, maps: Mapping, name: str, asked: ColourIn) -> Response:
     """How alike to a query each point is, as its place in the ranking of the first 10,000."""
     drawn = maps.get(name)
-    answer = service.ranked(asked.query, asked.by, MOST, above=None, where={})
+    answer = service.rank(asked.query, asked.by, MOST, above=None, where={})
     ranks = [2.0] * len(drawn.ids)
     last = max(1, len(answer.ids) - 1)
     for place, image in enumerate(answer.ids):
@@ -214,7 +216,7 @@ def tags(
 ) -> Response:
     """The commonest tags on a map, and which point has which; the rarer of several counts."""
     drawn = maps.get(name)
-    found: dict[int, Any] = service.collection.tags_of(drawn.ids)
+    found: dict[int, Any] = service.collection.tags.of_many(drawn.ids)
     counts: dict[str, int] = {}
     for some in found.values():
         for tag in some:

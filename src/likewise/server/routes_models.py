@@ -69,9 +69,9 @@ def learn(request: Request, service: Serving, said: LearnIn) -> JobOut:
     def job(col: Collection, report: Report) -> dict[str, Any]:
         given: dict[str, Any] = {"space": said.space, "profile": said.profile, "report": report}
         if said.kind == "metric":
-            made = col.learn_metric(said.name, **given)
+            made = col.models.learn_metric(said.name, **given)
         else:
-            made = col.learn_map(said.name, labels=said.labels, **given)
+            made = col.models.learn_map(said.name, labels=said.labels, **given)
         return {"name": made.name, "kind": made.kind, "told": sentence(made)}
 
     return start_job(request, service, f"learn {said.kind}", job)
@@ -80,14 +80,14 @@ def learn(request: Request, service: Serving, said: LearnIn) -> JobOut:
 @router.post("/models/{name}/rename")
 def rename(service: Serving, name: str, said: RenameIn) -> ModelsOut:
     """Give a metric or map another name."""
-    service.collection.rename_model(name, said.name)
+    service.collection.models.rename(name, said.name)
     return models(service)
 
 
 @router.delete("/models/{name}")
 def forget(service: Serving, name: str) -> ModelsOut:
     """Forget a metric or map; the log it was learned from stays."""
-    service.collection.delete_model(name)
+    service.collection.models.delete(name)
     return models(service)
 
 
@@ -101,7 +101,7 @@ def _out(service: Service, made: Model) -> ModelOut:
         profile=made.profile,
         made=made.made,
         stale=space is None or space.generation != made.generation,
-        since=service.collection.said_since(made.name),
+        since=service.collection.models.count_new_lines(made.name),
         learned=bool(figures.get("learned", True)),
         agreement=figures.get("agreement"),
         agreement_plain=figures.get("agreement_plain"),

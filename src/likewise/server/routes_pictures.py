@@ -61,7 +61,7 @@ def pictures(
     where: Annotated[WhereIn | None, Depends(WhereIn)] = None,
 ) -> Response:
     """The collection, a page at a time."""
-    total, rows = service.collection.listed(
+    total, rows = service.collection.pictures.page(
         sort=sort,
         descending=order == "desc",
         where=where.plain() if where else None,
@@ -70,7 +70,7 @@ def pictures(
     )
     # A plain answer, here and in search: checking hundreds of items against the shapes that
     # describe them costs more than finding them.
-    return JSONResponse({"total": total, "items": [service.drawn(row) for row in rows]})
+    return JSONResponse({"total": total, "items": [service.picture_record(row) for row in rows]})
 
 
 @router.get("/pictures/{picture}")
@@ -78,8 +78,8 @@ def picture(service: Serving, picture: str) -> PictureMore:
     """What the catalog knows about a picture."""
     row = service.row_of(picture)
     return PictureMore(
-        **service.drawn(row),
-        tags=service.collection.tags(row.id),
+        **service.picture_record(row),
+        tags=service.collection.tags.of(row.id),
         path=row.path,
         metadata=dict(row.metadata),
         format=row.format,
@@ -96,26 +96,26 @@ async def small(
     """A small JPEG without metadata; it never changes, so a browser may keep it."""
     col, kept = service.collection, side_for(side)
 
-    def made() -> Response:
+    def respond() -> Response:
         row = service.row_of(picture)
-        key = col.content_key(row.id)
+        key = col.pictures.content_key(row.id)
         return jpeg(
             request, f"{key.hex()}-{kept}", lambda: thumbnail(col.root, key, _path(row), kept)
         )
 
-    return await service.draw(made)
+    return await service.draw(respond)
 
 
 @router.get("/pictures/{picture}/image", response_class=Response, responses=JPEG)
 async def large(request: Request, service: Serving, picture: str) -> Response:
     """The picture upright, as a JPEG without metadata, at most 2048 pixels on its longer side."""
 
-    def made() -> Response:
+    def respond() -> Response:
         row = service.row_of(picture)
-        key = service.collection.content_key(row.id)
+        key = service.collection.pictures.content_key(row.id)
         return jpeg(request, f"{key.hex()}-large", lambda: _large(_path(row)))
 
-    return await service.draw(made)
+    return await service.draw(respond)
 
 
 def _path(row: ImageRow) -> str:
@@ -155,7 +155,7 @@ async def upload(request: Request, service: Serving) -> UploadOut:
 @router.get("/uploads/{name}/image", response_class=Response, responses=JPEG)
 async def uploaded(request: Request, service: Serving, name: str) -> Response:
     """An upload as the page shows it."""
-    content = service.uploaded(name).content
+    content = service.find_upload(name).content
     return await service.draw(lambda: jpeg(request, f"upload-{name}", lambda: _large(content)))
 
 
@@ -164,19 +164,19 @@ def search(service: Serving, asked: SearchIn) -> Response:
     """Pictures like a query, best first; pages of one answer fit together."""
     start = time.perf_counter()
     col = service.collection
-    similarity = col.similarity(asked.by)
+    similarity = col.similarities.find(asked.by)
     where = asked.where.plain()
     # A cut-off, a filter or dates need the whole list to know how long it is.
     whole = asked.above is not None or bool(where) or asked.sort == "date"
     wanted = MOST if whole else min(MOST, asked.offset + asked.limit)
-    answer = service.ranked(asked.query, asked.by, wanted, above=asked.above, where=where)
+    answer = service.rank(asked.query, asked.by, wanted, above=asked.above, where=where)
     page = _page(col, answer, asked)
-    rows = col.rows(answer.ids[i] for i in page)
+    rows = col.pictures.rows(answer.ids[i] for i in page)
     liked: list[int] = []
     disliked: list[int] = []
     if similarity.profile is not None:
-        query = service.question(asked.query)
-        liked, disliked = col.verdicts(query, profile=similarity.profile)
+        query = service.resolve_query(asked.query)
+        liked, disliked = col.log.verdicts(query, profile=similarity.profile)
     verdict = dict.fromkeys(liked, "liked") | dict.fromkeys(disliked, "disliked")
     items = []
     for i in page:
@@ -184,7 +184,7 @@ def search(service: Serving, asked: SearchIn) -> Response:
         # A picture removed in this very moment has no row any more.
         if image in rows:
             more = {"score": answer.scores[i], "verdict": verdict.get(image)}
-            items.append(service.drawn(rows[image]) | more)
+            items.append(service.picture_record(rows[image]) | more)
     return JSONResponse(
         {
             "total": service.total(asked.query, asked.by, answer),
@@ -205,6 +205,6 @@ def _page(col: Collection, answer: Answer, asked: SearchIn) -> list[int]:
     """Places in the ranking that a page shows, in its order; no date comes last."""
     order = list(range(len(answer.ids)))
     if asked.sort == "date":
-        dates = col.dates(answer.ids)
+        dates = col.pictures.dates(answer.ids)
         order.sort(key=lambda i: dates.get(answer.ids[i], ""), reverse=True)
     return order[asked.offset : asked.offset + asked.limit]

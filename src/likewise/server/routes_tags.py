@@ -96,7 +96,7 @@ def tags(
     limit: Annotated[int, Query(ge=1, le=10_000, description="Tags, at most.")] = 1000,
 ) -> AllTagsOut:
     """Tags with their pictures counted, the most frequent first; ``prefix`` completes one."""
-    found = service.collection.all_tags(prefix, limit)
+    found = service.collection.tags.all(prefix, limit)
     return AllTagsOut(
         items=[TagOut(tag=r.tag, pictures=r.pictures, sources=dict(r.sources)) for r in found]
     )
@@ -109,10 +109,12 @@ def untagged(
     limit: Annotated[int, Query(ge=1, le=1000, description="Pictures, at most.")] = 20,
 ) -> UntaggedOut:
     """Pictures nobody tagged, as they were added."""
-    total, rows = service.collection.listed(
+    total, rows = service.collection.pictures.page(
         sort="added", descending=False, where={"tagged": False}, offset=offset, limit=limit
     )
-    return UntaggedOut(total=total, items=[PictureOut(**service.drawn(row)) for row in rows])
+    return UntaggedOut(
+        total=total, items=[PictureOut(**service.picture_record(row)) for row in rows]
+    )
 
 
 @router.get("/pictures/{picture}/tags")
@@ -125,11 +127,11 @@ def of_picture(
     col = service.collection
     row = service.row_of(picture)
     found = col.suggest_tags(row.id, k) if len(col) else []
-    shown = service.shown_many({one.id for some in found for one in some.because})
+    shown = service.pictures_out({one.id for some in found for one in some.because})
     return TaggedOut(
-        picture=PictureOut(**service.drawn(row)),
-        tags=col.tag_sources(row.id),
-        refused=col.refused_tags(row.id),
+        picture=PictureOut(**service.picture_record(row)),
+        tags=col.tags.sources(row.id),
+        refused=col.tags.refused(row.id),
         suggestions=[
             SuggestionOut(
                 tag=one.tag,
@@ -150,26 +152,26 @@ def of_picture(
 def set_tags(service: Serving, said: TagManyIn) -> TagLinesOut:
     """Give tags to pictures and take tags from them, all or none of it."""
     images = [service.image_of(picture) for picture in said.pictures]
-    return TagLinesOut(lines=service.collection.tag_many(images, said.add, said.remove))
+    return TagLinesOut(lines=service.collection.tags.change(images, said.add, said.remove))
 
 
 @router.post("/tags/accept")
 def accept(service: Serving, said: TagOneIn) -> TagLinesOut:
     """A suggested tag is right."""
-    return _lines(service.collection.accept_tag(service.image_of(said.picture), said.tag))
+    return _lines(service.collection.tags.accept(service.image_of(said.picture), said.tag))
 
 
 @router.post("/tags/reject")
 def reject(service: Serving, said: TagOneIn) -> TagLinesOut:
     """A tag is wrong: it goes, and is not suggested for this picture again."""
-    return _lines(service.collection.reject_tag(service.image_of(said.picture), said.tag))
+    return _lines(service.collection.tags.reject(service.image_of(said.picture), said.tag))
 
 
 @router.post("/tags/undo")
 def undo(service: Serving, said: TagUndoIn) -> TagLinesOut:
     """Take words about tags back, the last one first."""
     return TagLinesOut(
-        lines=[service.collection.undo_tags(line) for line in sorted(said.lines, reverse=True)]
+        lines=[service.collection.tags.undo(line) for line in sorted(said.lines, reverse=True)]
     )
 
 
@@ -178,7 +180,10 @@ def tag_all(request: Request, service: Serving, said: TagAllIn) -> JobOut:
     """Suggested tags for every picture nobody tagged; progress comes as events."""
     _needs_tags(service)
     return start_job(
-        request, service, "tag", lambda col, report: col.tag_all(above=said.above, report=report)
+        request,
+        service,
+        "tag",
+        lambda col, report: col.tags.suggest_for_all(above=said.above, report=report),
     )
 
 
@@ -192,12 +197,12 @@ def export(request: Request, service: Serving, said: ExportIn) -> JobOut:
             raise InvalidInput(f"{said.place!r} is no whole path; begin with /, or say 'beside'")
     _needs_tags(service)
     return start_job(
-        request, service, "export", lambda col, report: col.export_xmp(place, report=report)
+        request, service, "export", lambda col, report: col.tags.export_xmp(place, report=report)
     )
 
 
 def _needs_tags(service: Service) -> None:
-    if not service.collection.all_tags(limit=1):
+    if not service.collection.tags.all(limit=1):
         raise CollectionError("no picture has a tag yet; tag some first")
 
 

@@ -61,7 +61,7 @@ class Service:
 
     def __init__(self, root: Path) -> None:
         self.collection = Collection.open(root)
-        self._secret = self.collection.secret()
+        self._secret = self.collection.pictures.secret()
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
         self._answers: OrderedDict[Any, Answer] = OrderedDict()
         self._questions: OrderedDict[str, Question] = OrderedDict()
@@ -120,7 +120,7 @@ class Service:
                 self._uploads.popitem(last=False)
         return name, made
 
-    def uploaded(self, name: str) -> Upload:
+    def find_upload(self, name: str) -> Upload:
         with self._lock:
             found = self._uploads.get(name)
             if found is None:
@@ -135,9 +135,9 @@ class Service:
         if asked.picture is not None:
             return self.image_of(asked.picture), asked.region
         assert asked.upload is not None
-        return self.uploaded(asked.upload).content, asked.region
+        return self.find_upload(asked.upload).content, asked.region
 
-    def question(self, asked: QueryIn) -> Query:
+    def resolve_query(self, asked: QueryIn) -> Query:
         """A query read once: an upload or a region is asked about again after each judgement."""
         query, region = self.query(asked)
         if isinstance(query, int) and region is None:
@@ -148,7 +148,7 @@ class Service:
             if found is not None:
                 self._questions.move_to_end(key)
                 return found
-        made = self.collection.question(query, region)
+        made = self.collection.searcher.resolve_query(query, region)
         if made.pixels is not None and made.pixels.nbytes <= LARGEST_QUESTION:
             with self._lock:
                 self._questions[key] = made
@@ -156,7 +156,7 @@ class Service:
                     self._questions.popitem(last=False)
         return made
 
-    def ranked(
+    def rank(
         self,
         asked: QueryIn,
         by: str,
@@ -178,7 +178,7 @@ class Service:
             # How many pass a filter is known only when all were asked for.
             found = self._find(asked, by, MOST if wanted == MOST and where else FIRST, above, where)
         if wanted > len(found.ids) and not found.whole:
-            found = _continued(found, self._find(asked, by, MOST, above, where))
+            found = _extend_answer(found, self._find(asked, by, MOST, above, where))
         with self._lock:
             self._answers[key] = found
             self._answers.move_to_end(key)
@@ -189,8 +189,8 @@ class Service:
     def _find(
         self, asked: QueryIn, by: str, k: int, above: float | None, where: Mapping[str, str]
     ) -> Answer:
-        ids, scores = self.collection.ranking(
-            self.question(asked), k, by=by, where=dict(where) or None, above=above
+        ids, scores = self.collection.searcher.rank(
+            self.resolve_query(asked), k, by=by, where=dict(where) or None, above=above
         )
         return Answer(ids, scores, whole=len(ids) < k or k == MOST)
 
@@ -198,13 +198,13 @@ class Service:
         """How many results can be paged through."""
         if found.whole:
             return len(found.ids)
-        query = self.question(asked)
+        query = self.resolve_query(asked)
         inside = isinstance(query, int) or (isinstance(query, Question) and query.image is not None)
-        return min(MOST, max(len(found.ids), self.collection.reach(by) - inside))
+        return min(MOST, max(len(found.ids), self.collection.searcher.count_ranked(by) - inside))
 
     # -- shapes -----------------------------------------------------------------------------
 
-    def drawn(self, row: ImageRow) -> dict[str, Any]:
+    def picture_record(self, row: ImageRow) -> dict[str, Any]:
         """A picture as the page draws it: sides as they are seen, upright."""
         name = self.name_of(row.id)
         folder, _, file = row.path.rpartition(os.sep)
@@ -219,12 +219,12 @@ class Service:
             "image": f"/api/pictures/{name}/image",
         }
 
-    def shown_many(self, images: Iterable[int]) -> dict[int, PictureOut]:
-        rows = self.collection.rows(images)
-        return {image: PictureOut(**self.drawn(row)) for image, row in rows.items()}
+    def pictures_out(self, images: Iterable[int]) -> dict[int, PictureOut]:
+        rows = self.collection.pictures.rows(images)
+        return {image: PictureOut(**self.picture_record(row)) for image, row in rows.items()}
 
 
-def _continued(first: Answer, more: Answer) -> Answer:
+def _extend_answer(first: Answer, more: Answer) -> Answer:
     """A ranking and what a longer look adds to it, nothing twice."""
     seen = set(first.ids)
     floor = first.scores[-1] if first.scores else float("inf")

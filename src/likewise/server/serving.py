@@ -102,7 +102,7 @@ def _run(
         server_header=False, proxy_headers=False, ws="none",
     )  # fmt: skip
 
-    def opened() -> None:
+    def on_start() -> None:
         try:
             if begin is not None:
                 app.state.work.start(begin[0], Collection.open(root), begin[1])
@@ -110,7 +110,7 @@ def _run(
             # Whatever became of the job: the server is there.
             ready(address)
 
-    server = _Server(config, app, opened, ending)
+    server = _Server(config, app, on_start, ending)
     server.run(sockets=[listener])
     # Everything a job did is committed; waiting for the rest could take an hour.
     app.state.work.stop(GRACE)

@@ -31,7 +31,7 @@ _POLL = 0.5
 _PROGRESS_EVERY = 0.1
 
 
-class Stopped(BaseException):
+class JobStopped(BaseException):
     """The server ends: a job stops where it is, with what it has committed."""
 
 
@@ -46,9 +46,9 @@ class Events:
     def tell(self, name: str, data: Any) -> None:
         """From any thread."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._put, name, data)
+            self._loop.call_soon_threadsafe(self._put_event, name, data)
 
-    def _put(self, name: str, data: Any) -> None:
+    def _put_event(self, name: str, data: Any) -> None:
         for queue in self._listeners:
             if queue.full():
                 queue.get_nowait()
@@ -84,7 +84,7 @@ def _event(name: str, data: Any) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def _told(done: Any) -> dict[str, Any]:
+def _summarize_result(done: Any) -> dict[str, Any]:
     """What came of a job: its counts and words; of lists and mappings how long they are."""
     found = dict(done) if isinstance(done, Mapping) else vars(done)
     return {
@@ -135,7 +135,7 @@ class Work:
         def report(progress: Progress) -> None:
             nonlocal last, stage
             if self._stop.is_set():
-                raise Stopped
+                raise JobStopped
             now = time.monotonic()
             ends = progress.total and progress.done == progress.total
             if progress.stage == stage and now - last < _PROGRESS_EVERY and not ends:
@@ -149,8 +149,8 @@ class Work:
 
         start = time.monotonic()
         try:
-            name, said = "done", _told(job(collection, report))
-        except Stopped:
+            name, said = "done", _summarize_result(job(collection, report))
+        except JobStopped:
             name, said = "failed", {"message": "the server was stopped"}
         except LikewiseError as error:
             name, said = "failed", {"message": str(error)}

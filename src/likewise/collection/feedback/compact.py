@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from likewise._durable import rename_whole
-from likewise.collection.feedback.reranker import weighted
+from likewise.collection.feedback.reranker import apply_weights
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import SparseView, Views
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.store import log as feedback
+from likewise.collection.store import log as feedback_log
 from likewise.collection.store import segments as seg
 from likewise.collection.store.store import SpaceRow
 
@@ -27,7 +27,7 @@ _SAMPLE = 50
 
 
 @dataclass(frozen=True)
-class Compacted:
+class Compaction:
     """What compaction changed: bytes and postings of the lists, CPU ms of a search."""
 
     bytes_before: int
@@ -41,7 +41,7 @@ class Compacted:
 def compact(
     views: Views, profile: str, space: SpaceRow, weights: Any,
     report: Report,
-) -> Compacted:  # fmt: skip
+) -> Compaction:  # fmt: skip
     """Write the smaller copies of every segment, then name them in one transaction."""
     while space_rows.seal(views.store, space.name, at_least=1):
         pass
@@ -61,13 +61,13 @@ def compact(
         made.append((row.name, name, seg.size_of(views.store.root / name)))
         report(Progress("compacting segments", done, len(rows)))
     with views.store.write(durable=True) as c:
-        feedback.drop_compacted(c, profile)
+        feedback_log.drop_compacted(c, profile)
         for segment, name, n_bytes in made:
-            feedback.put_compacted(c, segment, profile, name, n_bytes)
+            feedback_log.put_compacted(c, segment, profile, name, n_bytes)
     small = views.view(space.name, profile)
     assert isinstance(small, SparseView)
     before, after = full.index.stats(), small.index.stats()
-    return Compacted(
+    return Compaction(
         before.list_bytes, after.list_bytes, before.postings, after.postings,
         _milliseconds(full, full, weights), _milliseconds(small, full, weights),
     )  # fmt: skip
@@ -79,7 +79,7 @@ def _milliseconds(view: SparseView, full: SparseView, weights: Any) -> float:
     if not len(ids):
         return 0.0
     step = max(1, len(ids) // _SAMPLE)
-    queries = [weighted(full.index.rows([int(i)]), weights) for i in ids[::step][:_SAMPLE]]
+    queries = [apply_weights(full.index.rows([int(i)]), weights) for i in ids[::step][:_SAMPLE]]
     taken = []
     for query in (queries[0], *queries):
         start = time.process_time()

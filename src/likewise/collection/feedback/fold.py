@@ -41,7 +41,7 @@ _STARTS = {"ones": 1.0, "zeros": 0.0}
 _RULE = [ETA, DELTA, MARGIN, L1, LIMIT, JUDGEMENT_REACH, SESSION_REACH]
 
 
-class Given:
+class ImportedWeights:
     """Weights that came in whole: those of ``words``; all others keep ``start``."""
 
     def __init__(self, start: str, words: Any, weights: Any) -> None:
@@ -54,12 +54,12 @@ class Given:
         return pack_arrays(_GIVEN, {"start": self.start}, arrays)
 
     @classmethod
-    def unpack(cls, blob: bytes) -> Given:
-        meta, arrays = _unpacked(blob, _GIVEN)
+    def unpack(cls, blob: bytes) -> ImportedWeights:
+        meta, arrays = _unpack_blob(blob, _GIVEN)
         return cls(str(meta["start"]), arrays["words"], arrays["weights"])
 
 
-class Folded:
+class ProfileState:
     """The state after some items: a learner, the session it is in, and how often it was right."""
 
     def __init__(self, width: int, start: str = "ones") -> None:
@@ -67,7 +67,7 @@ class Folded:
         self.session = 0
         self.agreed = self.agreed_plain = self.asked = 0
         self._start = start
-        self._learner = _learner(width, start)
+        self._learner = _begin_learner(width, start)
         self._before: NDArray[np.float64] = self._learner.weights_
 
     @property
@@ -78,6 +78,11 @@ class Folded:
     @property
     def learner(self) -> SOLIS:
         return self._learner
+
+    @property
+    def start_weight(self) -> float:
+        """The weight of a word nothing was said about, as a number."""
+        return _STARTS[self._start]
 
     @property
     def start(self) -> str:
@@ -95,9 +100,9 @@ class Folded:
         if item.kind == WEIGHTS:
             blob = given(item.number)
             if blob is not None:
-                self._take_over(Given.unpack(blob))
+                self._take_over(ImportedWeights.unpack(blob))
             return
-        triplets, order = plan(item, codes)
+        triplets, order = plan_triplets(item, codes)
         if not len(triplets):
             return
         width = self._learner.n_features_in_
@@ -107,20 +112,20 @@ class Folded:
             self._before = self._learner.weights_
         words, local = np.unique(X.indices, return_inverse=True)
         found = self._learner.weights_of(words)
-        self._test(X, words, local, found, triplets)
+        self._count_agreement(X, words, local, found, triplets)
         self._learner.partial_fit(*lesson(X, triplets, item.weight))
-        self._hold(words, found)
+        self._limit_change(words, found)
 
-    def _take_over(self, given: Given) -> None:
+    def _take_over(self, given: ImportedWeights) -> None:
         width = self._learner.n_features_in_
         if given.start not in _STARTS or (len(given.words) and given.words.max() >= width):
             raise DamagedCollection("weights in the log do not fit their space; restore a backup")
         self._start = given.start
-        self._learner = _learner(width, given.start)
+        self._learner = _begin_learner(width, given.start)
         self._learner.assign(given.words, given.weights)
         self._before = self._learner.weights_
 
-    def _test(self, X: Any, words: Any, local: Any, weights: Any, triplets: Any) -> None:
+    def _count_agreement(self, X: Any, words: Any, local: Any, weights: Any, triplets: Any) -> None:
         """Ask before learning: how many of the triplets were right already, and plainly."""
         rows = sparse.csr_array((X.data, local, X.indptr), shape=(X.shape[0], len(words)))
         query = np.zeros(len(words))
@@ -131,7 +136,7 @@ class Folded:
             setattr(self, name, getattr(self, name) + right)
         self.asked += len(triplets)
 
-    def _hold(self, words: Any, found: Any) -> None:
+    def _limit_change(self, words: Any, found: Any) -> None:
         """Bring weights back within reach of where judgement and session found them."""
         now = self._learner.weights_of(words)
         start = self._before[words]
@@ -157,8 +162,8 @@ class Folded:
         )  # fmt: skip
 
     @classmethod
-    def unpack(cls, blob: bytes) -> Folded:
-        meta, arrays = _unpacked(blob, _STATE)
+    def unpack(cls, blob: bytes) -> ProfileState:
+        meta, arrays = _unpack_blob(blob, _STATE)
         if meta.get("rule") != _RULE:
             raise DamagedCollection("a checkpoint of an older rule; fold from the log instead")
         made = cls(int(meta["width"]), str(meta["start"]))
@@ -171,7 +176,7 @@ class Folded:
         return made
 
 
-def plan(item: Item, codes: Mapping[int, bytes]) -> tuple[NDArray[np.int64], list[int]]:
+def plan_triplets(item: Item, codes: Mapping[int, bytes]) -> tuple[NDArray[np.int64], list[int]]:
     """Triplets over rows, and the subjects of those rows: query, liked, negatives."""
     nothing = np.zeros((0, 3), np.int64)
     if item.query not in codes:
@@ -193,13 +198,13 @@ def plan(item: Item, codes: Mapping[int, bytes]) -> tuple[NDArray[np.int64], lis
     return judgement_triplets(len(liked), len(negatives), seed=seed), order
 
 
-def _learner(width: int, start: str) -> SOLIS:
+def _begin_learner(width: int, start: str) -> SOLIS:
     learner = profile_learner()
     learner.start = start
     return learner.begin(width)
 
 
-def _unpacked(blob: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _unpack_blob(blob: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     try:
         return unpack_arrays(blob, kind)
     except DamagedFile as error:

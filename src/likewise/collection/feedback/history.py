@@ -91,7 +91,7 @@ class History:
         self.profile = profile
         self._upto = upto
         self._own: list[Entry] = []
-        self._inherited = _inherited(store, profiles(store), profile)
+        self._inherited = _inherited_items(store, profiles(store), profile)
         self._restart(self._inherited)
 
     @property
@@ -105,9 +105,9 @@ class History:
         self._own += new
         if all(entry.kind in LESSONS for entry in new):
             for entry in new:
-                self._take(item_of(entry))
+                self._add_item(item_of(entry))
         else:
-            self._restart(standing(self._inherited, self._own))
+            self._restart(standing_items(self._inherited, self._own))
 
     def _restart(self, items: Iterable[Item]) -> None:
         self.items: list[Item] = []
@@ -117,9 +117,9 @@ class History:
         self._said: dict[tuple[int, int], list[int]] = {}
         self._passed: dict[tuple[int, int], list[int]] = {}
         for item in items:
-            self._take(item)
+            self._add_item(item)
 
-    def _take(self, item: Item) -> None:
+    def _add_item(self, item: Item) -> None:
         """One more item; where it contradicts earlier ones, those change, and all digests on."""
         first_changed = len(self.items)
         item = self._in_session(item)
@@ -133,14 +133,14 @@ class History:
             if picture in other:
                 other.discard(picture)
                 if other is verdicts.liked:
-                    first_changed = min(first_changed, self._pass_over(item.query, picture))
+                    first_changed = min(first_changed, self._restore_negative(item.query, picture))
                 for at in self._said.pop((item.query, picture)):
                     earlier = self.items[at]
                     self.contradictions.append(Contradiction(item.number, earlier.number, picture))
                     self.items[at] = _without(earlier, picture)
                     first_changed = min(first_changed, at)
             if now is verdicts.liked and picture not in now:
-                first_changed = min(first_changed, self._take_in(item.query, picture))
+                first_changed = min(first_changed, self._remove_negative(item.query, picture))
             now.add(picture)
             # Which items said it: a contradiction need not look for them.
             self._said.setdefault((item.query, picture), []).append(len(self.items))
@@ -157,7 +157,7 @@ class History:
         going_on = last is not None and item.at - last.at < SESSION_GAP
         return replace(item, session=last.session if last and going_on else item.number)
 
-    def _take_in(self, query: int, picture: int) -> int:
+    def _remove_negative(self, query: int, picture: int) -> int:
         """A picture is liked now: it leaves the negatives of all items of the query."""
         places = self._passed.get((query, picture), [])
         for at in places:
@@ -165,7 +165,7 @@ class History:
             self.items[at] = replace(self.items[at], negatives=left)
         return min(places, default=len(self.items))
 
-    def _pass_over(self, query: int, picture: int) -> int:
+    def _restore_negative(self, query: int, picture: int) -> int:
         """It is liked no more: where it was passed over, that counts again."""
         places = self._passed.get((query, picture), [])
         for at in places:
@@ -202,7 +202,7 @@ class History:
         return list(self._own)
 
 
-def standing(
+def standing_items(
     inherited: Sequence[Item], log: Iterable[Entry], upto: int | None = None
 ) -> list[Item]:
     """The items that stand after a log: judgements less those taken back (before verdicts).
@@ -259,12 +259,12 @@ def _without(item: Item, picture: int) -> Item:
     )
 
 
-def _inherited(store: Store, known: Mapping[str, ProfileRow], profile: str) -> list[Item]:
+def _inherited_items(store: Store, known: Mapping[str, ProfileRow], profile: str) -> list[Item]:
     """What a copied profile begins with: its parent's items at the moment of the copy."""
     row = known.get(profile)
     if row is None:
         raise CollectionError(f"there is no profile {profile!r}; there are {', '.join(known)}")
     if row.parent is None:
         return []
-    before = _inherited(store, known, row.parent)
-    return standing(before, entries(store, row.parent), row.parent_position)
+    before = _inherited_items(store, known, row.parent)
+    return standing_items(before, entries(store, row.parent), row.parent_position)

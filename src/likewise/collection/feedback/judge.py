@@ -7,36 +7,53 @@ random) are chosen once, here, and written down.
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from likewise.collection.errors import CollectionBusy, CollectionError
-from likewise.collection.feedback.history import COMPARE, JUDGE, SESSION_GAP
-from likewise.collection.feedback.learning import filled
-from likewise.collection.search.searching import Question, ranked_row
+from likewise._validation import whole
+from likewise.collection.errors import CollectionError
+from likewise.collection.feedback.history import COMPARE, JUDGE, UNDO
+from likewise.collection.feedback.log_lines import append_line
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.feedback.subjects import write_with_subjects
+from likewise.collection.search.searching import Question
 from likewise.collection.search.views import Views
-from likewise.collection.spaces.graphs import prepared
-from likewise.collection.spaces.recipes import made_here
-from likewise.collection.store import log as feedback
-from likewise.collection.store.changes import put_setting
-from likewise.collection.store.segments import packed
-from likewise.collection.store.store import Store
-from likewise.errors import InvalidInput, LikewiseError
-from likewise.images import decode, small_jpeg
+from likewise.collection.store.log import Entry
+from likewise.collection.store.store import Store, Transaction
+from likewise.errors import InvalidInput
 from likewise.similarity.judging import N_RANDOM, RANDOM_WEIGHT
 
 MAX_SHOWN = 50
 """Negatives taken from what was shown, at most; 200 triplets a judgement need no more."""
-JPEG_SIDE = 512
-_TRIES = 5
-T = TypeVar("T")
 
 
-class Said(NamedTuple):
+@dataclass(frozen=True)
+class Judgement:
+    """A judgement as the log has it, and what it changed.
+
+    ``query`` is the id of the query's picture, None where it is not in the collection.
+    ``negatives`` are pictures nobody named that count as not alike: passed over, or drawn.
+    ``contradicts`` are the numbers of earlier judgements it says the opposite of, and
+    ``changed_words`` counts the words whose weight moved, by sparse space.
+    """
+
+    number: int
+    profile: str
+    made: str
+    session: int
+    query: int | None
+    liked: tuple[int, ...]
+    disliked: tuple[int, ...]
+    negatives: tuple[int, ...]
+    contradicts: tuple[int, ...]
+    changed_words: Mapping[str, int]
+
+
+class ResolvedJudgement(NamedTuple):
     """A judgement, resolved to pictures of the collection."""
 
     liked: tuple[int, ...]
@@ -45,13 +62,90 @@ class Said(NamedTuple):
     weight: float
 
 
-def resolve(
+def judge(
+    views: Views,
+    states: ProfileStates,
+    question: Question,
+    liked: Sequence[int],
+    disliked: Sequence[int],
+    *,
+    shown: Sequence[int] | None,
+    profile: str,
+) -> Judgement:
+    """Write a judgement to the log, durably, and learn from it."""
+    said = resolve_judgement(views.store, question, liked, disliked, shown)
+    before = states.weights_in_memory(profile)
+    entry, subjects = _commit(views, question, said, profile)
+    states.fold_all(profile)
+    assert question.key is not None
+
+    def in_log_order(pictures: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sorted(pictures, key=subjects.__getitem__))
+
+    return Judgement(
+        entry.number,
+        profile,
+        entry.made,
+        entry.session,
+        views.store.image_of_hash(question.key),
+        in_log_order(said.liked),
+        in_log_order(said.disliked),
+        in_log_order(said.negatives),
+        tuple(states.contradictions(profile, entry.number)),
+        _count_changed_words(views.store, states, entry, before),
+    )
+
+
+def _count_changed_words(
+    store: Store, states: ProfileStates, entry: Entry, before: Mapping[str, NDArray[np.float64]]
+) -> dict[str, int]:
+    """Words whose weight a line of the log moved, by sparse space.
+
+    Where the weights before it were not in memory, the lines before it are folded once more: only
+    afterwards, since nothing may come between a person's word and the log.
+    """
+    earlier = ProfileStates(store, upto=entry.number - 1)
+    changed = {}
+    for name, space in store.spaces().items():
+        if space.kind != "sparse" or not space.generation:
+            continue
+        now = states.state(entry.profile, space).weights
+        then = before.get(name)
+        if then is None:
+            then = earlier.state(entry.profile, space).weights
+        # Not where new words came in between.
+        if then.shape == now.shape:
+            changed[name] = int(np.count_nonzero(now != then))
+    return changed
+
+
+def undo(store: Store, states: ProfileStates, profile: str, judgement: int | None) -> int:
+    """Take back a judgement (the last that stands, by default); gives its number."""
+    # First the lock of the states, then the catalog's: everywhere in this order.
+    with states.lock, store.write(durable=True) as c:
+        history = states.history(profile)
+        number = history.last_judgement() if judgement is None else whole(judgement, "judgement", 0)
+        if number is None:
+            raise CollectionError(
+                f"profile {profile!r} has no judgement to take back; comparisons are taken back by "
+                "their number, or all at once by a roll-back"
+            )
+        if not history.stands(number):
+            raise CollectionError(
+                f"judgement {number} does not stand in profile {profile!r}; see the log"
+            )
+        append_line(c, store, profile, UNDO, {"judgement": number})
+    states.fold_all(profile)
+    return number
+
+
+def resolve_judgement(
     store: Store,
     question: Question,
     liked: Sequence[int],
     disliked: Sequence[int],
     shown: Sequence[int] | None,
-) -> Said:
+) -> ResolvedJudgement:
     """Check a judgement and choose its negatives.
 
     Pictures liked before may be among them: what stands is decided by the fold, not here, so that
@@ -69,7 +163,7 @@ def resolve(
     if own in {*liked, *disliked}:
         raise InvalidInput(f"picture {own} is the query itself; judge the others")
     if disliked:
-        return Said(tuple(liked), tuple(disliked), (), 1.0)
+        return ResolvedJudgement(tuple(liked), tuple(disliked), (), 1.0)
     # That a region is like the picture it was taken from goes without saying: nobody clicks there.
     near = {i for i in (own, question.part_of) if i is not None}
     passed_over = [i for i in _passed_over(liked, shown or ()) if i not in near]
@@ -78,10 +172,10 @@ def resolve(
         if len(passed_over) > MAX_SHOWN:
             chosen = np.sort(rng.choice(len(passed_over), MAX_SHOWN, replace=False))
             passed_over = [passed_over[i] for i in chosen]
-        return Said(tuple(liked), (), tuple(passed_over), 1.0)
+        return ResolvedJudgement(tuple(liked), (), tuple(passed_over), 1.0)
     seed = [*question.key, *liked]
-    drawn = _random_pictures(store, seed, {*liked, *near})
-    return Said(tuple(liked), (), drawn, RANDOM_WEIGHT)
+    drawn = _draw_pictures(store, seed, {*liked, *near})
+    return ResolvedJudgement(tuple(liked), (), drawn, RANDOM_WEIGHT)
 
 
 def _passed_over(liked: Sequence[int], shown: Sequence[int]) -> list[int]:
@@ -92,7 +186,7 @@ def _passed_over(liked: Sequence[int], shown: Sequence[int]) -> list[int]:
     return [image for image in dict.fromkeys(above) if image not in chosen]
 
 
-def _random_pictures(store: Store, seed: Iterable[int], avoid: set[int]) -> tuple[int, ...]:
+def _draw_pictures(store: Store, seed: Iterable[int], avoid: set[int]) -> tuple[int, ...]:
     """A few pictures by chance: by id, without a list of all."""
     highest = store.highest_id()
     rng = np.random.default_rng(list(seed))
@@ -101,43 +195,16 @@ def _random_pictures(store: Store, seed: Iterable[int], avoid: set[int]) -> tupl
     return tuple(i for i in drawn if i in there)[:N_RANDOM]
 
 
-def codes_of(
-    views: Views,
-    asked: Mapping[int | None, Question],
-    taught_only: Set[int | None] = frozenset(),
-) -> tuple[dict[str, int], dict[int | None, dict[str, bytes]]]:
-    """(space to generation, picture to its vectors as ranked).
-
-    Pictures that only teach (negatives nobody named) need no code where nothing is folded.
-    """
-    generations: dict[str, int] = {}
-    found: dict[int | None, dict[str, bytes]] = {image: {} for image in asked}
-    for name, space in views.store.spaces().items():
-        if not space.generation:
-            continue
-        view = views.view(name)
-        generations[name] = view.space.generation
-        for image, question in asked.items():
-            if space.kind == "dense" and image in taught_only:
-                continue
-            # A picture from outside has no code in spaces that cannot describe it here.
-            if question.image is None and not made_here(space.recipe):
-                continue
-            if question.image is not None and view.row_of(question.image) is None:
-                continue
-            row = ranked_row(view, question)
-            if space.kind == "dense":
-                row = prepared(space, row[None])[0]
-            found[image][name] = packed(space.kind, row)
-    return generations, found
-
-
-def commit(views: Views, question: Question, said: Said, profile: str) -> int:
-    """Write a judgement to the log, durably; gives its number."""
+def _commit(
+    views: Views, question: Question, said: ResolvedJudgement, profile: str
+) -> tuple[Entry, Mapping[int | None, int]]:
+    """Write a judgement to the log, durably; gives the line and the subjects of its pictures."""
     asked: dict[int | None, Question] = {None: question}
     asked |= {i: Question(image=i) for i in (*said.liked, *said.disliked, *said.negatives)}
 
-    def write(c: Any, subjects: Mapping[int | None, int]) -> int:
+    def write(
+        c: Transaction, subjects: Mapping[int | None, int]
+    ) -> tuple[Entry, Mapping[int | None, int]]:
         body = {
             "query": subjects[None],
             "liked": sorted(subjects[i] for i in said.liked),
@@ -145,10 +212,10 @@ def commit(views: Views, question: Question, said: Said, profile: str) -> int:
             "negatives": sorted(subjects[i] for i in said.negatives),
             "weight": said.weight,
         }
-        return append(c, views.store, profile, JUDGE, body)
+        return append_line(c, views.store, profile, JUDGE, body), subjects
 
-    taught_only = set(said.negatives) - {*said.liked, *said.disliked}
-    return _with_subjects(views, asked, write, taught_only)
+    only_negative = set(said.negatives) - {*said.liked, *said.disliked}
+    return write_with_subjects(views, asked, write, only_negative)
 
 
 def commit_comparisons(
@@ -156,18 +223,18 @@ def commit_comparisons(
     comparisons: Sequence[tuple[int, int, int]],
     profile: str,
     source: str,
-    by: str | None = None,
+    person: str | None = None,
 ) -> list[int]:
     """Write comparisons (anchor, nearer, farther) to the log in one transaction.
 
-    ``by`` names who made them, where that is known.
+    ``person`` names who made them, where that is known.
     """
-    named = {} if by is None else {"by": by}
+    named = {} if person is None else {"by": person}
     asked: dict[int | None, Question] = {
         image: Question(image=image) for row in comparisons for image in row
     }
 
-    def write(c: Any, subjects: Mapping[int | None, int]) -> list[int]:
+    def write(c: Transaction, subjects: Mapping[int | None, int]) -> list[int]:
         numbers = []
         for anchor, nearer, farther in comparisons:
             body = {
@@ -177,107 +244,7 @@ def commit_comparisons(
                 "source": source,
                 **named,
             }
-            numbers.append(append(c, views.store, profile, COMPARE, body))
+            numbers.append(append_line(c, views.store, profile, COMPARE, body).number)
         return numbers
 
-    return _with_subjects(views, asked, write)
-
-
-def append(c: Any, store: Store, profile: str, kind: str, body: Mapping[str, Any]) -> int:
-    """Inside a transaction: one more line, in the session that is going on or in a new one."""
-    moment = now()
-    session = _session(store, profile, moment)
-    return feedback.append(c, profile, kind, stamp(moment), session, body)
-
-
-def _with_subjects(
-    views: Views,
-    asked: Mapping[int | None, Question],
-    write: Callable[[Any, Mapping[int | None, int]], T],
-    taught_only: Set[int | None] = frozenset(),
-) -> T:
-    """One durable transaction: the pictures with their codes, then what ``write`` adds."""
-    jpeg, keys = None, {}
-    for image, question in asked.items():
-        keys[image] = question.key if image is None else views.store.hash_of(image)
-        if keys[image] is None:
-            raise CollectionError(f"picture {image} left the collection; search again")
-        if question.pixels is not None:
-            jpeg = small_jpeg(question.pixels, JPEG_SIDE)
-    for _ in range(_TRIES):
-        generations, codes = codes_of(views, asked, taught_only)
-        with views.store.write(durable=True) as c:
-            now = {
-                name: row.generation for name, row in views.store.spaces().items() if row.generation
-            }
-            if now != generations:
-                continue  # new words came in between: read the codes of the new generation
-            subjects: dict[int | None, int] = {}
-            late: set[str] = set()
-            for image, key in keys.items():
-                assert key is not None
-                known = feedback.subject_of(views.store, key) is not None
-                outside = jpeg if image is None else None
-                subjects[image] = feedback.put_subject(c, key, outside)
-                for space, vector in codes[image].items():
-                    first = feedback.put_code(c, subjects[image], space, generations[space], vector)
-                    if first and known:
-                        late.add(space)
-            for space in late:
-                fold_again(c, views.store, space)
-            return write(c, subjects)
-    raise CollectionBusy("new words are being learned; try again in a moment")
-
-
-def _session(store: Store, profile: str, now: datetime.datetime) -> int | None:
-    """The session a judgement belongs to; None begins one."""
-    last = feedback.last_session(store, profile)
-    if last is None:
-        return None
-    since = now - datetime.datetime.fromisoformat(last[1])
-    return last[0] if since.total_seconds() < SESSION_GAP else None
-
-
-def now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.UTC)
-
-
-def stamp(moment: datetime.datetime | None = None) -> str:
-    """A moment as the log writes it."""
-    moment = now() if moment is None else moment
-    return moment.isoformat(timespec="milliseconds")
-
-
-def fill(views: Views, name: str) -> None:
-    """Codes in a space that came after the judgements, for all pictures they speak of."""
-    lacking = feedback.subjects_without_code(
-        views.store, name, 0, views.store.spaces()[name].generation
-    )
-    if not lacking:
-        return
-    view = views.view(name)
-    space = view.space
-    here = feedback.subjects_in_collection(views.store, [subject for subject, _ in lacking])
-    made: dict[int, bytes] = {}
-    for subject, _ in lacking:
-        row = view.row_of(here[subject]) if subject in here else None
-        jpeg = None
-        if row is None and made_here(space.recipe):
-            jpeg = feedback.jpeg_of(views.store, subject)
-        if jpeg is not None:
-            with suppress(LikewiseError):
-                row = ranked_row(view, Question(pixels=decode(jpeg).pixels))
-        if row is not None:
-            made[subject] = packed(space.kind, row)
-    if not made:
-        return
-    with views.store.write() as c:
-        for subject, code in made.items():
-            feedback.put_code(c, subject, name, space.generation, code)
-        fold_again(c, views.store, name)
-
-
-def fold_again(c: Any, store: Store, space: str) -> None:
-    """Inside a transaction: codes came after judgements that were folded without them."""
-    feedback.drop_every_checkpoint(c, space)
-    put_setting(c, filled(space), store.setting(filled(space), 0) + 1)
+    return write_with_subjects(views, asked, write)

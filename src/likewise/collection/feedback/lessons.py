@@ -1,4 +1,4 @@
-"""Learning from more than clicks: triplets from a file, labels, the whole log at once.
+"""ProfileStates from more than clicks: triplets from a file, labels, the whole log at once.
 
 All of it goes through the log, the only source of learning.  A sparse profile is the exception
 that proves it: its weights are learned in one go from the lessons of another profile, and come
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.feedback.fold import Folded, Given, plan
+from likewise.collection.feedback.fold import ImportedWeights, ProfileState, plan_triplets
 from likewise.collection.feedback.history import WEIGHTS, Item
 from likewise.collection.feedback.judge import commit_comparisons
-from likewise.collection.feedback.learning import Learning
+from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import Views
-from likewise.collection.store import log as feedback
+from likewise.collection.store import log as feedback_log
 from likewise.collection.store.segments import unpack_sparse
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import InvalidInput
@@ -57,7 +57,7 @@ def learn_triplets(
     profile: str,
     source: str,
     report: Report,
-    by: str | None = None,
+    person: str | None = None,
 ) -> int:
     """Comparisons into the log, some hundred at a time; gives how many."""
     for row in triplets:
@@ -65,12 +65,12 @@ def learn_triplets(
             raise InvalidInput(f"{row} names a picture twice; three different ones expected")
     for start in range(0, len(triplets), _CHUNK):
         chunk = triplets[start : start + _CHUNK]
-        commit_comparisons(views, chunk, profile, source, by)
+        commit_comparisons(views, chunk, profile, source, person)
         report(Progress("writing comparisons", start + len(chunk), len(triplets)))
     return len(triplets)
 
 
-def labelled(store: Store, labels: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def label_pictures(store: Store, labels: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """(ids, labels) of the pictures that have one: their folder's name, or their one tag."""
     found: dict[int, str] = {}
     if labels == "folders":
@@ -93,7 +93,7 @@ def labelled(store: Store, labels: str) -> tuple[NDArray[np.int64], NDArray[Any]
     return np.array(list(found), np.int64), np.array(list(found.values()))
 
 
-def triplets_of_labels(
+def draw_triplets(
     ids: NDArray[np.int64], labels: NDArray[Any], n: int, seed: int
 ) -> list[tuple[int, int, int]]:
     """Triplets at random: two of one label, one of another."""
@@ -102,8 +102,8 @@ def triplets_of_labels(
 
 
 def learn_sparse(
-    store: Store, learning: Learning, profile: str, space: SpaceRow, cost: Any, report: Report
-) -> tuple[SparseOutcome, Given | None]:
+    store: Store, states: ProfileStates, profile: str, space: SpaceRow, cost: Any, report: Report
+) -> tuple[SparseOutcome, ImportedWeights | None]:
     """Weights from zero, with a penalty where postings are, if they agree no less.
 
     The newest fifth of the lessons decides: the most sparse weights learned from the others that
@@ -111,8 +111,8 @@ def learn_sparse(
     count.  Weights the profile was given whole count for what it is compared with; as they are no
     lessons, a sparse profile does not take them over.
     """
-    with learning.lock:
-        every = list(learning.history(profile).items)
+    with states.lock:
+        every = list(states.history(profile).items)
     items = [item for item in every if item.kind != WEIGHTS]
     whole = _lessons(store, space, items)
     n = len(whole.triplets)
@@ -123,10 +123,14 @@ def learn_sparse(
     known, asked = whole.item < cut, whole.item >= cut
     if not known.any() or not asked.any():
         return SparseOutcome(False, "one judgement alone cannot be held out", n), None
-    before = Folded(space.width)
-    codes = feedback.codes(store, space.name, space.generation, whole.subjects)
+    before = ProfileState(space.width)
+    codes = feedback_log.codes(store, space.name, space.generation, whole.subjects)
     for item in every[: every.index(items[cut])]:
-        before.fold(item, codes, lambda n: feedback.given(store, n, space.name, space.generation))
+        before.fold(
+            item,
+            codes,
+            lambda n: feedback_log.imported_weights(store, n, space.name, space.generation),
+        )
     margins = _margins(whole, before.weights, asked)
     agreement_before = float(np.mean(margins > 0))
     for done, times in enumerate(_PENALTIES):
@@ -142,7 +146,7 @@ def learn_sparse(
                 True, "agrees no less than the profile on lessons held out", n, agreement,
                 agreement_before, len(words), space.width,
             )  # fmt: skip
-            return outcome, Given("zeros", words, weights)
+            return outcome, ImportedWeights("zeros", words, weights)
     reason = "no sparse weights agree as often as the profile on lessons held out"
     return SparseOutcome(False, reason, n, agreement, agreement_before, 0, space.width), None
 
@@ -160,12 +164,12 @@ class _Lessons:
 
 def _lessons(store: Store, space: SpaceRow, items: Sequence[Item]) -> _Lessons:
     subjects: set[int] = set().union(*(item.subjects() for item in items))
-    codes = feedback.codes(store, space.name, space.generation, subjects)
+    codes = feedback_log.codes(store, space.name, space.generation, subjects)
     place = {subject: row for row, subject in enumerate(codes)}
     X = unpack_sparse(list(codes.values()), space.width)
     parts, weights, numbers = [np.zeros((0, 3), np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
     for number, item in enumerate(items):
-        triplets, order = plan(item, codes)
+        triplets, order = plan_triplets(item, codes)
         if len(triplets):
             parts.append(np.array([place[subject] for subject in order])[triplets])
             weights.append(np.full(len(triplets), item.weight))

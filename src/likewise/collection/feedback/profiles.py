@@ -1,4 +1,4 @@
-"""Profiles: learned similarities with a history; versions, copies, roll-back, export, import.
+"""Profiles: learned similarities with a history; versions, copies, roll-back, files, lessons.
 
 A version is (profile, position in the log, generation).  Rolling back appends a line that says so;
 nothing is erased, and the way forward again is another roll-back.
@@ -6,42 +6,35 @@ nothing is erased, and the way forward again is another roll-back.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from likewise._validation import whole
+from likewise.collection import jobs
 from likewise.collection.errors import CollectionError, UnknownName
-from likewise.collection.feedback.fold import Given
-from likewise.collection.feedback.history import (
-    COMPARE,
-    JUDGE,
-    LESSONS,
-    ROLLBACK,
-    UNDO,
-    WEIGHTS,
-    History,
+from likewise.collection.feedback import compact as compacting
+from likewise.collection.feedback import learned_report, lessons, profile_files
+from likewise.collection.feedback.history import ROLLBACK
+from likewise.collection.feedback.log_lines import append_line, timestamp
+from likewise.collection.feedback.profile_names import (
+    DEFAULT,
+    check_new_name,
+    check_person,
+    resolve_profile,
 )
-from likewise.collection.feedback.judge import append, stamp
-from likewise.collection.feedback.learning import Learning
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.feedback.similarities import Similarities, profile_figures, sparse_space
+from likewise.collection.plain import absolute
 from likewise.collection.search.searching import Figures, Similarity
-from likewise.collection.spaces.wording import open_vocabulary
-from likewise.collection.store import log as feedback
-from likewise.collection.store.models import model
-from likewise.collection.store.store import SpaceRow, Store
-from likewise.errors import InvalidInput
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
-from likewise.similarity.rows import PEAK
-
-DEFAULT = "default"
-IN_USE = "profile_in_use"
-_KIND = "Likewise profile"
-_NAME_LENGTH = 40
+from likewise.collection.search.views import SparseView, Views
+from likewise.collection.spaces import rows as space_rows
+from likewise.collection.store import log as feedback_log
+from likewise.collection.store.pictures import PictureName, Pictures
 
 
 class Version(NamedTuple):
@@ -52,289 +45,193 @@ class Version(NamedTuple):
     generation: Mapping[str, int]
 
 
-class LogLine(NamedTuple):
-    """One line of the log for people: ``stands`` tells whether it still counts."""
+class Profiles(Mapping[str, Similarity]):
+    """Every profile under its own name, whichever is in use, with what it amounts to."""
 
-    number: int
-    profile: str
-    kind: str
-    made: str
-    session: int
-    stands: bool
-    query: int | None
-    liked: tuple[int, ...]
-    disliked: tuple[int, ...]
-    about: int | None
-    contradicts: tuple[int, ...]
+    def __init__(
+        self, views: Views, states: ProfileStates, similarities: Similarities, pictures: Pictures
+    ) -> None:
+        self._store, self._views, self._states = views.store, views, states
+        self._similarities, self._pictures = similarities, pictures
 
+    def __getitem__(self, name: str) -> Similarity:
+        known = self._similarities.profiles()
+        # By the name ``default`` a similarity is the profile in use; here it is the one so called.
+        if name not in known:
+            raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
+        found = known[name]
+        return replace(found, figures=profile_figures(self._states, found, self._store.spaces()))
 
-# -- names ----------------------------------------------------------------------------------
+    def __iter__(self) -> Iterator[str]:
+        return iter(feedback_log.profiles(self._store))
 
+    def __len__(self) -> int:
+        return len(feedback_log.profiles(self._store))
 
-def named(store: Store, profile: str) -> str:
-    """The profile a name means: ``default`` is the one in use."""
-    name = str(store.setting(IN_USE, DEFAULT)) if profile == DEFAULT else profile
-    known = feedback.profiles(store)
-    if name not in known:
-        raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
-    return name
+    @property
+    def in_use(self) -> str:
+        """The profile that ``default`` means now."""
+        return resolve_profile(self._store, DEFAULT)
 
+    def figures(self, profile: str = DEFAULT) -> Figures:
+        """What a profile amounts to."""
+        found = self._similarities.profiles()[resolve_profile(self._store, profile)]
+        return profile_figures(self._states, found, self._store.spaces())
 
-def similarities(store: Store, built_in: Mapping[str, Similarity]) -> dict[str, Similarity]:
-    """The built-in similarities and one for each profile; ``default`` is the profile in use."""
-    found = {name: made for name, made in built_in.items() if name != DEFAULT}
-    learned = all_profiles(store, built_in)
-    used = str(store.setting(IN_USE, DEFAULT))
-    found |= learned
-    if used in learned:
-        found[DEFAULT] = replace(learned[used], name=DEFAULT)
-    return found
+    def version(self, profile: str = DEFAULT) -> Version:
+        """What a profile is now: its name, the position in the log, and the generations."""
+        name = resolve_profile(self._store, profile)
+        live = {space.name: space.generation for space in self._store.spaces().values()}
+        return Version(name, self._states.history(name).position, live)
 
+    def report(
+        self,
+        profile: str = DEFAULT,
+        *,
+        top: int = 6,
+        examples: int = 4,
+        report: jobs.Report = jobs.silent,
+    ) -> learned_report.LearnedReport:
+        """What a profile has learned: the ``top`` words either way, with up to so many examples."""
+        name = resolve_profile(self._store, profile)
+        similarity = self._similarities.profiles()[name]
+        return learned_report.report_learned(
+            self._views, self._states, similarity, top=top, examples=examples, report=report
+        )
 
-def all_profiles(store: Store, built_in: Mapping[str, Similarity]) -> dict[str, Similarity]:
-    """Every profile under its own name, the one called ``default`` too."""
-    found = {}
-    for name, row in feedback.profiles(store).items():
-        base = built_in.get(row.base) or built_in[DEFAULT]
-        found[name] = Similarity(name, base.spaces, profile=name)
-    return found
+    # -- made and changed -------------------------------------------------------------------
 
-
-def base_of(store: Store, profile: str) -> str:
-    """The built-in similarity a profile changes; empty where it follows the collection's."""
-    return feedback.profiles(store)[profile].base
-
-
-def check_name(store: Store, name: str) -> None:
-    """A name a new profile may have."""
-    plain = isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum()
-    if not plain or len(name) > _NAME_LENGTH:
-        raise InvalidInput(f"{name!r} is no name for a profile; letters, digits, - and _ expected")
-    taken = name in feedback.profiles(store) or name in store.spaces() or name == "both"
-    if taken or model(store, name) is not None:
-        raise CollectionError(f"there is a profile, space or similarity {name!r} already")
-
-
-def create(store: Store, name: str, base: str | None, known: Mapping[str, Similarity]) -> None:
-    """A profile that has learned nothing yet; ``base`` is the built-in similarity it changes."""
-    built_in = [n for n, s in known.items() if s.profile is None and s.model is None]
-    if base is not None and base not in built_in:
-        plain = ", ".join(built_in)
-        raise CollectionError(f"{base!r} is no built-in similarity; there are {plain}")
-    with store.write(durable=True) as c:
-        check_name(store, name)
-        feedback.put_profile(c, name, base or "", stamp(), None, 0)
-
-
-def copy(store: Store, source: str, name: str) -> None:
-    """A profile that begins with all another has learned, and goes its own way from there."""
-    row = feedback.profiles(store)[source]
-    with store.write(durable=True) as c:
-        check_name(store, name)
-        # Whatever the source learns later is behind this position.
-        position = feedback.last_entry(store, source)
-        feedback.put_profile(c, name, row.base, stamp(), source, position)
-
-
-# -- history --------------------------------------------------------------------------------
-
-
-def undo(store: Store, learning: Learning, profile: str, judgement: int | None) -> int:
-    """Take back a judgement (the last that stands, by default); gives its number."""
-    # First the fold's lock, then the catalog's: everywhere in this order.
-    with learning.lock, store.write(durable=True) as c:
-        history = learning.history(profile)
-        number = history.last_judgement() if judgement is None else whole(judgement, "judgement", 0)
-        if number is None:
+    def create(self, name: str, base: str | None = None) -> None:
+        """A profile that has learned nothing yet, over a built-in similarity."""
+        built_in = [made.name for made in self._similarities.built_in()]
+        if base is not None and base not in built_in:
             raise CollectionError(
-                f"profile {profile!r} has no judgement to take back; comparisons are taken back by "
-                "their number, or all at once by a roll-back"
+                f"{base!r} is no built-in similarity; there are {', '.join(built_in)}"
             )
-        if not history.stands(number):
-            raise CollectionError(
-                f"judgement {number} does not stand in profile {profile!r}; see the log"
-            )
-        append(c, store, profile, UNDO, {"judgement": number})
-    return number
+        with self._store.write(durable=True) as c:
+            check_new_name(self._store, name)
+            feedback_log.put_profile(c, name, base or "", timestamp(), None, 0)
 
+    def copy(self, source: str, name: str) -> None:
+        """A profile that begins with all another has learned, and goes its own way from there."""
+        source = resolve_profile(self._store, source)
+        row = feedback_log.profiles(self._store)[source]
+        with self._store.write(durable=True) as c:
+            check_new_name(self._store, name)
+            # Whatever the source learns later is behind this position.
+            position = feedback_log.last_entry(self._store, source)
+            feedback_log.put_profile(c, name, row.base, timestamp(), source, position)
 
-def roll_back(store: Store, learning: Learning, profile: str, position: int) -> None:
-    """The state of an earlier position again; 0 is the state a profile began with."""
-    with learning.lock, store.write(durable=True) as c:
-        history = learning.history(profile)
-        position = whole(position, "position", 0)
-        if position not in history.positions():
-            raise CollectionError(
-                f"profile {profile!r} has no version {position}; its log goes to {history.position}"
-            )
-        append(c, store, profile, ROLLBACK, {"position": position})
-
-
-def log(store: Store, history: History, newest: int | None = None) -> list[LogLine]:
-    """Every line of a profile's own log, oldest first, with pictures by id where they are here."""
-    standing = {item.number for item in history.items}
-    contradicts: dict[int, list[int]] = {}
-    for found in history.contradictions:
-        contradicts.setdefault(found.judgement, []).append(found.earlier)
-    lines = history.log() if newest is None else history.log()[-newest:]
-    subjects: set[int] = set()
-    for entry in lines:
-        if entry.kind in (JUDGE, COMPARE):
-            subjects |= {entry.body["query"], *entry.body["liked"], *entry.body["disliked"]}
-    here = feedback.subjects_in_collection(store, subjects)
-    made = []
-    for entry in lines:
-        body = entry.body
-        judged = entry.kind in (JUDGE, COMPARE)
-        made.append(
-            LogLine(
-                entry.number, entry.profile, entry.kind, entry.made, entry.session,
-                entry.number in standing if entry.kind in LESSONS else True,
-                here.get(body["query"]) if judged else None,
-                tuple(here[s] for s in body.get("liked", ()) if s in here),
-                tuple(here[s] for s in body.get("disliked", ()) if s in here),
-                body.get("judgement", body.get("position")),
-                tuple(dict.fromkeys(contradicts.get(entry.number, ()))),
-            )
-        )  # fmt: skip
-    return made
-
-
-def figures(learning: Learning, similarity: Similarity, spaces: Mapping[str, SpaceRow]) -> Figures:
-    """What a profile amounts to, in the sparse space its ranking leans on."""
-    assert similarity.profile is not None
-    with learning.lock:
-        history = learning.history(similarity.profile)
-        judgements = sum(item.kind in (JUDGE, COMPARE) for item in history.items)
-    space = sparse_space(similarity, spaces)
-    if space is None or not history.items:
-        return Figures(judgements, space=space.name if space else None)
-    state = learning.state(similarity.profile, space)
-    start = 1.0 if state.start == "ones" else 0.0
-    asked = state.asked
-    return Figures(
-        judgements,
-        state.agreed / asked if asked else None,
-        state.agreed_plain / asked if asked else None,
-        float(np.mean(state.weights != start)),
-        float(np.mean(state.weights == 0)),
-        space.name,
-        asked,
-    )
-
-
-def sparse_space(similarity: Similarity, spaces: Mapping[str, SpaceRow]) -> SpaceRow | None:
-    """The sparse space with words that a similarity ranks by; None where it has none."""
-    for name in similarity.spaces:
-        space = spaces.get(name)
-        if space is not None and space.kind == "sparse" and space.generation:
-            return space
-    return None
-
-
-# -- out and in -----------------------------------------------------------------------------
-
-
-def fingerprint(root: Path, space: SpaceRow) -> str:
-    """What weights of words belong to: the words themselves."""
-    digest = hashlib.blake2b(digest_size=16)
-    file = space.files.get("vocabulary")
-    if file is None:
-        plain = {"recipe": dict(space.recipe), "width": space.width}
-        digest.update(json.dumps(plain, sort_keys=True).encode())
-    else:
-        digest.update(np.ascontiguousarray(open_vocabulary(str(root / file)).words_).tobytes())
-    return digest.hexdigest()
-
-
-def export(store: Store, learning: Learning, profile: str, path: Path) -> Path:
-    """The weights of a profile in one checksummed file: no pictures, no log."""
-    arrays: dict[str, Any] = {}
-    meta: dict[str, Any] = {"profile": profile, "base": feedback.profiles(store)[profile].base}
-    meta["spaces"] = {}
-    if not learning.history(profile).items:
-        raise CollectionError(f"profile {profile!r} has learned nothing yet; judge something first")
-    for name, space in store.spaces().items():
-        if space.kind != "sparse" or not space.generation:
-            continue
-        state = learning.state(profile, space)
-        start = 1.0 if state.start == "ones" else 0.0
-        words = np.flatnonzero(state.weights != start)
-        arrays[f"{name}/words"], arrays[f"{name}/weights"] = words, state.weights[words]
-        meta["spaces"][name] = {
-            "start": state.start,
-            "width": space.width,
-            "vocabulary": fingerprint(store.root, space),
-        }
-    save_arrays(path, _KIND, meta, arrays)
-    return path
-
-
-def import_(store: Store, path: Path, name: str | None) -> str:
-    """A profile from a file; its weights are checked, and other words than ours are refused."""
-    try:
-        meta, arrays = open_arrays(path, _KIND)
-    except OSError as error:
-        raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
-    name = name or str(meta.get("profile", ""))
-    check_name(store, name)
-    given: dict[str, tuple[int, Given]] = {}
-    try:
-        for space_name, said in meta["spaces"].items():
-            space = store.spaces().get(space_name)
-            if space is None or space.kind != "sparse" or not space.generation:
-                continue
-            if said["vocabulary"] != fingerprint(store.root, space) or said["width"] != space.width:
+    def roll_back(self, position: int, *, profile: str = DEFAULT) -> None:
+        """Return a profile to an earlier position of its log; 0 is where it began."""
+        name = resolve_profile(self._store, profile)
+        # First the lock of the states, then the catalog's: everywhere in this order.
+        with self._states.lock, self._store.write(durable=True) as c:
+            history = self._states.history(name)
+            position = whole(position, "position", 0)
+            if position not in history.positions():
                 raise CollectionError(
-                    f"{path} was learned with other words than space {space_name!r} has now; "
-                    "weights of one vocabulary mean nothing in another"
+                    f"profile {name!r} has no version {position}; "
+                    f"its log goes to {history.position}"
                 )
-            words, weights = arrays[f"{space_name}/words"], arrays[f"{space_name}/weights"]
-            if not _usable(said["start"], words, weights, space.width):
-                raise DamagedFile(f"{path}: its weights for space {space_name!r} cannot be used")
-            given[space_name] = (space.generation, Given(said["start"], words, weights))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DamagedFile(f"{path}: not a usable profile ({error!r})") from error
-    if not given:
-        raise CollectionError(f"{path} has weights for no space of this collection")
-    put_weights(store, name, str(meta.get("base", "")), given, {"from": path.name})
-    return name
+            append_line(c, self._store, name, ROLLBACK, {"position": position})
+        self._states.fold_all(name)
 
+    def export(self, path: str | os.PathLike[str], *, profile: str = DEFAULT) -> Path:
+        """The learned weights in one file, for another collection with the same words."""
+        name = resolve_profile(self._store, profile)
+        return profile_files.export_profile(self._store, self._states, name, absolute(path))
 
-def _usable(start: Any, words: Any, weights: Any, width: int) -> bool:
-    """Whether every later fold can begin with these weights: each word once, none negative."""
-    return bool(
-        start in ("ones", "zeros")
-        and words.ndim == 1
-        and words.shape == weights.shape
-        and words.dtype.kind in "iu"
-        and weights.dtype.kind == "f"
-        and (not len(words) or (words[0] >= 0 and words[-1] < width))
-        and (words[1:] > words[:-1]).all()
-        and ((weights >= 0) & (weights <= PEAK)).all()
-    )
+    def load(self, path: str | os.PathLike[str], name: str | None = None) -> str:
+        """A profile from a file that :meth:`export` wrote; gives its name."""
+        return profile_files.import_profile(self._store, absolute(path), name)
 
+    # -- learned in bulk --------------------------------------------------------------------
 
-def put_weights(
-    store: Store,
-    name: str,
-    base: str,
-    given: Mapping[str, tuple[int, Given]],
-    about: Mapping[str, Any],
-    parent: str | None = None,
-) -> int:
-    """A new profile that begins with weights made elsewhere: one line of its log says so.
+    def learn_triplets(
+        self,
+        triplets: Iterable[Sequence[PictureName]],
+        *,
+        profile: str = DEFAULT,
+        source: str = "file",
+        person: str | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> int:
+        """Comparisons (anchor, nearer, farther) in bulk; gives how many went into the log."""
+        name = resolve_profile(self._store, profile)
+        id_of = self._pictures.id_of
+        rows = [(id_of(a), id_of(b), id_of(c)) for a, b, c in triplets]
+        who = check_person(person)
+        written = lessons.learn_triplets(self._views, rows, name, source, report, who)
+        self._states.fold_all(name)
+        return written
 
-    With a ``parent`` it also has what was said there: verdicts on queries, and the figures.
-    """
-    with store.write(durable=True) as c:
-        now = {space: row.generation for space, row in store.spaces().items()}
-        if any(now.get(space) != generation for space, (generation, _) in given.items()):
-            raise CollectionError("new words came in between; try again")
-        check_name(store, name)
-        position = 0 if parent is None else feedback.last_entry(store, parent)
-        feedback.put_profile(c, name, base, stamp(), parent, position)
-        number = feedback.append(c, name, WEIGHTS, stamp(), None, dict(about))
-        for space, (generation, weights) in given.items():
-            feedback.put_given(c, number, space, generation, weights.pack())
-    return number
+    def learn_labels(
+        self,
+        labels: str = "folders",
+        *,
+        n_triplets: int = 2_000,
+        seed: int = 0,
+        profile: str = DEFAULT,
+        report: jobs.Report = jobs.silent,
+    ) -> int:
+        """Comparisons drawn from folder names or single tags: same label nearer than another."""
+        ids, names = lessons.label_pictures(self._store, labels)
+        rows = lessons.draw_triplets(ids, names, n_triplets, seed)
+        return self.learn_triplets(rows, profile=profile, source=labels, report=report)
+
+    def relearn(self, profile: str = DEFAULT) -> Similarity:
+        """Fold the whole log again from its first line; gives the profile with its figures.
+
+        It must come to what is in use; if it does not, the catalog is damaged.
+        """
+        name = resolve_profile(self._store, profile)
+        for space in self._store.spaces().values():
+            if space.kind == "sparse" and space.generation:
+                self._states.relearn(name, space)
+        return self[name]
+
+    def learn_sparse(
+        self, name: str, *, profile: str = DEFAULT, report: jobs.Report = jobs.silent
+    ) -> lessons.SparseOutcome:
+        """A compact profile from all lessons of another: most words weigh nothing.
+
+        Made only where there are enough triplets and where it is right no less often about
+        lessons held out.  What was said about single queries comes along.
+        """
+        source = resolve_profile(self._store, profile)
+        check_new_name(self._store, name)
+        space = sparse_space(self._similarities.profiles()[source], self._store.spaces())
+        if space is None:
+            raise CollectionError(f"profile {source!r} ranks by no words; there is nothing to thin")
+        view = self._views.view(space.name)
+        assert isinstance(view, SparseView)
+        cost = lessons.posting_costs(view.frequency()[0])
+        outcome, weights = lessons.learn_sparse(
+            self._store, self._states, source, space, cost, report
+        )
+        if weights is not None:
+            about = {"from": source, "sparse": True, "agreement": outcome.agreement}
+            base = feedback_log.profiles(self._store)[source].base
+            profile_files.put_weights(
+                self._store, name, base, {space.name: (space.generation, weights)}, about,
+                parent=source,
+            )  # fmt: skip
+        return outcome
+
+    def compact(
+        self, profile: str = DEFAULT, *, report: jobs.Report = jobs.silent
+    ) -> compacting.Compaction:
+        """Give a sparse profile an index with its own words only; says what it saved."""
+        name = resolve_profile(self._store, profile)
+        with jobs.lease(self._store.root, "compact"):
+            space_rows.tidy(self._store)
+            space = sparse_space(self._similarities.profiles()[name], self._store.spaces())
+            weights = None if space is None else self._states.weights(name, space)
+            if space is None or weights is None or not np.any(weights == 0):
+                raise CollectionError(
+                    f"profile {name!r} gives no word the weight 0; make a sparse one first"
+                )
+            done = compacting.compact(self._views, name, space, weights, report)
+            space_rows.tidy(self._store)
+            return done

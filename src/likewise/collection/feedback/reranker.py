@@ -1,4 +1,4 @@
-"""What was learned, as far as it bears on one question.
+"""What a profile learned, applied to one query.
 
 Two things, each of which can be left out to measure the other: the *query part* (verdicts about
 this very query move its row) and the *profile part* (weights of words, for every query).
@@ -12,44 +12,44 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.feedback.history import Verdicts
-from likewise.collection.feedback.learning import Learning
+from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.views import SparseView, View
 from likewise.collection.spaces.graphs import prepared
-from likewise.collection.store import log as feedback
+from likewise.collection.store import log as feedback_log
 from likewise.collection.store.store import Store
 from likewise.similarity.expansion import expand
 
 PARTS = ("query", "profile")
 
 
-class Taught:
-    """The teaching of one profile for one question."""
+class ProfileReranker:
+    """What one profile learned, as far as it changes one query."""
 
     def __init__(
         self,
         store: Store,
-        learning: Learning,
+        states: ProfileStates,
         profile: str,
         key: bytes | None,
         parts: Set[str] = frozenset(PARTS),
     ) -> None:
-        self._learning, self._profile, self._parts = learning, profile, parts
-        subject = None if key is None else feedback.subject_of(store, key)
+        self._states, self._profile, self._parts = states, profile, parts
+        subject = None if key is None else feedback_log.subject_of(store, key)
         self._verdicts = Verdicts()
         if subject is not None and "query" in parts:
-            self._verdicts = learning.verdicts(profile, subject)
+            self._verdicts = states.verdicts(profile, subject)
         # "Not this" is meant: however alike, it comes after everything else for this query.
         self.last: Set[int] = set(
-            feedback.subjects_in_collection(store, self._verdicts.disliked).values()
+            feedback_log.subjects_in_collection(store, self._verdicts.disliked).values()
         )
 
     def row(self, view: View, row: Any) -> Any:
-        """The question's row as this profile asks it."""
+        """The query's row as this profile asks it."""
         space = view.space
         said = self._verdicts
         if said.liked or said.disliked:
-            liked = self._learning.rows(space, said.liked)
-            disliked = self._learning.rows(space, said.disliked)
+            liked = self._states.rows(space, said.liked)
+            disliked = self._states.rows(space, said.disliked)
             if isinstance(view, SparseView):
                 frequency, n_pictures = view.frequency()
                 row = expand(row, liked, disliked, frequency=frequency, n_pictures=n_pictures)
@@ -57,13 +57,13 @@ class Taught:
                 # Pictures of the collection are mixed in as they are compared: so is the query.
                 row = expand(prepared(space, row[None])[0], liked, disliked)
         if "profile" in self._parts:
-            weights = self._learning.weights(self._profile, space)
+            weights = self._states.weights(self._profile, space)
             if weights is not None:
-                row = weighted(row, weights)
+                row = apply_weights(row, weights)
         return row
 
 
-def weighted(row: Any, weights: Any) -> Any:
+def apply_weights(row: Any, weights: Any) -> Any:
     """S_w(q, x) = sum of w_j q_j x_j: the weights folded into the query."""
     made = row.tocsr().copy()
     made.data = (made.data * weights[made.indices]).astype(np.float32)

@@ -27,7 +27,8 @@ from likewise.collection.ingest.workers import (
     run,
 )
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.keywords import following as keywords
+from likewise.collection.keywords.folder_tags import follow_folders
+from likewise.collection.keywords.sidecars import follow_sidecars
 from likewise.collection.plain import absolute
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.graphs import grow_graphs
@@ -132,8 +133,8 @@ def add(
     result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in closed]
     result.closed = [str(e.filename) for e in closed]
     _take_in(store, todo, metadata, workers, report, result)
-    result.remarks += keywords.follow_sidecars(store).problems
-    keywords.follow_folders(store)
+    result.remarks += follow_sidecars(store).problems
+    follow_folders(store)
     fill_gaps(store, workers=workers, report=report)
     grow(store, workers=n_workers(workers, store.n_images()), report=report)
     grow_graphs(store, report)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from likewise.coding.bow import BagOfWords
-from likewise.collection.feedback.fold import Given
-from likewise.collection.feedback.learning import Learning
+from likewise.collection.feedback.fold import ImportedWeights
+from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.spaces.recipes import step_for, vector_of
 from likewise.collection.spaces.wording import nearest_words
@@ -99,7 +99,7 @@ class Next:
 
     def reweighted(self, blob: bytes) -> bytes:
         """Weights that came in whole: a new word gets the weight of the old one nearest to it."""
-        given = Given.unpack(blob)
+        given = ImportedWeights.unpack(blob)
         if self.files["vocabulary"] == self.old.files["vocabulary"]:
             return blob
         fill = 1.0 if given.start == "ones" else 0.0
@@ -107,7 +107,7 @@ class Next:
         weights[given.words] = given.weights
         now = weights[nearest_words(self._root, self.old.files, self.files)]
         words = np.flatnonzero(now != fill)
-        return Given(given.start, words, now[words]).pack()
+        return ImportedWeights(given.start, words, now[words]).pack()
 
 
 class NextPooled:
@@ -174,10 +174,10 @@ def carry(c: Any, store: Store, coming: Next | NextPooled, codes: Mapping[int, b
     old, number = coming.old, coming.number
     for subject, code in codes.items():
         feedback.put_code(c, subject, old.name, number, code)
-    have = {entry for entry, _ in feedback.given_entries(store, old.name, number)}
-    for entry, blob in feedback.given_entries(store, old.name, old.generation):
+    have = {entry for entry, _ in feedback.all_imported_weights(store, old.name, number)}
+    for entry, blob in feedback.all_imported_weights(store, old.name, old.generation):
         if entry not in have:
-            feedback.put_given(c, entry, old.name, number, coming.reweighted(blob))
+            feedback.put_imported_weights(c, entry, old.name, number, coming.reweighted(blob))
 
 
 def replay(store: Store, space: SpaceRow, report: Report, upto: int) -> None:
@@ -185,13 +185,13 @@ def replay(store: Store, space: SpaceRow, report: Report, upto: int) -> None:
 
     Nothing behind line ``upto`` of the log is folded: it has no codes in this generation yet.
     """
-    learning = Learning(store, upto)
+    states = ProfileStates(store, upto)
     known = [
         name
         for name, row in feedback.profiles(store).items()
-        if row.parent_position <= upto and learning.history(name).items
+        if row.parent_position <= upto and states.history(name).items
     ]
     for done, profile in enumerate(known, 1):
-        history = learning.history(profile)
-        learning.checkpoint(space, history, learning.state(profile, space))
+        history = states.history(profile)
+        states.checkpoint(space, history, states.state(profile, space))
         report(Progress("replaying judgements", done, len(known)))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from likewise.collection.content import digest_of, read_content
 from likewise.collection.ingest.walk import Candidate
-from likewise.collection.keywords.embedded import embedded
+from likewise.collection.keywords.embedded import embedded_keywords
 from likewise.collection.spaces.recipes import DECODE_SIDE, Step, local_features, vector_of
 from likewise.collection.spaces.wording import open_projection
 from likewise.collection.store.store import TRANSIENT
@@ -90,7 +90,7 @@ def describe(task: DescribeTask) -> Described:
     except (cv2.error, MemoryError, UnusableModel) as error:
         reason = f"cannot be described here ({error or type(error).__name__})"
         return Described(candidate, f"{TRANSIENT}{reason}", b"", None, {})
-    said, remark = embedded(picture.packets)
+    said, remark = embedded_keywords(picture.packets)
     return Described(candidate, None, digest_of(content), picture.info, vectors, said, remark)
 
 

@@ -7,7 +7,7 @@ from likewise.collection.tag_names import usable
 from likewise.images import Packets
 
 
-def embedded(found: Packets) -> tuple[dict[str, list[str]], str | None]:
+def embedded_keywords(found: Packets) -> tuple[dict[str, list[str]], str | None]:
     """(source to tags, what could not be read) of the packets of one picture."""
     said: dict[str, list[str]] = {}
     problem = None

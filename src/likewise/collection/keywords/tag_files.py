@@ -60,7 +60,7 @@ def import_tags(store: Store, path: Path, *, replace: bool = False) -> TagImport
     ``replace``: what the file says about a picture stands in place of what files said before.
     """
     finder = _Finder(store, path.parent)
-    entries = list(read(path, lambda name: isinstance(finder.find(name), int)))
+    entries = list(read_entries(path, lambda name: isinstance(finder.find(name), int)))
     result = TagImport()
     said: dict[int, list[str]] = {}
     for entry in entries:
@@ -85,7 +85,7 @@ def import_tags(store: Store, path: Path, *, replace: bool = False) -> TagImport
 # -- files ----------------------------------------------------------------------------------
 
 
-def read(path: Path, known: Callable[[str], bool]) -> Iterator[Entry]:
+def read_entries(path: Path, known: Callable[[str], bool]) -> Iterator[Entry]:
     """The entries of a file, JSON or CSV by what it holds; ``known`` tells names of pictures."""
     text = _text(path)
     if path.suffix.lower() == ".json" or text.lstrip()[:1] in ("{", "["):
@@ -191,7 +191,7 @@ class _Columns(NamedTuple):
         if any("\n" in text or "\r" in text for text in texts):
             raise InvalidInput(f"{at}: a tag goes over several lines; is a quote not closed?")
         try:
-            tags = [clean(tag) for text in texts for tag in split(text, delimiter)]
+            tags = [clean(tag) for text in texts for tag in split_tags(text, delimiter)]
         except InvalidInput as error:
             raise InvalidInput(f"{at}: {error}") from error
         if not tags and self.tags is None and len(cells) < 2:
@@ -213,10 +213,10 @@ def _columns(cells: Sequence[str]) -> tuple[_Columns, bool]:
     return _Columns(0, False, None), False
 
 
-def split(text: str, delimiter: str = ",") -> list[str]:
+def split_tags(text: str, delimiter: str = ",") -> list[str]:
     """The tags of one cell.
 
-    >>> split("sea; boat"), split('["a, b", "c"]'), split("New York")
+    >>> split_tags("sea; boat"), split_tags('["a, b", "c"]'), split_tags("New York")
     (['sea', 'boat'], ['a, b', 'c'], ['New York'])
     """
     plain = text.strip()
@@ -281,7 +281,7 @@ def _number(at: str, value: Any) -> int:
 
 def _tags(at: str, value: Any) -> list[str]:
     if isinstance(value, str):
-        value = split(value, "\0")
+        value = split_tags(value, "\0")
     if not isinstance(value, list):
         raise InvalidInput(f"{at}: tags are {value!r}; a list of names expected")
     try:

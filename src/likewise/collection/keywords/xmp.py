@@ -71,13 +71,13 @@ class _Scan:
 def keywords(packet: bytes) -> list[str]:
     """The keywords of a packet, in its order.
 
-    >>> keywords(made(["sea", "boat"]))
+    >>> keywords(new_packet(["sea", "boat"]))
     ['sea', 'boat']
     """
     return list(dict.fromkeys(_scan(_text(packet)).keywords))
 
 
-def made(tags: Iterable[str]) -> bytes:
+def new_packet(tags: Iterable[str]) -> bytes:
     """A whole packet that holds these keywords and nothing else."""
     return (
         '<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>\n'
@@ -87,7 +87,7 @@ def made(tags: Iterable[str]) -> bytes:
     ).encode()
 
 
-def merged(packet: bytes, tags: Iterable[str]) -> bytes:
+def merge_keywords(packet: bytes, tags: Iterable[str]) -> bytes:
     """The packet with these keywords in place of its own; everything else as it was."""
     text = _text(packet)
     found = _scan(text)
@@ -101,15 +101,15 @@ def merged(packet: bytes, tags: Iterable[str]) -> bytes:
     # In a narrow encoding our own signs are written as &#…;: programs differ in how they read those
     # that are not ASCII there.
     narrow = _encoding(packet) in _NARROW.values()
-    new = _spliced(text.encode(), found, wanted, "ascii" if narrow else "utf-8")
-    result = _encoded(new.decode(), packet)
+    new = _splice_keywords(text.encode(), found, wanted, "ascii" if narrow else "utf-8")
+    result = _encode(new.decode(), packet)
     # The last word has a reader: what is written must be what was meant.
     if keywords(result) != list(dict.fromkeys(wanted)):
         raise UnusableXmp("its keywords cannot be replaced safely")
     return result
 
 
-def _spliced(whole: bytes, found: _Scan, wanted: list[str], code: str) -> bytes:
+def _splice_keywords(whole: bytes, found: _Scan, wanted: list[str], code: str) -> bytes:
     """The text with other keywords: all in the first place, further places emptied."""
     assert found.rdf is not None
     changes = [(start, end, b"") for start, end in found.subjects + found.attributes]
@@ -160,7 +160,7 @@ def _encoding(packet: bytes) -> str:
     return _NARROW.get(plain, "utf-8")
 
 
-def _encoded(text: str, packet: bytes) -> bytes:
+def _encode(text: str, packet: bytes) -> bytes:
     """The text in the encoding of a packet."""
     encoding = _encoding(packet)
     if encoding in ("utf-16", "utf-32"):
@@ -244,7 +244,7 @@ class _Scanner:
         for name, value in attributes.items():
             if _plain(name) != _SUBJECT:
                 continue
-            self._separated(value)
+            self._add_separated(value)
             # An attribute of a namespace has a prefix: it is written "prefix:subject".
             written = f"{name.split(' ')[2]}:subject".encode()
             tag = self._data[start : _after(self._data, start)]
@@ -261,7 +261,7 @@ class _Scanner:
         elif self._subject is not None and depth == 2:
             if not self._bag:
                 # Not as the standard has it, and met all the same.
-                self._separated("".join(self._plain))
+                self._add_separated("".join(self._plain))
             _, end = _closing(self._data, self._subject, at)
             self._place(self._found.subjects, self._subject, end)
             self._subject = None
@@ -276,7 +276,7 @@ class _Scanner:
             raise UnusableXmp(f"it has keywords in more than {PLACES:,} places")
         places.append((start, end))
 
-    def _separated(self, text: str) -> None:
+    def _add_separated(self, text: str) -> None:
         """Keywords in one text."""
         for part in text.replace(";", ",").split(","):
             _keep(self._found, part)

@@ -19,7 +19,7 @@ from likewise._durable import write_whole
 from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import xmp
-from likewise.collection.keywords.following import sidecars_of
+from likewise.collection.keywords.sidecars import sidecars_of
 from likewise.collection.plain import absolute
 from likewise.collection.store import sidecars as catalog_sidecars
 from likewise.collection.store import tags as rows
@@ -81,7 +81,7 @@ def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Rep
         for path, image in part:
             tags = [t for t, source in said.get(image, ()) if suggested or source != SUGGESTED]
             target = _target(path, place, top, taken)
-            with _told(result, target):
+            with _collecting_problems(result, target):
                 plan = _plan(store, target, tags, refused.get(image, set()))
                 result.unchanged += plan is None and bool(tags)
                 plans += [plan] if plan is not None else []
@@ -95,7 +95,7 @@ def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Rep
 
 
 @contextmanager
-def _told(result: XmpExport, target: str) -> Iterator[None]:
+def _collecting_problems(result: XmpExport, target: str) -> Iterator[None]:
     """What goes wrong with one sidecar is told, and stops no other."""
     try:
         yield
@@ -114,7 +114,7 @@ def _carry_out(store: Store, plans: list[_Plan], result: XmpExport) -> None:
             catalog_sidecars.put_sidecar(c, plan.intent())
     made: dict[str, SidecarRow] = {}
     for plan in plans:
-        with _told(result, plan.target):
+        with _collecting_problems(result, plan.target):
             if plan.content is not None:
                 _replace(plan.target, plan.content, plan.before)
             now = os.stat(plan.target)
@@ -170,10 +170,10 @@ def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Pla
         return None
     there = [] if before is None else xmp.keywords(before)
     # Theirs first, in their order, as written; then what only we have to say.
-    kept = [word for word in there if not _dropped(word, ours, tags, refused)]
+    kept = [word for word in there if not _is_dropped(word, ours, tags, refused)]
     present = set(usable(kept))
     wanted = kept + [tag for tag in tags if tag not in present]
-    new = xmp.made(wanted) if before is None else xmp.merged(before, wanted)
+    new = xmp.new_packet(wanted) if before is None else xmp.merge_keywords(before, wanted)
     written = sorted(
         {t for t in tags if t in ours} | {t for t in tags if t not in set(usable(there))}
     )
@@ -184,7 +184,7 @@ def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Pla
     )
 
 
-def _dropped(word: str, ours: set[str], tags: list[str], refused: set[str]) -> bool:
+def _is_dropped(word: str, ours: set[str], tags: list[str], refused: set[str]) -> bool:
     """Whether a keyword of the file goes: refused by a person, or ours and no longer so."""
     (plain,) = usable([word]) or [""]
     return plain in refused or (plain in ours and plain not in tags)

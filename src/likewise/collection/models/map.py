@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Compared:
+class MapData:
     """Pictures that can be anchors, and what is said about them by row number.
 
     The first ``n_said`` rows are those that people compared.  ``ids`` is 0 for pictures that are
@@ -66,12 +66,12 @@ class LearnedMap:
     figures: dict[str, Any]
 
 
-def learn_map(given: Compared, space: SpaceRow, seed: int, report: Report) -> LearnedMap:
+def learn_map(given: MapData, space: SpaceRow, seed: int, report: Report) -> LearnedMap:
     """Embed the anchors, to rank and to draw, and learn to place the others."""
     choice = _choose(given, space, seed, report)
     source, n_ranked = choice["source"], choice["dimensions"]
     report(Progress("drawing the map", 0, 0))
-    rows, triplets = lesson(given, source, given.said)
+    rows, triplets = combine_comparisons(given, source, given.said)
     # A picture that no comparison names has no place to learn from: it is placed like all others.
     known = np.unique(triplets)
     if 3 <= len(known) < len(rows):
@@ -161,7 +161,9 @@ def from_labels(labels: NDArray[Any], seed: int) -> Triplets:
     return np.concatenate(parts)
 
 
-def lesson(given: Compared, source: str, said: Triplets) -> tuple[NDArray[np.int64], Triplets]:
+def combine_comparisons(
+    given: MapData, source: str, said: Triplets
+) -> tuple[NDArray[np.int64], Triplets]:
     """(rows that are embedded, comparisons by their place among these) for a source."""
     if source == "people":
         return np.arange(given.n_said), said
@@ -172,15 +174,15 @@ def lesson(given: Compared, source: str, said: Triplets) -> tuple[NDArray[np.int
     return np.arange(len(given.X)), np.concatenate([given.made, np.repeat(said, times, axis=0)])
 
 
-def _choose(given: Compared, space: SpaceRow, seed: int, report: Report) -> dict[str, Any]:
+def _choose(given: MapData, space: SpaceRow, seed: int, report: Report) -> dict[str, Any]:
     """The source of comparisons and the dimension that agree most with people, held out."""
     none: dict[str, Any] = {"agreement": None, "agreement_plain": None, "held_out": 0}
     if len(given.said) < FEWEST:
         source = "both" if len(given.said) else given.made_from
         # Ten dimensions keep what a space says about as well as it can be kept.
         return {"source": source, "dimensions": _dimensions(len(given.X))[-1], **none}
-    given = _fewer(given)
-    folds = held_out_folds(given.said, FOLDS, seed)
+    given = _with_fewer_pictures(given)
+    folds = split_folds(given.said, FOLDS, seed)
     features = Basis.fit(given.X, DIRECTIONS)(given.X)
     options = [
         (source, dimensions)
@@ -190,7 +192,7 @@ def _choose(given: Compared, space: SpaceRow, seed: int, report: Report) -> dict
     shares = []
     for number, (source, dimensions) in enumerate(options):
         report(Progress("trying maps", number, len(options)))
-        right = held_out(given, features, folds, source, dimensions, seed)
+        right = agree_held_out(given, features, folds, source, dimensions, seed)
         shares.append(float(right.mean()))
     best = int(np.argmax(shares))
     return {
@@ -202,8 +204,8 @@ def _choose(given: Compared, space: SpaceRow, seed: int, report: Report) -> dict
     }
 
 
-def held_out(
-    given: Compared,
+def agree_held_out(
+    given: MapData,
     features: Floats,
     folds: list[NDArray[np.bool_]],
     source: str,
@@ -213,12 +215,12 @@ def held_out(
     """For each comparison whether a map learned without it (and its like) agrees."""
     right = np.zeros(len(given.said), bool)
     for fold in folds:
-        places = _without(given, features, source, dimensions, ~fold, seed)
+        places = _embed_without(given, features, source, dimensions, ~fold, seed)
         right[fold] = agreement(places, given.said[fold])
     return right
 
 
-def _fewer(given: Compared) -> Compared:
+def _with_fewer_pictures(given: MapData) -> MapData:
     """All that was compared, beside some of the others only."""
     n = given.n_said + _WHILE_CHOOSING
     made = given.made[(given.made < n).all(axis=1)]
@@ -229,8 +231,8 @@ def _dimensions(n: int) -> list[int]:
     return [d for d in DIMENSIONS if d == 2 or d < n - 1]
 
 
-def _without(
-    given: Compared,
+def _embed_without(
+    given: MapData,
     features: Floats,
     source: str,
     dimensions: int,
@@ -238,7 +240,7 @@ def _without(
     seed: int,
 ) -> Floats:
     """Places of all rows, learned without the comparisons held out."""
-    rows, triplets = lesson(given, source, given.said[kept])
+    rows, triplets = combine_comparisons(given, source, given.said[kept])
     places = np.zeros((len(given.X), dimensions))
     known = np.unique(triplets)
     if not len(known):
@@ -251,7 +253,7 @@ def _without(
     return places
 
 
-def held_out_folds(said: Triplets, most: int, seed: int) -> list[NDArray[np.bool_]]:
+def split_folds(said: Triplets, most: int, seed: int) -> list[NDArray[np.bool_]]:
     """Comparisons in parts; the same question, however it was answered, is in one part."""
     pair = np.sort(said[:, 1:], axis=1)
     _, question = np.unique(np.column_stack([said[:, :1], pair]), axis=0, return_inverse=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.models.told import Numbers, Told
+from likewise.collection.models.constraints import Constraints, Numbers
 from likewise.collection.search.fitted import Basis, Metric
 from likewise.collection.search.model_rows import agreement, agreement_plain
 from likewise.collection.spaces.graphs import metric_of
@@ -53,7 +53,7 @@ class LearnedMetric:
 
 
 def learn_metric(
-    said: Told, unlabelled: NDArray[np.float32], space: SpaceRow, seed: int, report: Report
+    said: Constraints, unlabelled: NDArray[np.float32], space: SpaceRow, seed: int, report: Report
 ) -> LearnedMetric:
     """S3ML over all pairs and some unlabelled rows; the space where that does not help."""
     rows = np.concatenate([said.X, unlabelled])
@@ -68,13 +68,13 @@ def learn_metric(
         "agreement_plain": None, "held_out": 0, "sparsity": None, "gap": None, "floored": 0,
         "held_out_from": None, "chosen_by_held_out": False,
     }  # fmt: skip
-    reason = _too_little(similar, dissimilar)
+    reason = _missing_pairs(similar, dissimilar)
     if reason:
-        return _kept(space, figures, reason)
-    strength, found = _strength(said, rows, Z, space, seed, report)
+        return _keep_space(space, figures, reason)
+    strength, found = _choose_strength(said, rows, Z, space, seed, report)
     figures |= found
     if strength == 0.0:
-        return _kept(space, figures, _UNTESTED if not figures["held_out"] else _NOT_BETTER)
+        return _keep_space(space, figures, _UNTESTED if not figures["held_out"] else _NOT_BETTER)
     report(Progress("learning a metric", len(STRENGTHS) * FOLDS, len(STRENGTHS) * FOLDS + 1))
     made = _s3ml(strength, L1).fit(Z, said.pairs, said.same)
     figures |= {
@@ -84,7 +84,7 @@ def learn_metric(
     return LearnedMetric(Metric(basis, made.components_, made.metric_), figures)
 
 
-def _kept(space: SpaceRow, figures: dict[str, Any], reason: str) -> LearnedMetric:
+def _keep_space(space: SpaceRow, figures: dict[str, Any], reason: str) -> LearnedMetric:
     """The distance of the space itself, in all its directions, and why."""
     if metric_of(space) == "ip":
         # Models rank by distance, so that the inner product itself cannot be kept.
@@ -93,7 +93,7 @@ def _kept(space: SpaceRow, figures: dict[str, Any], reason: str) -> LearnedMetri
     return LearnedMetric(Metric.plain(space.width), made)
 
 
-def _too_little(similar: int, dissimilar: int) -> str:
+def _missing_pairs(similar: int, dissimilar: int) -> str:
     if min(similar, dissimilar) >= FEWEST:
         return ""
     return (
@@ -109,7 +109,7 @@ def _s3ml(strength: float, l1: float) -> Any:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _TestTriplets:
     """Triplets that decide, the query each belongs to, and whether people named their far ends."""
 
     triplets: Numbers
@@ -117,7 +117,7 @@ class _Asked:
     named: bool
 
 
-def _asked(said: Told, n_rows: int, rng: np.random.Generator) -> _Asked:
+def _test_triplets(said: Constraints, n_rows: int, rng: np.random.Generator) -> _TestTriplets:
     """What decides between metric and space: what people named, else pictures drawn at random.
 
     A picture that was passed over was shown above the liked one, mostly by the space itself.  The
@@ -125,7 +125,7 @@ def _asked(said: Told, n_rows: int, rng: np.random.Generator) -> _Asked:
     """
     triplets, queries = said.triplets[said.explicit], said.asked_in[said.explicit]
     if len(triplets) >= ENOUGH and len(np.unique(queries)) > 1:
-        return _Asked(triplets, queries, True)
+        return _TestTriplets(triplets, queries, True)
     query = said.said_in[said.same]
     liked = said.pairs[said.same].sum(axis=1) - query
     made = [np.zeros((0, 3), np.int64)]
@@ -139,10 +139,12 @@ def _asked(said: Told, n_rows: int, rng: np.random.Generator) -> _Asked:
             made += [np.stack([np.full(DRAWN, one), np.full(DRAWN, a), b], axis=1)
                      for a, b in zip(near, far, strict=True)]  # fmt: skip
     drawn = np.concatenate(made)
-    return _Asked(drawn, drawn[:, 0].copy(), False)
+    return _TestTriplets(drawn, drawn[:, 0].copy(), False)
 
 
-def _clearly(right: NDArray[np.bool_], plain: NDArray[np.bool_], queries: Numbers) -> bool:
+def _is_clearly_better(
+    right: NDArray[np.bool_], plain: NDArray[np.bool_], queries: Numbers
+) -> bool:
     """Whether one is right about more triplets: about two at least, and beyond one standard error.
 
     The error is that of the paired difference.  Triplets of one query hang together, so that it is
@@ -157,8 +159,8 @@ def _clearly(right: NDArray[np.bool_], plain: NDArray[np.bool_], queries: Number
     return bool(won.sum() > error)
 
 
-def _strength(
-    said: Told,
+def _choose_strength(
+    said: Constraints,
     rows: NDArray[np.float32],
     Z: NDArray[np.float64],
     space: SpaceRow,
@@ -176,7 +178,7 @@ def _strength(
         nobody = rng.choice(used[len(said.X) :], _WHILE_CHOOSING, replace=False)
         used = np.concatenate([used[: len(said.X)], np.sort(nobody)])
     rows, few = rows[used], Z[used]
-    asked = _asked(said, len(few), rng)
+    asked = _test_triplets(said, len(few), rng)
     queries = np.unique(asked.queries)
     if len(queries) < 2:
         return (STRENGTHS[0] if said.explicit.any() else 0.0), {}
@@ -199,7 +201,7 @@ def _strength(
             right[strength][held] = agreement(mapped, asked.triplets[held])
     # Of two that are right as often, the one that moves less.
     best = max(right, key=lambda strength: (right[strength].sum(), -strength))
-    learned = _clearly(right[best], plain, asked.queries)
+    learned = _is_clearly_better(right[best], plain, asked.queries)
     return best if learned else 0.0, {
         "agreement": float((right[best] if learned else plain).mean()),
         "agreement_plain": float(plain.mean()),

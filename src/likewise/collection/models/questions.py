@@ -7,15 +7,14 @@ said and from the space; the ordinal room knows which questions it is least sure
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.models import comparing
-from likewise.collection.models.comparing import Ask
-from likewise.collection.models.map import lesson
-from likewise.collection.models.told import Comparison
+from likewise.collection.models.constraints import Comparison
+from likewise.collection.models.map import combine_comparisons
+from likewise.collection.models.map_data import gather_comparisons
 from likewise.collection.store.store import SpaceRow, Store
 
 STRANGERS = 200
@@ -26,21 +25,29 @@ _DIMENSIONS = 3
 _SPARE = 4
 
 
-def suggest(
+class ComparisonQuestion(NamedTuple):
+    """A question: is the anchor nearer to the left or to the right picture?  By id."""
+
+    anchor: int
+    left: int
+    right: int
+
+
+def suggest_questions(
     store: Store,
     space: SpaceRow,
     said: Sequence[Comparison],
     row_of: Callable[[int], Any],
     k: int,
     seed: int,
-) -> list[Ask]:
+) -> list[ComparisonQuestion]:
     """At most k questions about pictures of the collection, none of them answered before."""
     from likewise.ordinal.embedding import OrdinalEmbedding
     from likewise.ordinal.suggesting import suggest_comparisons
 
     newest = said[-MOST_COMPARED:]
     compared = len({s for one in newest for s in (one.anchor, one.nearer, one.farther)})
-    given, _ = comparing.gather(
+    given, _ = gather_comparisons(
         store, space, newest, row_of,
         anchors=compared + STRANGERS, labels=None, seed=seed,
     )  # fmt: skip
@@ -48,12 +55,12 @@ def suggest(
         raise CollectionError(
             f"{len(given.X)} pictures have a vector in space {space.name!r}; a question needs 3"
         )
-    _, triplets = lesson(given, "both", given.said)
+    _, triplets = combine_comparisons(given, "both", given.said)
     dimensions = min(_DIMENSIONS, len(given.X) - 1)
     made = OrdinalEmbedding(dimensions, loss="tste", random_state=seed)
     made.fit(triplets, n_objects=len(given.X))
     asked = {(a, *sorted((b, c))) for a, b, c in given.said.tolist()}
-    found: list[Ask] = []
+    found: list[ComparisonQuestion] = []
     # What the space says counts as known, so that nobody is asked what goes without saying.
     known = np.concatenate([given.made, given.said])
     best = suggest_comparisons(made.embedding_, _SPARE * k, known=known, random_state=seed)
@@ -62,5 +69,5 @@ def suggest(
         ids = given.ids[[a, b, c]].tolist()
         if question not in asked and min(ids) > 0 and len(set(ids)) == 3 and len(found) < k:
             asked.add(question)
-            found.append(Ask(*ids))
+            found.append(ComparisonQuestion(*ids))
     return found

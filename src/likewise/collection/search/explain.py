@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.search.searching import Hit, Query, Region, Teaching, cropped, understand
+from likewise.collection.search.searching import (
+    Hit,
+    Query,
+    Region,
+    Similarity,
+    Teaching,
+    cropped,
+    understand,
+)
 from likewise.collection.search.views import SparseView, Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.recipes import learns, local_features, step_of, words_of
 from likewise.collection.store.segments import unpack_sparse
+from likewise.collection.store.store import SpaceRow
 from likewise.images import decode
 
 
@@ -36,12 +46,27 @@ class Explanation:
     n_shared: int
 
 
+def explaining_space(spaces: Mapping[str, SpaceRow], similarity: Similarity) -> str | None:
+    """The space whose words say why a similarity found a picture: the one place that decides.
+
+    The first of its own spaces whose words lie somewhere in a picture.  Where nobody chose a
+    similarity without such words (``default``), what else the pictures share is told, in
+    ``deep-words`` rather than ``words``.  None where there is no such space.
+    """
+    others = ("deep-words", "words") if similarity.name == "default" else ()
+    for name in (*similarity.spaces, *others):
+        space = spaces.get(name)
+        if space is not None and space.generation and learns(space.recipe):
+            return space.name
+    return None
+
+
 def explain(
     views: Views,
     query: Query,
     hit: int,
     top: int,
-    by: str,
+    space: str,
     region: Region | None = None,
     teaching: Teaching | None = None,
 ) -> Explanation:
@@ -51,9 +76,9 @@ def explain(
     brought into the query have no place there.  Places are in pixels of the pictures as they are on
     disk (of the array, for an array), also where only a ``region`` of the query was asked for.
     """
-    view = views.view(by)
+    view = views.view(space)
     if not isinstance(view, SparseView) or not learns(view.space.recipe):
-        raise CollectionError(f"space {by!r} has no words to explain by; use a words space")
+        raise CollectionError(f"space {space!r} has no words to explain by; use a words space")
     row = views.store.image(hit)
     if row is None:
         raise UnknownPicture(f"there is no picture with id {hit}")
@@ -100,12 +125,12 @@ def explain(
     return Explanation(float(product.sum()), shared, int(product.nnz))
 
 
-def duplicates(views: Views, by: str, threshold: float) -> list[list[Hit]]:
+def duplicates(views: Views, space: str, threshold: float) -> list[list[Hit]]:
     """Groups of pictures linked by a score of at least ``threshold``, largest group first.
 
     The score of a hit is its best link inside the group.
     """
-    view = views.view(by)
+    view = views.view(space)
     parent: dict[int, int] = {}
     best: dict[int, float] = {}
 

@@ -20,7 +20,7 @@ from likewise.collection.search.model_views import ModelView, ModelViews
 from likewise.collection.spaces.graphs import Graph, metric_of, open_graph, prepared
 from likewise.collection.spaces.rows import bag_of, weighted
 from likewise.collection.store import segments as seg
-from likewise.collection.store.log import compacted
+from likewise.collection.store.log import compacted_segments
 from likewise.collection.store.store import SPACES_DROPPED, SpaceRow, Store
 from likewise.collection.turns import Turns
 from likewise.index.errors import DamagedIndex
@@ -329,7 +329,7 @@ class Views:
                 )
             smaller: Mapping[str, tuple[str, int]] = {}
             if profile is not None and space.kind == "sparse":
-                smaller = compacted(store, profile)
+                smaller = compacted_segments(store, profile)
                 if not any(row.name in smaller for row in store.segments(name, space.generation)):
                     profile, smaller = None, {}
             key = (name, profile)

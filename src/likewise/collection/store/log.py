@@ -8,11 +8,10 @@ so that what was learned does not depend on pictures that come and go.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from likewise.collection.store.store import Store, marks, parts
+from likewise.collection.store.store import Store, Transaction, marks, parts
 
 # Tags belong to the collection: no profile learns from these lines, or rolls them back.
 _NO_TAGS = "kind NOT IN ('accept', 'reject', 'withdraw')"
@@ -135,7 +134,7 @@ def subjects_without_code(
     return [(row[0], row[1]) for row in rows]
 
 
-def given(store: Store, entry: int, space: str, generation: int) -> bytes | None:
+def imported_weights(store: Store, entry: int, space: str, generation: int) -> bytes | None:
     """Weights that came in whole (imported, or learned in one go), as a blob."""
     found = store.one(
         "SELECT weights FROM given WHERE entry = ? AND space = ? AND generation = ?",
@@ -144,7 +143,7 @@ def given(store: Store, entry: int, space: str, generation: int) -> bytes | None
     return None if found is None else bytes(found)
 
 
-def given_entries(store: Store, space: str, generation: int) -> list[tuple[int, bytes]]:
+def all_imported_weights(store: Store, space: str, generation: int) -> list[tuple[int, bytes]]:
     rows = store.all(
         "SELECT entry, weights FROM given WHERE space = ? AND generation = ? ORDER BY entry",
         (space, generation),
@@ -169,7 +168,7 @@ def checkpoint(store: Store, space: str, generation: int, history: bytes) -> byt
     return None if found is None else bytes(found)
 
 
-def compacted(store: Store, profile: str) -> dict[str, tuple[str, int]]:
+def compacted_segments(store: Store, profile: str) -> dict[str, tuple[str, int]]:
     """Segment to (its smaller copy for a profile, bytes)."""
     rows = store.all("SELECT segment, name, n_bytes FROM compacted WHERE profile = ?", (profile,))
     return {row[0]: (row[1], row[2]) for row in rows}
@@ -179,12 +178,12 @@ def compacted(store: Store, profile: str) -> dict[str, tuple[str, int]]:
 
 
 def put_profile(
-    c: sqlite3.Connection, name: str, base: str, made: str, parent: str | None, position: int
+    c: Transaction, name: str, base: str, made: str, parent: str | None, position: int
 ) -> None:
     c.execute("INSERT INTO profiles VALUES (?, ?, ?, ?, ?)", (name, base, made, parent, position))
 
 
-def put_subject(c: sqlite3.Connection, key: bytes, jpeg: bytes | None) -> int:
+def put_subject(c: Transaction, key: bytes, jpeg: bytes | None) -> int:
     row = c.execute("SELECT id FROM subjects WHERE key = ?", (key,)).fetchone()
     if row is not None:
         # It was in the collection once, and is asked about from outside now.
@@ -198,9 +197,7 @@ def put_subject(c: sqlite3.Connection, key: bytes, jpeg: bytes | None) -> int:
     return cursor.lastrowid
 
 
-def put_code(
-    c: sqlite3.Connection, subject: int, space: str, generation: int, vector: bytes
-) -> bool:
+def put_code(c: Transaction, subject: int, space: str, generation: int, vector: bytes) -> bool:
     """The first code of a subject stays: replay must read what was learned from.
 
     Gives whether this is the first.
@@ -210,8 +207,8 @@ def put_code(
     return made.rowcount > 0
 
 
-def append(
-    c: sqlite3.Connection,
+def append_entry(
+    c: Transaction,
     profile: str,
     kind: str,
     made: str,
@@ -230,15 +227,15 @@ def append(
     return number
 
 
-def put_given(
-    c: sqlite3.Connection, entry: int, space: str, generation: int, weights: bytes
+def put_imported_weights(
+    c: Transaction, entry: int, space: str, generation: int, weights: bytes
 ) -> None:
     c.execute("INSERT OR REPLACE INTO given VALUES (?, ?, ?, ?)",
               (entry, space, generation, weights))  # fmt: skip
 
 
 def put_checkpoint(
-    c: sqlite3.Connection, space: str, generation: int, history: bytes, n_items: int, state: bytes
+    c: Transaction, space: str, generation: int, history: bytes, n_items: int, state: bytes
 ) -> None:
     c.execute(
         "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
@@ -247,7 +244,7 @@ def put_checkpoint(
 
 
 def drop_checkpoints(
-    c: sqlite3.Connection, space: str, generation: int, histories: Iterable[bytes]
+    c: Transaction, space: str, generation: int, histories: Iterable[bytes]
 ) -> None:
     c.executemany(
         "DELETE FROM checkpoints WHERE space = ? AND generation = ? AND history = ?",
@@ -255,32 +252,30 @@ def drop_checkpoints(
     )
 
 
-def drop_every_checkpoint(c: sqlite3.Connection, space: str) -> None:
+def drop_every_checkpoint(c: Transaction, space: str) -> None:
     c.execute("DELETE FROM checkpoints WHERE space = ?", (space,))
 
 
-def put_compacted(
-    c: sqlite3.Connection, segment: str, profile: str, name: str, n_bytes: int
-) -> None:
+def put_compacted(c: Transaction, segment: str, profile: str, name: str, n_bytes: int) -> None:
     c.execute("INSERT OR REPLACE INTO compacted VALUES (?, ?, ?, ?)",
               (segment, profile, name, n_bytes))  # fmt: skip
 
 
-def drop_compacted(c: sqlite3.Connection, profile: str) -> None:
+def drop_compacted(c: Transaction, profile: str) -> None:
     c.execute("DELETE FROM compacted WHERE profile = ?", (profile,))
 
 
 _PER_GENERATION = ("codes", "given", "checkpoints")
 
 
-def forget_older(c: sqlite3.Connection, space: str, number: int) -> None:
+def forget_older(c: Transaction, space: str, number: int) -> None:
     """A generation became the live one: what replay needed for older ones goes."""
     for table in _PER_GENERATION:
         c.execute(f"DELETE FROM {table} WHERE space = ? AND generation < ?", (space, number))
     c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")
 
 
-def forget_unfinished(c: sqlite3.Connection) -> None:
+def forget_unfinished(c: Transaction) -> None:
     """What was made for generations whose job died."""
     for table in _PER_GENERATION:
         c.execute(
@@ -289,7 +284,7 @@ def forget_unfinished(c: sqlite3.Connection) -> None:
         )
 
 
-def forget_space(c: sqlite3.Connection, space: str) -> None:
+def forget_space(c: Transaction, space: str) -> None:
     for table in _PER_GENERATION:
         c.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
     c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")

@@ -74,6 +74,10 @@ class SegmentRow:
     n_bytes: int
 
 
+Transaction = sqlite3.Connection
+"""What :meth:`Store.write` gives: writes inside it are whole or not at all."""
+
+
 class Store:
     """The directory of a collection and its database.  Connections are made per thread."""
 
@@ -166,7 +170,7 @@ class Store:
                     raise
 
     @contextmanager
-    def write(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+    def write(self, *, durable: bool = False) -> Iterator[Transaction]:
         """One transaction that readers notice; nothing of it remains after an error.
 
         In WAL mode a commit survives the death of the process; ``durable`` makes it survive a

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from likewise.collection.store.store import Store, marks, parts
-from likewise.collection.tag_names import folded
+from likewise.collection.tag_names import fold_case
 
 USER, ACCEPTED, FILE, SIDECAR = "user", "accepted", "file", "sidecar"
 XMP, IPTC, FOLDER, SUGGESTED = "xmp", "iptc", "folder", "suggested"
@@ -78,8 +78,8 @@ def counts(store: Store, prefix: str = "", limit: int | None = None) -> list[Tag
     rows = store.all("SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY count(*) DESC, tag")
     if prefix:
         # Here, since SQLite knows the case of ASCII letters only.
-        plain = folded(prefix)
-        rows = [row for row in rows if folded(row[0]).startswith(plain)]
+        plain = fold_case(prefix)
+        rows = [row for row in rows if fold_case(row[0]).startswith(plain)]
     rows = rows if limit is None else rows[:limit]
     by_source: dict[str, dict[str, int]] = {row[0]: {} for row in rows}
     for part in parts(list(by_source)):

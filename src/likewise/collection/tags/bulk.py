@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from likewise._validation import number, whole
 from likewise.collection.jobs import Progress, Report
@@ -19,8 +18,8 @@ from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.changes import drop_setting, put_setting
 from likewise.collection.store.store import Store, parts
 from likewise.collection.store.tags import SUGGESTED
-from likewise.collection.tags.evidence import Evidence, choices
-from likewise.collection.tags.suggest import Suggester, best
+from likewise.collection.tags.evidence import Evidence, Reconstruction, usable_spaces
+from likewise.collection.tags.suggest import Suggester, best_tags
 
 RUN = "tag_run"
 """The setting that says how far a bulk run is."""
@@ -42,7 +41,7 @@ class TagRun:
     found: dict[int, list[tuple[str, float]]] = field(default_factory=dict)
 
 
-def tag_all(
+def suggest_for_all(
     views: Views,
     suggester: Suggester,
     *,
@@ -55,13 +54,13 @@ def tag_all(
     """Suggested tags with at least a confidence of ``above`` for every picture that wants them."""
     above, k = number(above, "above", above=0, most=1), whole(k, "k")
     result = TagRun()
-    options = choices(views.store.spaces())
+    options = usable_spaces(views.store.spaces())
     with suggester.lock:
         evidence = suggester.evidence(options[0]) if options else None
         if evidence is None or not len(evidence):
             return result
         calibration = suggester.calibration(evidence, exact=True, report=report)
-        result.measured = calibration.measured
+        result.measured = calibration.is_measured
         question = {
             "above": above, "k": k, "also_tagged": also_tagged, "number": evidence.number,
             "spaces": [list(one) for one in calibration.spaces],
@@ -77,8 +76,8 @@ def tag_all(
         # A batch at a time: whoever looks at a picture meanwhile waits no longer than that.  Tags
         # given meanwhile count from then on, and let the next run begin anew.
         with suggester.lock:
-            open_ = [image for image in part if also_tagged or image not in evidence.tags]
-            found = _suggested(views, evidence, open_, above, k, calibration.confidence)
+            wanted = [image for image in part if also_tagged or image not in evidence.tags]
+            found = _suggest_batch(views, evidence, wanted, above, k, calibration.confidence)
         if dry_run:
             result.found |= {image: tags for image, tags in found.items() if tags}
         else:
@@ -93,7 +92,7 @@ def tag_all(
     return result
 
 
-def _suggested(
+def _suggest_batch(
     views: Views,
     evidence: Evidence,
     part: Iterable[int],
@@ -109,19 +108,21 @@ def _suggested(
     tagged = [at for at, image in enumerate(found) if image in evidence.tags]
     plain = [at for at, image in enumerate(found) if image not in evidence.tags]
     # Those with tags are evidence themselves: each is asked about without itself alone.
-    coded: list[tuple[int, Any]] = list(
-        zip(plain, evidence.code(rows[plain]) if plain else [], strict=True)
+    reconstructions: list[tuple[int, Reconstruction]] = list(
+        zip(plain, evidence.reconstruct(rows[plain]) if plain else [], strict=True)
     )
-    coded += [(at, evidence.code(rows[at : at + 1], [found[at]])[0]) for at in tagged]
-    for at, code in coded:
+    reconstructions += [
+        (at, evidence.reconstruct(rows[at : at + 1], [found[at]])[0]) for at in tagged
+    ]
+    for at, reconstruction in reconstructions:
         image = found[at]
         known = {*refused.get(image, ()), *evidence.tags.get(image, ())}
-        scored = ((tag, confidence(score)) for tag, score in best(code, k, known))
+        scored = ((tag, confidence(score)) for tag, score in best_tags(reconstruction, k, known))
         made[image] = [one for one in scored if one[1] >= above]
     return made
 
 
-def clear(store: Store) -> int:
+def clear_suggestions(store: Store) -> int:
     """Take back every suggestion nobody confirmed; gives how many there were."""
     said = catalog_tags.said_by(store, SUGGESTED)
     with store.write() as c:

@@ -55,27 +55,27 @@ class Calibration:
     shares: tuple[float, ...] = ()
 
     @property
-    def measured(self) -> bool:
+    def is_measured(self) -> bool:
         return bool(self.scores)
 
     def confidence(self, score: float) -> float:
         """How often a suggestion with such a score was right; never more than a half unmeasured."""
-        if not self.measured:
+        if not self.is_measured:
             return UNMEASURED * min(max(score, 0.0), 1.0)
         return float(np.interp(score, self.scores, self.shares))
 
-    def stale(self, number: int, tagged: int) -> bool:
+    def is_stale(self, number: int, tagged: int) -> bool:
         """Whether the evidence has moved on so far that it should be measured again."""
-        return number - self.number > self._bearable(tagged)
+        return number - self.number > self._tolerated_changes(tagged)
 
-    def outdated(self, number: int, tagged: int) -> bool:
+    def is_outdated(self, number: int, tagged: int) -> bool:
         """Whether it should not even serve until the next one is measured."""
-        return number - self.number > 4 * self._bearable(tagged)
+        return number - self.number > 4 * self._tolerated_changes(tagged)
 
-    def _bearable(self, tagged: int) -> int:
-        return max(10, tagged // 20) if self.measured else 0
+    def _tolerated_changes(self, tagged: int) -> int:
+        return max(10, tagged // 20) if self.is_measured else 0
 
-    def plain(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """For the catalog."""
         return {
             "spaces": [list(one) for one in self.spaces], "number": self.number,
@@ -83,7 +83,7 @@ class Calibration:
         }  # fmt: skip
 
     @classmethod
-    def from_plain(cls, said: dict[str, Any]) -> Calibration:
+    def from_json(cls, said: dict[str, Any]) -> Calibration:
         spaces = tuple((str(name), int(number)) for name, number in said["spaces"])
         return cls(
             spaces, int(said["number"]), int(said["pictures"]), tuple(said["scores"]),
@@ -91,7 +91,7 @@ class Calibration:
         )  # fmt: skip
 
 
-class Measuring:
+class CalibrationRun:
     """A curve on its way, measured on a few pictures at a time so that nobody waits for it.
 
     Which pictures are asked about, and which leave together, is settled in the beginning
@@ -110,7 +110,7 @@ class Measuring:
         self.asked = 0
         self._found: list[tuple[str, float, bool]] = []
         chosen: list[int] = []
-        if len(evidence) >= FEWEST and not _trivial(evidence).issuperset(_counts(evidence)):
+        if len(evidence) >= FEWEST and not _universal_tags(evidence).issuperset(_counts(evidence)):
             every = np.array(sorted(evidence.tags), np.int64)
             chosen = np.random.default_rng(0).permutation(every)[:ASKED].tolist()
         size = max(1, len(evidence) // SHARE) if together is None else together
@@ -118,15 +118,15 @@ class Measuring:
         self._left = [(at, image) for at, some in enumerate(self._groups) for image in some]
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return not self._left
 
     @property
-    def left(self) -> int:
+    def n_left(self) -> int:
         """Pictures still to be asked about."""
         return len(self._left)
 
-    def go_on(self, evidence: Evidence, views: Views, most: int | None = None) -> None:
+    def measure_some(self, evidence: Evidence, views: Views, most: int | None = None) -> None:
         """Ask about the next pictures: all that share a group, or as many as ``most``."""
         first = self._left[0][0]
         whole = sum(at == first for at, _ in self._left)
@@ -135,61 +135,63 @@ class Measuring:
         for at, some in groupby(part, key=lambda one: one[0]):
             out = [image for image in self._groups[at] if image in evidence.tags]
             images, rows = evidence.rows_of(views, [i for _, i in some if i in evidence.tags])
-            self._found += _asked(evidence, rows, images, out)
+            self._found += _ask(evidence, rows, images, out)
             self.asked += len(images)
 
-    def piece(self, tagged: int) -> int:
+    def step_size(self, tagged: int) -> int:
         """How many pictures go with one suggestion: fewer where each takes longer."""
         return max(_LEAST_PIECE, min(_PIECE, _PIECE * _WHOLE_PIECES_UP_TO // max(tagged, 1)))
 
     def curve(self, evidence: Evidence) -> Calibration:
         """What was found; empty where that is too little."""
         # Of a tag that all tagged pictures have, no suggestion could ever have been wrong.
-        trivial = _trivial(evidence)
-        found = [(score, true) for tag, score, true in self._found if tag not in trivial]
+        universal = _universal_tags(evidence)
+        found = [(score, true) for tag, score, true in self._found if tag not in universal]
         if len(found) < FEWEST:
             return Calibration(self.spaces, self.number)
         scores, right = zip(*found, strict=True)
-        x, y = isotonic(np.array(scores), np.array(right, bool))
+        x, y = fit_isotonic(np.array(scores), np.array(right, bool))
         return Calibration(
             self.spaces, self.number, self.asked, tuple(x.tolist()), tuple(y.tolist())
         )
 
 
-def measure(
+def measure_calibration(
     evidence: Evidence, views: Views, spaces: tuple[tuple[str, int], ...], report: Report
 ) -> Calibration:
     """The curve for the evidence there is now; the same evidence gives the same curve."""
-    coming = Measuring(evidence, spaces)
-    whole = coming.left
-    while not coming.done:
+    run = CalibrationRun(evidence, spaces)
+    whole = run.n_left
+    while not run.is_done:
         doing = "measuring how far suggestions can be trusted"
-        report(Progress(doing, whole - coming.left, whole))
-        coming.go_on(evidence, views)
-    return coming.curve(evidence)
+        report(Progress(doing, whole - run.n_left, whole))
+        run.measure_some(evidence, views)
+    return run.curve(evidence)
 
 
 def _counts(evidence: Evidence) -> Counter[str]:
     return Counter(tag for tags in evidence.tags.values() for tag in tags)
 
 
-def _trivial(evidence: Evidence) -> set[str]:
+def _universal_tags(evidence: Evidence) -> set[str]:
     """Tags that every tagged picture has."""
     return {tag for tag, n in _counts(evidence).items() if n == len(evidence)}
 
 
-def _asked(
+def _ask(
     evidence: Evidence, rows: Rows, images: Sequence[int], out: Sequence[int]
 ) -> Iterator[tuple[str, float, bool]]:
     """(tag, score, whether it was right) of what all but ``out`` suggest for some pictures."""
     tags = [set(evidence.tags[image]) for image in images]
-    for at, coded in enumerate(evidence.code(rows, out)):
-        best = sorted(coded.scores.items(), key=lambda one: (-one[1], one[0]))[:_PER_PICTURE]
+    for at, reconstruction in enumerate(evidence.reconstruct(rows, out)):
+        best = sorted(reconstruction.scores.items(), key=lambda one: (-one[1], one[0]))[
+            :_PER_PICTURE
+        ]
         for tag, score in best:
             yield tag, score, tag in tags[at]
 
 
-def isotonic(
+def fit_isotonic(
     scores: NDArray[np.float64], right: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Points of the rising curve that fits best in the least squares.

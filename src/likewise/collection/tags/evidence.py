@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from likewise.collection.spaces.recipes import made_here
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.store import SpaceRow
 
-if TYPE_CHECKING:
-    pass
-
 ALPHA = 0.05
 """The lasso's weight, as a share of the largest correlation; see docs/tags.md for what it does."""
 CHOICES = (("deep-dense",), ("holistic", "psc"))
@@ -33,7 +30,7 @@ CHOICES = (("deep-dense",), ("holistic", "psc"))
 Rows = NDArray[np.float32]
 
 
-class Coded(NamedTuple):
+class Reconstruction(NamedTuple):
     """What one picture is made of: pictures with their shares, the largest first.
 
     ``tags`` are those of these pictures, ``scores`` what the shares say of each tag.
@@ -44,7 +41,7 @@ class Coded(NamedTuple):
     scores: dict[str, float]
 
 
-def choices(spaces: Mapping[str, SpaceRow]) -> list[tuple[str, ...]]:
+def usable_spaces(spaces: Mapping[str, SpaceRow]) -> list[tuple[str, ...]]:
     """The choices of spaces this collection has, the best first."""
     made = []
     for names in CHOICES:
@@ -65,7 +62,7 @@ class Evidence:
         self.tags: dict[int, list[str]] = {}
         self._generations: tuple[int, ...] = ()
         self._model: SparseAnnotator | None = None
-        self._waiting: set[int] = set()
+        self._without_row: set[int] = set()
         self._revision = -1
 
     def __len__(self) -> int:
@@ -79,18 +76,18 @@ class Evidence:
         dense = self._dense(views)
         generations = tuple(view.space.generation for view in dense)
         if generations != self._generations:
-            self.tags, self._model, self._waiting, self.number = {}, None, set(), 0
+            self.tags, self._model, self._without_row, self.number = {}, None, set(), 0
             self._generations = generations
         with views.store.snapshot():
             number = catalog_tags.evidence_number(views.store)
             # Pictures tagged before they had a row here are looked at again.
-            changed = {*catalog_tags.changed_since(views.store, self.number), *self._waiting}
+            changed = {*catalog_tags.changed_since(views.store, self.number), *self._without_row}
             tagged = catalog_tags.evidence(views.store, sorted(changed))
         if changed:
-            self._take(changed, tagged, dense)
+            self._update_pictures(changed, tagged, dense)
         self.number, self._revision = number, revision
 
-    def _take(
+    def _update_pictures(
         self, changed: set[int], tagged: Mapping[int, list[str]], views: Sequence[DenseView]
     ) -> None:
         moved = {i for i in changed if self.tags.get(i, []) != tagged.get(i, [])}
@@ -109,7 +106,7 @@ class Evidence:
                 self._model = SparseAnnotator(alpha=ALPHA, nonnegative=True)
             self._model.partial_fit(rows, names, new)
             self.tags |= dict(zip(new, names, strict=True))
-        self._waiting = {image for image in tagged if image not in self.tags}
+        self._without_row = {image for image in tagged if image not in self.tags}
 
     def _dense(self, views: Views) -> list[DenseView]:
         return [view for view in map(views.view, self.names) if isinstance(view, DenseView)]
@@ -129,24 +126,24 @@ class Evidence:
                 return None
             row = np.asarray(ranked_row(view, question), np.float32).reshape(1, -1)
             parts.append(prepared(view.space, row))
-        return joined(parts)
+        return join_rows(parts)
 
-    def code(self, rows: Rows, images: Sequence[int] = ()) -> list[Coded]:
+    def reconstruct(self, rows: Rows, images: Sequence[int] = ()) -> list[Reconstruction]:
         """What each row is made of; none of ``images`` (whose rows they may be) takes part."""
         own = [image for image in images if image in self.tags]
         if self._model is None or len(own) == len(self.tags):
-            return [Coded([], {}, {}) for _ in rows]
+            return [Reconstruction([], {}, {}) for _ in rows]
         with warnings.catch_warnings():
             # A row of zeros has no code, and one that stopped early is still a fair guess.
             warnings.simplefilter("ignore")
             codes = self._model.transform(rows, without=own or None)
         ids = self._model.ids_
         return [
-            self._coded(ids[codes.indices[a:b]], codes.data[a:b])
+            self._reconstruction(ids[codes.indices[a:b]], codes.data[a:b])
             for a, b in zip(codes.indptr[:-1], codes.indptr[1:], strict=True)
         ]
 
-    def _coded(self, ids: Any, values: Any) -> Coded:
+    def _reconstruction(self, ids: Any, values: Any) -> Reconstruction:
         shares = sorted(
             zip(ids.tolist(), values.tolist(), strict=True), key=lambda one: (-one[1], one[0])
         )
@@ -155,7 +152,7 @@ class Evidence:
         for image, share in shares:
             for tag in tags[image]:
                 scores[tag] = scores.get(tag, 0.0) + share
-        return Coded(shares, tags, scores)
+        return Reconstruction(shares, tags, scores)
 
 
 def rows_of(views: Sequence[DenseView], images: Sequence[int]) -> tuple[list[int], Rows]:
@@ -166,12 +163,12 @@ def rows_of(views: Sequence[DenseView], images: Sequence[int]) -> tuple[list[int
         found, rows = view.rows_of(found)
         parts.append((view, rows))
     # Fetched again only where a later view lacks some.
-    return found, joined(
+    return found, join_rows(
         [rows if len(rows) == len(found) else view.rows_of(found)[1] for view, rows in parts]
     )
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def join_rows(parts: Sequence[Rows]) -> Rows:
     """Rows of several spaces side by side: the cosine is then the mean of their cosines."""
     if len(parts) == 1:
         # No copy: of many pictures that would be the largest thing in memory.

@@ -16,16 +16,21 @@ from likewise.collection.search.searching import Question
 from likewise.collection.search.views import Views
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.changes import put_setting
-from likewise.collection.tags.calibration import AT_ONCE, Calibration, Measuring, measure
-from likewise.collection.tags.evidence import Coded, Evidence, choices
+from likewise.collection.tags.calibration import (
+    AT_ONCE,
+    Calibration,
+    CalibrationRun,
+    measure_calibration,
+)
+from likewise.collection.tags.evidence import Evidence, Reconstruction, usable_spaces
 from likewise.errors import InvalidInput
 
-BEHIND = 8
+MOST_SUPPORTING = 8
 """Pictures a suggestion names, at most."""
 
 
 @dataclass(frozen=True)
-class Behind:
+class SupportingPicture:
     """A tagged picture behind a suggestion; ``weight`` is its share in the reconstruction."""
 
     id: int
@@ -44,7 +49,7 @@ class Suggestion:
     tag: str
     confidence: float
     score: float
-    because: tuple[Behind, ...]
+    because: tuple[SupportingPicture, ...]
     calibrated: bool
 
 
@@ -57,21 +62,23 @@ class Suggester:
         self.lock = threading.RLock()
         self._evidence: dict[tuple[str, ...], Evidence] = {}
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
-        self._coming: dict[tuple[str, ...], Measuring] = {}
+        self._runs: dict[tuple[str, ...], CalibrationRun] = {}
 
     def suggest(self, question: Question, k: int) -> list[Suggestion]:
         """The k tags most likely, best first; those the picture has or was refused left out."""
         if question.vector is not None:
             raise InvalidInput("tags are suggested for pictures; a vector was given")
         with self.lock:
-            for names in choices(self._store.spaces()):
+            for names in usable_spaces(self._store.spaces()):
                 evidence = self.evidence(names)
                 row = evidence.row_of(self._views, question)
                 if row is None:
                     continue
-                own = self._own(question)
-                (coded,) = evidence.code(row, own)
-                return self.drawn(coded, self.calibration(evidence), k, self._known(question))
+                own = self._own_picture(question)
+                (reconstruction,) = evidence.reconstruct(row, own)
+                return self._build_suggestions(
+                    reconstruction, self.calibration(evidence), k, self._excluded_tags(question)
+                )
         return []
 
     def evidence(self, names: tuple[str, ...]) -> Evidence:
@@ -92,47 +99,49 @@ class Suggester:
         where = tuple((name, spaces[name].generation) for name in evidence.names)
         now = evidence.number, len(evidence)
         found = self._calibrations.get(evidence.names)
-        if found is None or found.stale(*now):
+        if found is None or found.is_stale(*now):
             kept = self._store.setting(self._key(evidence))
-            found = None if kept is None else Calibration.from_plain(kept)
+            found = None if kept is None else Calibration.from_json(kept)
         if found is None or found.spaces != where or (exact and found.number != evidence.number):
-            found = self._kept(evidence, measure(evidence, self._views, where, report))
-        elif found.stale(*now):
-            if len(evidence) <= AT_ONCE or found.outdated(*now):
-                found = self._kept(evidence, measure(evidence, self._views, where, report))
+            found = self._save(evidence, measure_calibration(evidence, self._views, where, report))
+        elif found.is_stale(*now):
+            if len(evidence) <= AT_ONCE or found.is_outdated(*now):
+                found = self._save(
+                    evidence, measure_calibration(evidence, self._views, where, report)
+                )
             else:
-                found = self._next(evidence, found)
+                found = self._continue_measuring(evidence, found)
         self._calibrations[evidence.names] = found
         return found
 
-    def _next(self, evidence: Evidence, old: Calibration) -> Calibration:
+    def _continue_measuring(self, evidence: Evidence, old: Calibration) -> Calibration:
         """A piece of the next curve; the old one until it is there."""
-        coming = self._coming.get(evidence.names)
-        if coming is None or coming.spaces != old.spaces or coming.number < old.number:
-            coming = self._coming[evidence.names] = Measuring(evidence, old.spaces)
-        if not coming.done:
-            coming.go_on(evidence, self._views, coming.piece(len(evidence)))
-        return self._kept(evidence, coming.curve(evidence)) if coming.done else old
+        run = self._runs.get(evidence.names)
+        if run is None or run.spaces != old.spaces or run.number < old.number:
+            run = self._runs[evidence.names] = CalibrationRun(evidence, old.spaces)
+        if not run.is_done:
+            run.measure_some(evidence, self._views, run.step_size(len(evidence)))
+        return self._save(evidence, run.curve(evidence)) if run.is_done else old
 
-    def _kept(self, evidence: Evidence, made: Calibration) -> Calibration:
+    def _save(self, evidence: Evidence, made: Calibration) -> Calibration:
         """Into the catalog, for the next process too."""
-        self._coming.pop(evidence.names, None)
+        self._runs.pop(evidence.names, None)
         with self._store.write() as c:
-            put_setting(c, self._key(evidence), made.plain())
+            put_setting(c, self._key(evidence), made.to_json())
         return made
 
     @staticmethod
     def _key(evidence: Evidence) -> str:
         return f"tag_calibration {'+'.join(evidence.names)}"
 
-    def _own(self, question: Question) -> tuple[int, ...]:
+    def _own_picture(self, question: Question) -> tuple[int, ...]:
         """The picture itself, also where a copy from outside is asked about."""
         image = question.image
         if image is None and question.key is not None:
             image = self._store.image_of_hash(question.key)
         return () if image is None else (image,)
 
-    def _known(self, question: Question) -> set[str]:
+    def _excluded_tags(self, question: Question) -> set[str]:
         """Tags that are not to be suggested: said already, or refused."""
         known = set() if question.key is None else catalog_tags.refused(self._store, question.key)
         if question.image is not None:
@@ -140,30 +149,39 @@ class Suggester:
             known |= set(said.get(question.image, ()))
         return known
 
-    def drawn(
-        self, coded: Coded, calibration: Calibration, k: int, known: Iterable[str]
+    def _build_suggestions(
+        self, reconstruction: Reconstruction, calibration: Calibration, k: int, known: Iterable[str]
     ) -> list[Suggestion]:
         """Suggestions of a picture, with the pictures behind them."""
-        left = best(coded, k, known)
-        behind = {tag: self._behind(coded, tag) for tag, _ in left}
-        rows = self._store.images({image for some in behind.values() for image, _ in some})
+        left = best_tags(reconstruction, k, known)
+        supporting = {tag: self._supporting_pictures(reconstruction, tag) for tag, _ in left}
+        rows = self._store.images({image for some in supporting.values() for image, _ in some})
         return [
             Suggestion(
                 tag,
                 calibration.confidence(score),
                 score,
-                tuple(Behind(i, rows[i].path, share) for i, share in behind[tag] if i in rows),
-                calibration.measured,
+                tuple(
+                    SupportingPicture(i, rows[i].path, share)
+                    for i, share in supporting[tag]
+                    if i in rows
+                ),
+                calibration.is_measured,
             )
             for tag, score in left
         ]
 
-    def _behind(self, coded: Coded, tag: str) -> Sequence[tuple[int, float]]:
-        return [one for one in coded.shares if tag in coded.tags[one[0]]][:BEHIND]
+    def _supporting_pictures(
+        self, reconstruction: Reconstruction, tag: str
+    ) -> Sequence[tuple[int, float]]:
+        found = [one for one in reconstruction.shares if tag in reconstruction.tags[one[0]]]
+        return found[:MOST_SUPPORTING]
 
 
-def best(coded: Coded, k: int, known: Iterable[str]) -> list[tuple[str, float]]:
+def best_tags(
+    reconstruction: Reconstruction, k: int, known: Iterable[str]
+) -> list[tuple[str, float]]:
     """The k tags with the highest scores above zero, equal ones by name."""
     passed = set(known)
-    left = [(tag, s) for tag, s in coded.scores.items() if s > 0 and tag not in passed]
+    left = [(tag, s) for tag, s in reconstruction.scores.items() if s > 0 and tag not in passed]
     return sorted(left, key=lambda one: (-one[1], one[0]))[:k]

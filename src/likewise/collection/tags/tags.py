@@ -1,62 +1,46 @@
-"""The part of a collection that knows tags: set, suggested, accepted and refused; in and out.
+"""Tags: set, suggested, accepted and refused; in and out.
 
-Like the part that learns it holds no state of its own; what suggestions need lives in a
-:class:`~likewise.collection.tags.suggest.Suggester`.  What a person says goes into the log
-and counts more than what files say (``docs/tags.md``).
+What a person says goes into the log and counts more than what files say (``docs/tags.md``).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from likewise._validation import whole
 from likewise.collection import jobs
 from likewise.collection.errors import UnknownName
-from likewise.collection.keywords import following as keywords
-from likewise.collection.keywords import tag_files, xmp_export
+from likewise.collection.keywords import (
+    folder_tags,
+    picture_keywords,
+    sidecars,
+    tag_files,
+    xmp_export,
+)
 from likewise.collection.plain import absolute
 from likewise.collection.search.searching import Query, understand
 from likewise.collection.search.views import Views
 from likewise.collection.store import tags as catalog_tags
-from likewise.collection.store.store import Store
+from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.tags import ACCEPT, ACCEPTED, REJECT, USER, TagRow
 from likewise.collection.tag_names import clean_all, near
-from likewise.collection.tags import bulk as bulk_tagging
-from likewise.collection.tags import log as tagging
+from likewise.collection.tags import bulk, tag_log
 from likewise.collection.tags.suggest import Suggester, Suggestion
 from likewise.errors import InvalidInput
 
-PictureName = int | str | os.PathLike[str]
 
+class Tags:
+    """The tags of a collection: who says what, what may be missing, and files of tags."""
 
-class Tagging:
-    """Tags in, suggestions and sidecars out."""
-
-    root: Path
-    _store: Store
-    _views: Views
-    _suggester: Suggester
-
-    if TYPE_CHECKING:
-
-        def id_of(self, picture: PictureName) -> int: ...
-
-        def _ids(self, pictures: Iterable[PictureName], name: str) -> list[int]: ...
+    def __init__(self, views: Views, pictures: Pictures) -> None:
+        self._store, self._views, self._pictures = views.store, views, pictures
+        self.suggester = Suggester(views)
+        """Holds the tagged pictures between suggestions."""
 
     # -- by hand ----------------------------------------------------------------------------
 
-    def tag(self, picture: PictureName, *tags: str, source: str = USER) -> None:
-        """Give a picture tags.  Another ``source`` than a person is one that files may be."""
-        self.tag_many([picture], tags, source=source)
-
-    def untag(self, picture: PictureName, *tags: str) -> None:
-        """Take tags from a picture; whatever a file says, they do not come back."""
-        self.tag_many([picture], remove=tags)
-
-    def tag_many(
+    def change(
         self,
         pictures: Iterable[PictureName],
         add: Iterable[str] = (),
@@ -67,9 +51,9 @@ class Tagging:
         """Give tags to pictures and take tags from them, in one transaction.
 
         Gives the numbers of the lines of the log, one for what was given and one for what was
-        taken, for :meth:`undo_tags`; none where nothing changed.
+        taken, for :meth:`undo`; none where nothing changed.
         """
-        images = self._ids(pictures, "pictures")
+        images = self._pictures.ids_of(pictures, "pictures")
         give, take = clean_all(add), clean_all(remove)
         both = set(give) & set(take)
         if both:
@@ -81,8 +65,8 @@ class Tagging:
                 catalog_tags.put_sources(c, source, pairs)
                 give = []
             said = [
-                tagging.say_within(c, self._store, images, give, ACCEPT, source),
-                tagging.say_within(c, self._store, images, take, REJECT, USER),
+                tag_log.write_line_within(c, self._store, images, give, ACCEPT, source),
+                tag_log.write_line_within(c, self._store, images, take, REJECT, USER),
             ]
         return [number for number in said if number is not None]
 
@@ -92,54 +76,54 @@ class Tagging:
         if not plain or len(source) > 40 or source == catalog_tags.SUGGESTED:
             raise InvalidInput(f"{source!r} is no source of tags; a short name expected")
 
-    def accept_tag(self, picture: PictureName, tag: str) -> int | None:
+    def accept(self, picture: PictureName, tag: str) -> int | None:
         """Say that a suggested tag is right; gives the line's number (None: said before)."""
-        images, tags = [self.id_of(picture)], clean_all([tag])
-        return tagging.say(self._store, images, tags, ACCEPT, ACCEPTED)
+        images, tags = [self._pictures.id_of(picture)], clean_all([tag])
+        return tag_log.write_line(self._store, images, tags, ACCEPT, ACCEPTED)
 
-    def reject_tag(self, picture: PictureName, tag: str) -> int | None:
+    def reject(self, picture: PictureName, tag: str) -> int | None:
         """Say that a tag is wrong: it goes, and is not suggested for this picture again."""
-        images, tags = [self.id_of(picture)], clean_all([tag])
-        return tagging.say(self._store, images, tags, REJECT, USER)
+        images, tags = [self._pictures.id_of(picture)], clean_all([tag])
+        return tag_log.write_line(self._store, images, tags, REJECT, USER)
 
-    def undo_tags(self, number: int | None = None) -> int:
+    def undo(self, number: int | None = None) -> int:
         """Take back the last word about tags, or the one named; gives its number."""
-        return tagging.withdraw(self._store, number).number
+        return tag_log.withdraw(self._store, number).number
 
-    def tag_log(self, newest: int | None = None) -> list[tagging.TagWord]:
+    def log(self, newest: int | None = None) -> list[tag_log.TagLogLine]:
         """What people said about tags, oldest first; withdrawn lines are marked, never gone."""
-        return tagging.log(self._store, newest)
+        return tag_log.list_lines(self._store, newest)
 
     # -- looking ----------------------------------------------------------------------------
 
-    def tags(self, picture: PictureName) -> list[str]:
+    def of(self, picture: PictureName) -> list[str]:
         """The tags of a picture."""
-        return [tag for tag, _ in self._store.tags_of(self.id_of(picture))]
+        return [tag for tag, _ in self._store.tags_of(self._pictures.id_of(picture))]
 
-    def tags_of(self, pictures: Iterable[PictureName]) -> dict[int, list[str]]:
+    def of_many(self, pictures: Iterable[PictureName]) -> dict[int, list[str]]:
         """The tags of many pictures, by id; a picture without tags has an empty list."""
-        images = self._ids(pictures, "pictures")
+        images = self._pictures.ids_of(pictures, "pictures")
         found = catalog_tags.tags_of_many(self._store, images)
         return {image: [tag for tag, _ in found.get(image, ())] for image in images}
 
-    def tag_sources(self, picture: PictureName) -> dict[str, list[str]]:
+    def sources(self, picture: PictureName) -> dict[str, list[str]]:
         """The tags of a picture, each with all who say so, the weightiest first."""
-        return catalog_tags.sources_of(self._store, self.id_of(picture))
+        return catalog_tags.sources_of(self._store, self._pictures.id_of(picture))
 
-    def refused_tags(self, picture: PictureName) -> list[str]:
+    def refused(self, picture: PictureName) -> list[str]:
         """Tags a person refused for a picture."""
-        image = self.id_of(picture)
+        image = self._pictures.id_of(picture)
         return sorted(catalog_tags.refused_of_many(self._store, [image]).get(image, ()))
 
-    def all_tags(self, prefix: str = "", limit: int | None = None) -> list[TagRow]:
+    def all(self, prefix: str = "", limit: int | None = None) -> list[TagRow]:
         """Every tag with its pictures counted, by source too; the most frequent first."""
         return catalog_tags.counts(self._store, prefix, limit)
 
-    def complete_tag(self, prefix: str, limit: int = 10) -> list[str]:
+    def complete(self, prefix: str, limit: int = 10) -> list[str]:
         """Tags that begin like this (in any case of letters), the most frequent first."""
         return [row.tag for row in catalog_tags.counts(self._store, prefix, limit)]
 
-    def check_tags(self, tags: Sequence[str]) -> None:
+    def check_known(self, tags: Sequence[str]) -> None:
         """Refuse tags that no picture has, with those that may have been meant."""
         there = catalog_tags.known(self._store, list(tags))
         lost = next((tag for tag in tags if tag not in there), None)
@@ -153,16 +137,16 @@ class Tagging:
 
     # -- suggestions ------------------------------------------------------------------------
 
-    def suggest_tags(self, picture: Query, k: int = 5) -> list[Suggestion]:
+    def suggest(self, picture: Query, k: int = 5) -> list[Suggestion]:
         """Tags a picture may deserve, best first, with the tagged pictures behind each.
 
         ``picture`` is an id, a path, bytes or pixels, in the collection or not.  Tags it has and
         tags that were refused for it are left out.  Empty where nothing is tagged yet.
         """
         k = whole(k, "k")
-        return self._suggester.suggest(understand(self._store, picture, None), k)
+        return self.suggester.suggest(understand(self._store, picture, None), k)
 
-    def tag_all(
+    def suggest_for_all(
         self,
         *,
         above: float = 0.6,
@@ -170,52 +154,52 @@ class Tagging:
         also_tagged: bool = False,
         dry_run: bool = False,
         report: jobs.Report = jobs.silent,
-    ) -> bulk_tagging.TagRun:
+    ) -> bulk.TagRun:
         """Suggested tags for every picture nobody tagged (``also_tagged``: for all pictures).
 
         Only those with a confidence of at least ``above``.  A run that is stopped goes on where it
         was; suggestions are marked as such, and are no evidence for others until accepted.
         """
         if dry_run:
-            return self._tag_all(above, k, also_tagged, True, report)
-        with jobs.lease(self.root, "tag"):
-            return self._tag_all(above, k, also_tagged, False, report)
+            return self._suggest_for_all(above, k, also_tagged, True, report)
+        with jobs.lease(self._store.root, "tag"):
+            return self._suggest_for_all(above, k, also_tagged, False, report)
 
-    def _tag_all(
+    def _suggest_for_all(
         self, above: float, k: int, also_tagged: bool, dry_run: bool, report: jobs.Report
-    ) -> bulk_tagging.TagRun:
-        return bulk_tagging.tag_all(
-            self._views, self._suggester, above=above, k=k,
+    ) -> bulk.TagRun:
+        return bulk.suggest_for_all(
+            self._views, self.suggester, above=above, k=k,
             also_tagged=also_tagged, dry_run=dry_run, report=report,
         )  # fmt: skip
 
     def clear_suggestions(self) -> int:
         """Take back every suggestion nobody confirmed; gives how many there were."""
-        with jobs.lease(self.root, "tags clear"):
-            return bulk_tagging.clear(self._store)
+        with jobs.lease(self._store.root, "tags clear"):
+            return bulk.clear_suggestions(self._store)
 
     # -- in and out -------------------------------------------------------------------------
 
-    def import_tags(
+    def import_file(
         self, path: str | os.PathLike[str], *, replace: bool = False
     ) -> tag_files.TagImport:
         """Tags from a CSV or JSON file; pictures it names that are not here are listed."""
         return tag_files.import_tags(self._store, absolute(path), replace=replace)
 
-    def tags_from_folders(self, levels: int | None = 1) -> int:
+    def from_folders(self, levels: int | None = 1) -> int:
         """Names of folders as tags, now and with every ``add`` and ``sync``; None: no more.
 
         ``levels`` folders above each picture count, none above what was added.  Gives how many
         tags came or went.
         """
         counted = None if levels is None else whole(levels, "levels")
-        return keywords.set_folders(self._store, counted)
+        return folder_tags.set_folders(self._store, counted)
 
-    def read_tags(self, *, report: jobs.Report = jobs.silent) -> keywords.Read:
+    def read_files(self, *, report: jobs.Report = jobs.silent) -> picture_keywords.KeywordsFound:
         """Read keywords inside and beside all pictures again; ``add`` reads those of new ones."""
-        with jobs.lease(self.root, "tags read"):
-            found = keywords.read_again(self._store, report)
-            beside = keywords.follow_sidecars(self._store, every=True)
+        with jobs.lease(self._store.root, "tags read"):
+            found = picture_keywords.reread_keywords(self._store, report)
+            beside = sidecars.follow_sidecars(self._store, every=True)
         return found + beside
 
     def export_xmp(
@@ -231,5 +215,5 @@ class Tagging:
         nobody confirmed, too.
         """
         folder = xmp_export.check_place(place)
-        with jobs.lease(self.root, "export"):
+        with jobs.lease(self._store.root, "export"):
             return xmp_export.export_xmp(self._store, folder, suggested=suggested, report=report)

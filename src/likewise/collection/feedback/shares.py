@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from likewise.collection.errors import CollectionError, UnknownName
-from likewise.collection.feedback.judge import stamp
-from likewise.collection.store import changes as catalog_changes
+from likewise.collection.feedback.log_lines import timestamp
+from likewise.collection.store.changes import put_setting
 from likewise.collection.store.store import Store
 from likewise.errors import InvalidInput
 
@@ -28,49 +29,55 @@ class Share:
     digest: str
 
 
-class Sharing:
-    """The part of a collection that lets others in to answer."""
+class Shares:
+    """Links that let other people in to answer questions."""
 
-    _store: Store
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
-    def shares(self) -> list[Share]:
+    def __iter__(self) -> Iterator[Share]:
         """Links that work now, oldest first."""
-        found = json.loads(self._store.setting(_SHARES) or "[]")
-        return [Share(**one) for one in found]
+        return iter(self._load())
 
-    def share(self, name: str, profile: str = "default") -> str:
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def create(self, name: str, profile: str = "default") -> str:
         """A token for somebody's answers; it cannot be shown again."""
         name = name.strip()
         if not name or len(name) > _LONGEST or not name.isprintable():
             raise InvalidInput(f"{name!r} is no name; 1 to {_LONGEST} letters expected")
         token = secrets.token_urlsafe(24)
         with self._store.write() as c:
-            kept = self.shares()
-            if any(one.name == name for one in kept):
+            shares = self._load()
+            if any(one.name == name for one in shares):
                 raise CollectionError(f"{name} has a link already; close it first, or another name")
-            if len(kept) >= MOST_SHARES:
-                raise CollectionError(f"there are {len(kept)} links; close some first")
-            kept.append(Share(name, profile, stamp(), _digest(token)))
-            catalog_changes.put_setting(c, _SHARES, _written(kept))
+            if len(shares) >= MOST_SHARES:
+                raise CollectionError(f"there are {len(shares)} links; close some first")
+            shares.append(Share(name, profile, timestamp(), _digest(token)))
+            put_setting(c, _SHARES, _to_json(shares))
         return token
 
-    def unshare(self, name: str) -> None:
+    def revoke(self, name: str) -> None:
         """Close a link; what was said through it stays."""
         with self._store.write() as c:
-            kept = self.shares()
-            left = [one for one in kept if one.name != name]
-            if len(left) == len(kept):
+            shares = self._load()
+            left = [one for one in shares if one.name != name]
+            if len(left) == len(shares):
                 raise UnknownName(f"nobody called {name!r} has a link")
-            catalog_changes.put_setting(c, _SHARES, _written(left))
+            put_setting(c, _SHARES, _to_json(left))
 
-    def shared_with(self, token: str) -> Share | None:
-        """Whose token it is."""
+    def of_token(self, token: str) -> Share | None:
+        """The link a token belongs to."""
         digest = _digest(token)
         # A hash of 192 random bits is compared: nothing can be learned from how long it takes.
-        return next((one for one in self.shares() if one.digest == digest), None)
+        return next((one for one in self._load() if one.digest == digest), None)
+
+    def _load(self) -> list[Share]:
+        return [Share(**one) for one in json.loads(self._store.setting(_SHARES) or "[]")]
 
 
-def _written(shares: list[Share]) -> str:
+def _to_json(shares: list[Share]) -> str:
     return json.dumps([one.__dict__ for one in shares])
 
 

@@ -12,19 +12,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise._validation import whole
-from likewise.collection.feedback import profiles
-from likewise.collection.feedback.fold import Folded
+from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import JUDGE, History
+from likewise.collection.feedback.log import Log, LogLine
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.feedback.similarities import profile_figures, sparse_space
 from likewise.collection.jobs import Progress, Report, silent
-from likewise.collection.search.searching import Figures
-from likewise.collection.search.views import SparseView
+from likewise.collection.search.searching import Figures, Similarity
+from likewise.collection.search.views import SparseView, Views
 from likewise.collection.spaces.recipes import (
     DECODE_SIDE,
     learns,
@@ -33,14 +35,10 @@ from likewise.collection.spaces.recipes import (
     step_of,
     words_of,
 )
-from likewise.collection.store import log as feedback
+from likewise.collection.store import log as feedback_log
+from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import ImageError
 from likewise.images import decode
-
-if TYPE_CHECKING:
-    from likewise.collection.collection import Collection
-    from likewise.collection.feedback.profiles import LogLine
-    from likewise.collection.store.store import SpaceRow, Store
 
 _CANDIDATES = 3
 """Pictures the index is asked for, for each example wanted: some files may be gone."""
@@ -88,7 +86,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedReport:
     """Everything there is to show about a profile."""
 
     profile: str
@@ -113,55 +111,54 @@ class Learned:
     """Queries of those lines that are not in the collection: line to small JPEG."""
 
 
-def learned(
-    col: Collection,
-    profile: str = "default",
+def report_learned(
+    views: Views,
+    states: ProfileStates,
+    similarity: Similarity,
     *,
-    top: int = 6,
-    examples: int = 4,
-    report: Report = silent,
-) -> Learned:
+    top: int,
+    examples: int,
+    report: Report,
+) -> LearnedReport:
     """What a profile has learned: the ``top`` words either way, with up to so many examples."""
     top, examples = whole(top, "top", 0), whole(examples, "examples", 0)
-    store, learning = col._store, col._learning
-    name = profiles.named(store, profile)
-    similarity = col.similarity(name)
-    spaces = store.spaces()
-    space = profiles.sparse_space(similarity, spaces)
-    history = learning.history(name)
-    row = feedback.profiles(store)[name]
-    log = tuple(col.log(name))
+    assert similarity.profile is not None
+    store, profile, spaces = views.store, similarity.profile, views.store.spaces()
+    space = sparse_space(similarity, spaces)
+    history = states.history(profile)
+    row = feedback_log.profiles(store)[profile]
+    log = tuple(Log(store, states).entries(profile))
     gained: tuple[LearnedWord, ...] = ()
     lost: tuple[LearnedWord, ...] = ()
     n_gained = n_lost = 0
     start = 1.0
     curve: tuple[CurvePoint, ...] = ()
     if space is not None and history.items:
-        state = learning.state(name, space)
-        start = 1.0 if state.start == "ones" else 0.0
+        state = states.state(profile, space)
+        start = state.start_weight
         change = state.weights - start
         n_gained, n_lost = int(np.sum(change > 0)), int(np.sum(change < 0))
-        up, down = _furthest(change, top), _furthest(-change, top)
-        seen = _examples(col, space, [*up, *down], examples, report)
-        df = _frequency(col, space)
+        up, down = _largest(change, top), _largest(-change, top)
+        found = _find_examples(views, space, [*up, *down], examples, report)
+        counts = _count_pictures(views, space)
 
-        def described(words: Iterable[int]) -> tuple[LearnedWord, ...]:
+        def describe(words: Iterable[int]) -> tuple[LearnedWord, ...]:
             return tuple(
-                LearnedWord(w, float(state.weights[w]), float(change[w]), int(df[w]), seen[w])
+                LearnedWord(w, float(state.weights[w]), float(change[w]), int(counts[w]), found[w])
                 for w in words
             )
 
-        gained, lost = described(up), described(down)
+        gained, lost = describe(up), describe(down)
         curve = learning_curve(store, space, history, report)
-    return Learned(
-        profile=name,
+    return LearnedReport(
+        profile=profile,
         spaces=tuple(similarity.spaces),
         space=None if space is None else space.name,
         feature=None if space is None else str(space.recipe["feature"]),
         width=0 if space is None else space.width,
-        pictures=len(col),
+        pictures=store.n_images(),
         start=start,
-        figures=profiles.figures(learning, similarity, spaces),
+        figures=profile_figures(states, similarity, spaces),
         gained=gained,
         lost=lost,
         n_gained=n_gained,
@@ -171,7 +168,7 @@ def learned(
         position=history.position,
         parent=None if row.parent is None else (row.parent, row.parent_position),
         paths=_paths(store, log[-_NEWEST:]),
-        sketches=_sketches(store, history, log[-_NEWEST:]),
+        sketches=_small_queries(store, history, log[-_NEWEST:]),
     )
 
 
@@ -179,16 +176,18 @@ def learning_curve(
     store: Store, space: SpaceRow, history: History, report: Report = silent
 ) -> tuple[CurvePoint, ...]:
     """Replay a history from its first item; a point for each judgement that could be asked."""
-    state = Folded(space.width)
+    state = ProfileState(space.width)
     points = []
     name, generation, items = space.name, space.generation, history.items
     for begin in range(0, len(items), _CHUNK):
         chunk = items[begin : begin + _CHUNK]
         subjects: set[int] = set().union(*(item.subjects() for item in chunk))
-        codes = feedback.codes(store, name, generation, subjects)
+        codes = feedback_log.codes(store, name, generation, subjects)
         for item in chunk:
             before = state.asked
-            state.fold(item, codes, lambda n: feedback.given(store, n, name, generation))
+            state.fold(
+                item, codes, lambda n: feedback_log.imported_weights(store, n, name, generation)
+            )
             if state.asked > before:
                 n = state.asked
                 points.append(CurvePoint(item.number, n, state.agreed / n, state.agreed_plain / n))
@@ -196,15 +195,15 @@ def learning_curve(
     return tuple(points)
 
 
-def _furthest(change: NDArray[np.float64], top: int) -> list[int]:
+def _largest(change: NDArray[np.float64], top: int) -> list[int]:
     """The words with the largest positive change, largest first, low numbers first in a tie."""
     up = np.flatnonzero(change > 0)
     order = np.lexsort((up, -change[up]))[:top]
     return [int(word) for word in up[order]]
 
 
-def _frequency(col: Collection, space: SpaceRow) -> NDArray[np.int64]:
-    view = col._views.view(space.name)
+def _count_pictures(views: Views, space: SpaceRow) -> NDArray[np.int64]:
+    view = views.view(space.name)
     assert isinstance(view, SparseView)
     found = np.zeros(space.width, np.int64)
     # Of the pictures there are now; the idf was frozen over fewer.  An index is as wide as the
@@ -217,8 +216,8 @@ def _frequency(col: Collection, space: SpaceRow) -> NDArray[np.int64]:
 # -- examples -------------------------------------------------------------------------------
 
 
-def _examples(
-    col: Collection, space: SpaceRow, words: Sequence[int], n: int, report: Report
+def _find_examples(
+    views: Views, space: SpaceRow, words: Sequence[int], n: int, report: Report
 ) -> dict[int, tuple[Example, ...]]:
     """Pictures for each word: those that have most of it, with a place where there are places.
 
@@ -227,10 +226,10 @@ def _examples(
     """
     if not n or not words:
         return dict.fromkeys(words, ())
-    view = col._views.view(space.name)
-    having = {word: _having(view, word, space.width, _CANDIDATES * n) for word in words}
+    view = views.view(space.name)
+    having = {word: _pictures_with(view, word, space.width, _CANDIDATES * n) for word in words}
     serves = Counter(image for images in having.values() for image in images)
-    rows = col._store.images(serves)
+    rows = views.store.images(serves)
     located: dict[int, dict[int, Box]] = {}
     with_places = learns(space.recipe) and made_here(space.recipe)
     found: dict[int, tuple[Example, ...]] = {}
@@ -248,7 +247,7 @@ def _examples(
                 chosen.append(Example(image, path))
                 continue
             if image not in located:
-                located[image] = _places(col, space, path, words)
+                located[image] = _locate_words(views, space, path, words)
             if word in located[image]:
                 chosen.append(Example(image, path, located[image][word]))
         found[word] = tuple(chosen)
@@ -256,21 +255,21 @@ def _examples(
     return found
 
 
-def _having(view: Any, word: int, width: int, k: int) -> list[int]:
+def _pictures_with(view: Any, word: int, width: int, k: int) -> list[int]:
     """Pictures that have a word, most of it first: the answer to a query of that word alone."""
     one = sparse.csr_array(([np.float32(1)], ([0], [word])), shape=(1, width))
     ids, scores = view.search_ranked(one, k)
     return [int(image) for image in ids[scores > 0]]
 
 
-def _places(col: Collection, space: SpaceRow, path: str, words: Sequence[int]) -> dict[int, Box]:
+def _locate_words(views: Views, space: SpaceRow, path: str, words: Sequence[int]) -> dict[int, Box]:
     """Where words are in a picture: of each its clearest place, as shares of width and height."""
     found: dict[int, Box] = {}
     # A file that has gone since gives no examples; the next picture does.
     with suppress(ImageError):
         pixels = decode(path, max_side=DECODE_SIDE).pixels
         local = local_features(space.recipe, pixels)
-        names, shares = words_of(step_of(col.root, space)).assigned(local.descriptors)
+        names, shares = words_of(step_of(views.store.root, space)).assigned(local.descriptors)
         height, width = pixels.shape[:2]
         for word in words:
             at, column = np.nonzero(names == word)
@@ -289,13 +288,13 @@ def _paths(store: Store, lines: Sequence[LogLine]) -> dict[int, str]:
     return {image: row.path for image, row in store.images(named).items()}
 
 
-def _sketches(store: Store, history: History, lines: Sequence[LogLine]) -> dict[int, bytes]:
+def _small_queries(store: Store, history: History, lines: Sequence[LogLine]) -> dict[int, bytes]:
     """The small JPEG the log keeps of queries that are not in the collection, by line."""
     outside = {line.number for line in lines if line.kind == JUDGE and line.query is None}
     found = {}
     for entry in history.log():
         if entry.number in outside:
-            jpeg = feedback.jpeg_of(store, entry.body["query"])
+            jpeg = feedback_log.jpeg_of(store, entry.body["query"])
             if jpeg is not None:
                 found[entry.number] = jpeg
     return found

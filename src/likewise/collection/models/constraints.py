@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.feedback.history import COMPARE, JUDGE, Item
-from likewise.collection.store import log as feedback
+from likewise.collection.feedback.profile_names import resolve_profile
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.store import log as feedback_log
 from likewise.collection.store.models import bodies
 from likewise.collection.store.segments import unpack_dense
 from likewise.collection.store.store import SpaceRow, Store
@@ -24,7 +26,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Told:
+class Constraints:
     """Rows of the pictures that were spoken of, and what was said, by row number.
 
     ``same`` tells whether a pair is similar; ``said_in`` names the query of each pair and
@@ -59,17 +61,17 @@ class Told:
         out = own if asked is None else np.concatenate([own, asked])
         held = np.sort(np.concatenate([out[:, [0, 1]], out[:, [0, 2]]]), axis=1)
         size = max(len(self.X), int(out.max(initial=0)) + 1)
-        known = np.isin(_numbered(self.pairs, size), _numbered(held, size))
+        known = np.isin(_number_pairs(self.pairs, size), _number_pairs(held, size))
         kept = ~(known | np.isin(self.said_in, queries))
         return self.pairs[kept], self.same[kept]
 
 
-def told(
+def gather_constraints(
     store: Store,
     items: Iterable[Item],
     space: SpaceRow,
     row_of: Callable[[int], Any],
-) -> Told:
+) -> Constraints:
     """All that stands, in one dense space; ``row_of`` knows pictures of the collection by id.
 
     Pictures without a vector in the space are left out, with what was said about them.
@@ -103,7 +105,7 @@ def told(
     totals = {pair: sum(signs) for pair, signs in votes.items()}
     clear = [pair for pair, total in totals.items() if total != 0]
     made = np.array([row[:3] for row in triplets], np.int64).reshape(-1, 3)
-    return Told(
+    return Constraints(
         tuple(rows),
         _matrix(list(rows.values()), space.width),
         np.array(clear, np.int64).reshape(-1, 2),
@@ -121,9 +123,9 @@ def subject_rows(
     store: Store, space: SpaceRow, subjects: set[int], row_of: Callable[[int], Any]
 ) -> dict[int, NDArray[np.float32]]:
     """Prepared rows of subjects: their codes, else their rows in the collection."""
-    codes = feedback.codes(store, space.name, space.generation, subjects)
+    codes = feedback_log.codes(store, space.name, space.generation, subjects)
     found = {s: unpack_dense([blob], space.width)[0] for s, blob in codes.items()}
-    here = feedback.subjects_in_collection(store, subjects - set(found))
+    here = feedback_log.subjects_in_collection(store, subjects - set(found))
     for subject, image in here.items():
         row = row_of(image)
         if row is not None:
@@ -131,7 +133,7 @@ def subject_rows(
     return {subject: found[subject] for subject in sorted(found)}
 
 
-def _numbered(pairs: Numbers, size: int) -> Numbers:
+def _number_pairs(pairs: Numbers, size: int) -> Numbers:
     """One number for each ordered pair of rows."""
     return np.asarray(pairs[:, 0] * size + pairs[:, 1], np.int64)
 
@@ -148,11 +150,11 @@ class Comparison:
     anchor: int
     nearer: int
     farther: int
-    by: str | None
+    person: str | None
     source: str
 
 
-def comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
+def standing_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
     """Every comparison that stands, in the order of the log; pictures are subjects."""
     kept = [item for item in items if item.kind == COMPARE and item.liked and item.disliked]
     said = bodies(store, [item.number for item in kept])
@@ -164,3 +166,11 @@ def comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
         )
         for item in kept
     ]  # fmt: skip
+
+
+def profile_items(store: Store, states: ProfileStates, profile: str) -> tuple[str, list[Item], int]:
+    """(profile, what stands in it, the last line that was read)."""
+    used = resolve_profile(store, profile)
+    with states.lock:
+        history = states.history(used)
+        return used, list(history.items), history.position

@@ -8,14 +8,14 @@ person's word, and it counts more than any file, before and after the file is re
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.feedback.judge import stamp
-from likewise.collection.store import tag_log as tag_log
+from likewise.collection.feedback.log_lines import timestamp
+from likewise.collection.store import tag_log as stored_log
 from likewise.collection.store import tags as rows
-from likewise.collection.store.log import append
-from likewise.collection.store.store import Store
+from likewise.collection.store.log import append_entry
+from likewise.collection.store.store import Store, Transaction
 from likewise.collection.store.tag_log import TagLine
 from likewise.collection.store.tags import ACCEPT, REJECT, WITHDRAW, Word
 
@@ -23,7 +23,7 @@ _HOME = "default"
 # The lines belong to the collection; the log wants a profile, and this one is always there.
 
 
-class TagWord(NamedTuple):
+class TagLogLine(NamedTuple):
     """A line about tags for people: pictures by id where they are here; whether it stands."""
 
     number: int
@@ -39,7 +39,7 @@ class TagWord(NamedTuple):
 # -- saying ---------------------------------------------------------------------------------
 
 
-def say(
+def write_line(
     store: Store,
     images: Sequence[int],
     tags: Sequence[str],
@@ -51,18 +51,18 @@ def say(
     None when every picture has that very word already.
     """
     with store.write(durable=True) as c:
-        return say_within(c, store, images, tags, kind, source)
+        return write_line_within(c, store, images, tags, kind, source)
 
 
-def say_within(
-    c: Any,
+def write_line_within(
+    c: Transaction,
     store: Store,
     images: Sequence[int],
     tags: Sequence[str],
     kind: str,
     source: str,
 ) -> int | None:
-    """:func:`say` inside a transaction."""
+    """:func:`write_line` inside a transaction."""
     hashes = rows.hashes_of(store, images)
     lost = next((image for image in images if image not in hashes), None)
     if lost is not None:
@@ -76,7 +76,7 @@ def say_within(
     if not spoken or not tags:
         return None
     body = {"pictures": sorted(d.hex() for d in spoken), "tags": list(tags), "source": source}
-    number = append(c, _HOME, kind, stamp(), 0, body)
+    number = append_entry(c, _HOME, kind, timestamp(), 0, body)
     for digest in spoken:
         for tag in tags:
             rows.put_word(c, digest, tag, Word(kind == ACCEPT, source, number))
@@ -89,36 +89,38 @@ def withdraw(store: Store, number: int | None) -> TagLine:
     Tags are then what they would be had it never been said.
     """
     with store.write(durable=True) as c:
-        line = tag_log.standing_line(store, number)
+        line = stored_log.standing_line(store, number)
         if line is None and number is None:
             raise CollectionError("nothing was said about tags that could be taken back")
         if line is None:
             raise CollectionError(
                 f"line {number} is no word about tags that stands; 'likewise tags log' lists them"
             )
-        append(c, _HOME, WITHDRAW, stamp(), 0, {"line": line.number})
-        for (digest, tag), word in _before(c, store, line).items():
+        append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
+        for (digest, tag), word in _words_before(c, store, line).items():
             rows.put_word(c, digest, tag, word)
     return line
 
 
-def _before(c: Any, store: Store, line: TagLine) -> dict[tuple[bytes, str], Word | None]:
+def _words_before(
+    c: Transaction, store: Store, line: TagLine
+) -> dict[tuple[bytes, str], Word | None]:
     """Of what a line said last, what stood before it; what was said anew since is left out."""
     pairs = [(digest, tag) for digest in line.pictures for tag in line.tags]
     found: dict[tuple[bytes, str], Word | None] = dict.fromkeys(
         pair for pair in pairs if rows.line_of_word(c, *pair) == line.number
     )
-    open_ = set(found)
-    older = tag_log.standing_before(store, line)
-    while open_ and (one := next(older, None)) is not None:
-        for pair, word in fold([one]).items():
-            if pair in open_:
+    unsettled = set(found)
+    older = stored_log.standing_before(store, line)
+    while unsettled and (one := next(older, None)) is not None:
+        for pair, word in newest_words([one]).items():
+            if pair in unsettled:
                 found[pair] = word
-                open_.discard(pair)
+                unsettled.discard(pair)
     return found
 
 
-def standing(lines: Iterable[TagLine]) -> set[int]:
+def standing_numbers(lines: Iterable[TagLine]) -> set[int]:
     """Numbers of the lines that count: said, and not taken back."""
     found: set[int] = set()
     for line in lines:
@@ -129,7 +131,7 @@ def standing(lines: Iterable[TagLine]) -> set[int]:
     return found
 
 
-def fold(lines: Iterable[TagLine]) -> dict[tuple[bytes, str], Word]:
+def newest_words(lines: Iterable[TagLine]) -> dict[tuple[bytes, str], Word]:
     """The newest word about each picture and tag, from lines that stand."""
     return {
         (digest, tag): Word(line.kind == ACCEPT, line.source, line.number)
@@ -142,17 +144,17 @@ def fold(lines: Iterable[TagLine]) -> dict[tuple[bytes, str], Word]:
 
 def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
     """What the whole log comes to: the tables must say the same."""
-    alive = standing(lines)
-    return fold(line for line in lines if line.number in alive)
+    alive = standing_numbers(lines)
+    return newest_words(line for line in lines if line.number in alive)
 
 
-def log(store: Store, newest: int | None = None) -> list[TagWord]:
+def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
     """The lines about tags, oldest first."""
-    shown = tag_log.lines(store, newest)
-    gone = tag_log.withdrawn(store)
+    shown = stored_log.lines(store, newest)
+    gone = stored_log.withdrawn(store)
     here = rows.images_of(store, {digest for line in shown for digest in line.pictures})
     return [
-        TagWord(
+        TagLogLine(
             line.number, line.kind, line.made,
             tuple(here[digest] for digest in line.pictures if digest in here), line.tags,
             line.source, line.number not in gone, line.withdraws,
@@ -164,6 +166,6 @@ def log(store: Store, newest: int | None = None) -> list[TagWord]:
 def verify(store: Store) -> list[str]:
     """What is wrong with the tags, in sentences; empty when all is well."""
     wrong = rows.loose_tags(store)
-    if rows.words(store) != words_of_log(tag_log.lines(store)):
+    if rows.words(store) != words_of_log(stored_log.lines(store)):
         wrong.append("what people said about tags is not what the log says")
     return wrong

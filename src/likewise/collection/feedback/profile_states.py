@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.errors import DamagedCollection
-from likewise.collection.feedback.fold import Folded
+from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import History, Verdicts
-from likewise.collection.store import log as feedback
+from likewise.collection.store import log as feedback_log
 from likewise.collection.store.segments import unpack_dense, unpack_sparse
 from likewise.collection.store.store import SpaceRow, Store
 
@@ -29,15 +29,15 @@ MANY = 64
 _CHUNK = 500
 
 
-class Kept(NamedTuple):
+class CachedState(NamedTuple):
     """A state in memory; ``made_in`` is the generation and how often its codes were filled in."""
 
     made_in: tuple[int, int]
     digest: bytes
-    state: Folded
+    state: ProfileState
 
 
-class Learning:
+class ProfileStates:
     """The learned state of a collection, brought up to date when it is asked for.
 
     ``upto`` is the last line of the log that counts; None: all there are and will be.
@@ -49,7 +49,7 @@ class Learning:
         self.lock = threading.RLock()
         self._histories: dict[str, History] = {}
         # Profile and space: what it was folded in, digest of what is folded, the state.
-        self._states: dict[tuple[str, str], Kept] = {}
+        self._states: dict[tuple[str, str], CachedState] = {}
 
     def history(self, profile: str) -> History:
         """The up-to-date history of a profile."""
@@ -76,60 +76,75 @@ class Learning:
                 return None
             return self.state(profile, space).weights
 
-    def state(self, profile: str, space: SpaceRow) -> Folded:
+    def weights_in_memory(self, profile: str) -> dict[str, NDArray[np.float64]]:
+        """The weights of a profile by space, as far as they are folded and up to date already."""
+        with self.lock:
+            spaces, newest = self._store.spaces(), self.history(profile).digests[-1]
+            return {
+                space: cached.state.weights
+                for (name, space), cached in self._states.items()
+                if name == profile
+                and space in spaces
+                and cached.made_in == self.conditions(spaces[space])
+                and cached.digest == newest
+            }
+
+    def state(self, profile: str, space: SpaceRow) -> ProfileState:
         """The fold of everything that stands, in one sparse space."""
         with self.lock:
             history = self.history(profile)
             # Taken out while it changes: a fold that fails must not leave half of itself behind.
             kept = self._states.pop((profile, space.name), None)
-            made_in = self.made_in(space)
+            made_in = self.conditions(space)
             state = self._begin(space, history, kept, made_in)
-            for stop in stops(state.n_items, len(history.items)):
+            for stop in checkpoint_stops(state.n_items, len(history.items)):
                 done = state.n_items
                 self.fold(state, space, history, stop)
                 if stop // CHECKPOINT_EVERY > done // CHECKPOINT_EVERY:
                     self.checkpoint(space, history, state, made_in)
-            self._states[profile, space.name] = Kept(made_in, history.digests[-1], state)
+            self._states[profile, space.name] = CachedState(made_in, history.digests[-1], state)
             return state
 
-    def made_in(self, space: SpaceRow) -> tuple[int, int]:
+    def conditions(self, space: SpaceRow) -> tuple[int, int]:
         """What a fold in a space is good for: its generation, and the codes it has now."""
-        return space.generation, self._store.setting(filled(space.name), 0)
+        return space.generation, self._store.setting(refill_setting(space.name), 0)
 
     def _begin(
-        self, space: SpaceRow, history: History, kept: Kept | None, made_in: tuple[int, int]
-    ) -> Folded:
+        self, space: SpaceRow, history: History, kept: CachedState | None, made_in: tuple[int, int]
+    ) -> ProfileState:
         """The longest beginning of a history that is folded already."""
         if kept is not None and kept.made_in == made_in:
             n = kept.state.n_items
             if history.digests[n : n + 1] == [kept.digest]:
                 return kept.state
         place = {digest: n for n, digest in enumerate(history.digests)}
-        saved = feedback.checkpoints(self._store, space.name, space.generation)
+        saved = feedback_log.checkpoints(self._store, space.name, space.generation)
         fitting = [key for key in saved if key in place]
         for key in sorted(fitting, key=place.__getitem__, reverse=True):
-            blob = feedback.checkpoint(self._store, space.name, space.generation, key)
+            blob = feedback_log.checkpoint(self._store, space.name, space.generation, key)
             # What a checkpoint holds can be folded again: a damaged one is only slower.
             with suppress(DamagedCollection):
                 if blob is not None:
-                    return Folded.unpack(blob)
-        return Folded(space.width)
+                    return ProfileState.unpack(blob)
+        return ProfileState(space.width)
 
-    def fold(self, state: Folded, space: SpaceRow, history: History, stop: int) -> None:
+    def fold(self, state: ProfileState, space: SpaceRow, history: History, stop: int) -> None:
         """Fold the items it lacks of the first ``stop``, codes read some hundred at a time."""
         store, name, generation = self._store, space.name, space.generation
         for start in range(state.n_items, stop, _CHUNK):
             chunk = history.items[start : min(start + _CHUNK, stop)]
             subjects: set[int] = set().union(*(item.subjects() for item in chunk))
-            codes = feedback.codes(store, name, generation, subjects)
+            codes = feedback_log.codes(store, name, generation, subjects)
             for item in chunk:
-                state.fold(item, codes, lambda n: feedback.given(store, n, name, generation))
+                state.fold(
+                    item, codes, lambda n: feedback_log.imported_weights(store, n, name, generation)
+                )
 
     def relearn(self, profile: str, space: SpaceRow) -> None:
         """Fold everything from the first line; what is in use must come out again."""
         with self.lock:
             history, used = self.history(profile), self.state(profile, space)
-            anew = Folded(space.width)
+            anew = ProfileState(space.width)
             self.fold(anew, space, history, len(history.items))
             if not np.array_equal(anew.weights, used.weights):
                 raise DamagedCollection(
@@ -144,7 +159,7 @@ class Learning:
         self,
         space: SpaceRow,
         history: History,
-        state: Folded,
+        state: ProfileState,
         made_in: tuple[int, int] | None = None,
     ) -> None:
         """Keep the state in the catalog, and thin what is kept.
@@ -153,23 +168,35 @@ class Learning:
         """
         n = state.n_items
         place = {digest: i for i, digest in enumerate(history.digests)}
-        kept = feedback.checkpoints(self._store, space.name, space.generation)
+        kept = feedback_log.checkpoints(self._store, space.name, space.generation)
         ours = {key: place[key] for key in kept if key in place}
         with self._store.write() as c:
-            if made_in is not None and made_in != self.made_in(space):
+            if made_in is not None and made_in != self.conditions(space):
                 return
-            feedback.put_checkpoint(
+            feedback_log.put_checkpoint(
                 c, space.name, space.generation, history.digests[n], n, state.pack()
             )
             ages = {n - at: key for key, at in ours.items() if at < n}
-            dropped = [key for age, key in ages.items() if age not in thinned(ages)]
+            dropped = [key for age, key in ages.items() if age not in ages_to_keep(ages)]
             if len(kept) > MANY:
                 dropped += [key for key in kept if key not in place and not self._fits(key)]
-            feedback.drop_checkpoints(c, space.name, space.generation, dropped)
+            feedback_log.drop_checkpoints(c, space.name, space.generation, dropped)
 
     def _fits(self, key: bytes) -> bool:
         """Whether a checkpoint belongs to some profile as it stands; undone pasts leave others."""
-        return any(key in self.history(name).digests for name in feedback.profiles(self._store))
+        return any(key in self.history(name).digests for name in feedback_log.profiles(self._store))
+
+    def fold_all(self, profile: str) -> None:
+        """Learn what the log has more, so that the next search finds it done."""
+        for space in self._store.spaces().values():
+            if space.kind == "sparse" and space.generation:
+                self.state(profile, space)
+
+    def contradictions(self, profile: str, judgement: int) -> list[int]:
+        """Earlier judgements of which a judgement says the opposite, in part at least."""
+        with self.lock:
+            found = self.history(profile).contradictions
+            return list(dict.fromkeys(c.earlier for c in found if c.judgement == judgement))
 
     def verdicts(self, profile: str, subject: int) -> Verdicts:
         """What stands about a query."""
@@ -180,13 +207,13 @@ class Learning:
 
     def rows(self, space: SpaceRow, subjects: Iterable[int]) -> Any:
         """Codes of subjects as a matrix, by ascending subject: the order is part of the sum."""
-        found = feedback.codes(self._store, space.name, space.generation, subjects)
+        found = feedback_log.codes(self._store, space.name, space.generation, subjects)
         blobs = [found[subject] for subject in sorted(found)]
         unpack = unpack_sparse if space.kind == "sparse" else unpack_dense
         return unpack(blobs, space.width)
 
 
-def stops(done: int, until: int) -> list[int]:
+def checkpoint_stops(done: int, until: int) -> list[int]:
     """Where a fold pauses for a checkpoint: ever closer to its end, so that an undo finds one."""
     found, gap = [until] if until > done else [], CHECKPOINT_EVERY
     while until - gap > done:
@@ -195,7 +222,7 @@ def stops(done: int, until: int) -> list[int]:
     return sorted(found)
 
 
-def thinned(ages: Iterable[int]) -> set[int]:
+def ages_to_keep(ages: Iterable[int]) -> set[int]:
     """Ages worth keeping: the oldest of each doubling, so that any undo replays little.
 
     The oldest, because it is the one that grows into the next doubling: were the youngest kept,
@@ -204,6 +231,6 @@ def thinned(ages: Iterable[int]) -> set[int]:
     return set({age.bit_length(): age for age in sorted(ages)}.values())
 
 
-def filled(space: str) -> str:
+def refill_setting(space: str) -> str:
     """The setting that counts how often codes were filled in after the judgements."""
     return f"filled:{space}"

@@ -1,0 +1,43 @@
+"""A new, empty collection on disk: whole, or not there at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from likewise._durable import rename_whole
+from likewise.collection.errors import CollectionError
+from likewise.collection.ingest.generations import start_dense
+from likewise.collection.spaces.recipes import WORDS, checked, first_spaces, width_of
+from likewise.collection.store.changes import put_space
+from likewise.collection.store.store import FILE, Store
+
+
+def create_collection(root: Path, words: Mapping[str, Any] | None, deep: bool | None) -> None:
+    """The directory and the catalog of an empty collection."""
+    _, recipe = checked({**WORDS, **(words or {})})
+    fixed = first_spaces(deep)
+    if root.exists() and not root.is_dir():
+        raise CollectionError(f"{root} is a file; choose another name")
+    if root.is_dir():
+        # What a creation that was killed left behind does not count.
+        others = [p for p in root.iterdir() if not p.name.startswith(f"{FILE}.part")]
+        if others:
+            what = "a collection" if root / FILE in others else "not empty"
+            raise CollectionError(f"{root} is {what} already; open it, or choose another name")
+    root.mkdir(parents=True, exist_ok=True)
+    # Made whole under another name: a collection half created must not look like one.
+    part = root / f"{FILE}.part"
+    for leftover in root.glob(f"{FILE}.part*"):
+        leftover.unlink()
+    store = Store.create(part, {"made_by": "likewise"})
+    with store.write(durable=True) as c:
+        put_space(c, "words", "sparse", recipe)
+        for name, (kind, whole) in fixed.items():
+            put_space(c, name, kind, whole)
+    for name, (_, whole) in fixed.items():
+        start_dense(store, name, width_of(whole))
+    store.fold_journal()
+    store.close()
+    rename_whole(part, root / FILE)

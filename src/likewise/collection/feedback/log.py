@@ -1,0 +1,87 @@
+"""The log for people: what was said in a profile, and what stands of it about a query."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from likewise.collection.feedback.history import COMPARE, JUDGE, LESSONS
+from likewise.collection.feedback.profile_names import DEFAULT, resolve_profile
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.search.searching import Query, Region, key_of
+from likewise.collection.store import log as feedback_log
+from likewise.collection.store.store import Store
+
+
+class LogLine(NamedTuple):
+    """One line of the log for people: ``stands`` tells whether it still counts."""
+
+    number: int
+    profile: str
+    kind: str
+    made: str
+    session: int
+    stands: bool
+    query: int | None
+    liked: tuple[int, ...]
+    disliked: tuple[int, ...]
+    about: int | None
+    contradicts: tuple[int, ...]
+
+
+class Log:
+    """What was said, line by line; nothing is ever erased."""
+
+    def __init__(self, store: Store, states: ProfileStates) -> None:
+        self._store, self._states = store, states
+
+    def entries(self, profile: str = DEFAULT, *, newest: int | None = None) -> list[LogLine]:
+        """What was said in a profile, oldest first; undone lines are marked, never gone.
+
+        ``newest`` is how many lines are wanted, counted from the end; None: all.
+        """
+        history = self._states.history(resolve_profile(self._store, profile))
+        standing = {item.number for item in history.items}
+        contradicts: dict[int, list[int]] = {}
+        for found in history.contradictions:
+            contradicts.setdefault(found.judgement, []).append(found.earlier)
+        lines = history.log() if newest is None else history.log()[-newest:]
+        subjects: set[int] = set()
+        for entry in lines:
+            if entry.kind in (JUDGE, COMPARE):
+                subjects |= {entry.body["query"], *entry.body["liked"], *entry.body["disliked"]}
+        here = feedback_log.subjects_in_collection(self._store, subjects)
+        made = []
+        for entry in lines:
+            body = entry.body
+            judged = entry.kind in (JUDGE, COMPARE)
+            made.append(
+                LogLine(
+                    entry.number, entry.profile, entry.kind, entry.made, entry.session,
+                    entry.number in standing if entry.kind in LESSONS else True,
+                    here.get(body["query"]) if judged else None,
+                    tuple(here[s] for s in body.get("liked", ()) if s in here),
+                    tuple(here[s] for s in body.get("disliked", ()) if s in here),
+                    body.get("judgement", body.get("position")),
+                    tuple(dict.fromkeys(contradicts.get(entry.number, ()))),
+                )
+            )  # fmt: skip
+        return made
+
+    def verdicts(
+        self, query: Query, *, region: Region | None = None, profile: str = DEFAULT
+    ) -> tuple[list[int], list[int]]:
+        """Pictures liked and disliked for a query, as it stands now."""
+        key = key_of(self._store, query, region)
+        subject = None if key is None else feedback_log.subject_of(self._store, key)
+        if subject is None:
+            return [], []
+        found = self._states.verdicts(resolve_profile(self._store, profile), subject)
+        liked, disliked = (
+            sorted(feedback_log.subjects_in_collection(self._store, some).values())
+            for some in (found.liked, found.disliked)
+        )
+        return liked, disliked
+
+    def contradictions(self, judgement: int, *, profile: str = DEFAULT) -> list[int]:
+        """Earlier judgements of which a judgement says the opposite, in part at least."""
+        return self._states.contradictions(resolve_profile(self._store, profile), judgement)

@@ -1,0 +1,132 @@
+"""A profile in a file of its own, for another collection with the same words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.collection.errors import CollectionError
+from likewise.collection.feedback.fold import ImportedWeights
+from likewise.collection.feedback.history import WEIGHTS
+from likewise.collection.feedback.log_lines import timestamp
+from likewise.collection.feedback.profile_names import check_new_name
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.spaces.wording import open_vocabulary
+from likewise.collection.store import log as feedback_log
+from likewise.collection.store.store import SpaceRow, Store
+from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.similarity.rows import PEAK
+
+_KIND = "Likewise profile"
+
+
+def vocabulary_fingerprint(root: Path, space: SpaceRow) -> str:
+    """What weights of words belong to: the words themselves."""
+    digest = hashlib.blake2b(digest_size=16)
+    file = space.files.get("vocabulary")
+    if file is None:
+        plain = {"recipe": dict(space.recipe), "width": space.width}
+        digest.update(json.dumps(plain, sort_keys=True).encode())
+    else:
+        digest.update(np.ascontiguousarray(open_vocabulary(str(root / file)).words_).tobytes())
+    return digest.hexdigest()
+
+
+def export_profile(store: Store, states: ProfileStates, profile: str, path: Path) -> Path:
+    """The weights of a profile in one checksummed file: no pictures, no log."""
+    arrays: dict[str, Any] = {}
+    meta: dict[str, Any] = {"profile": profile, "base": feedback_log.profiles(store)[profile].base}
+    meta["spaces"] = {}
+    if not states.history(profile).items:
+        raise CollectionError(f"profile {profile!r} has learned nothing yet; judge something first")
+    for name, space in store.spaces().items():
+        if space.kind != "sparse" or not space.generation:
+            continue
+        state = states.state(profile, space)
+        words = np.flatnonzero(state.weights != state.start_weight)
+        arrays[f"{name}/words"], arrays[f"{name}/weights"] = words, state.weights[words]
+        meta["spaces"][name] = {
+            "start": state.start,
+            "width": space.width,
+            "vocabulary": vocabulary_fingerprint(store.root, space),
+        }
+    save_arrays(path, _KIND, meta, arrays)
+    return path
+
+
+def import_profile(store: Store, path: Path, name: str | None) -> str:
+    """A profile from a file; its weights are checked, and other words than ours are refused."""
+    try:
+        meta, arrays = open_arrays(path, _KIND)
+    except OSError as error:
+        raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
+    name = name or str(meta.get("profile", ""))
+    check_new_name(store, name)
+    given: dict[str, tuple[int, ImportedWeights]] = {}
+    try:
+        for space_name, said in meta["spaces"].items():
+            space = store.spaces().get(space_name)
+            if space is None or space.kind != "sparse" or not space.generation:
+                continue
+            if (
+                said["vocabulary"] != vocabulary_fingerprint(store.root, space)
+                or said["width"] != space.width
+            ):
+                raise CollectionError(
+                    f"{path} was learned with other words than space {space_name!r} has now; "
+                    "weights of one vocabulary mean nothing in another"
+                )
+            words, weights = arrays[f"{space_name}/words"], arrays[f"{space_name}/weights"]
+            if not _are_usable(said["start"], words, weights, space.width):
+                raise DamagedFile(f"{path}: its weights for space {space_name!r} cannot be used")
+            given[space_name] = (space.generation, ImportedWeights(said["start"], words, weights))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DamagedFile(f"{path}: not a usable profile ({error!r})") from error
+    if not given:
+        raise CollectionError(f"{path} has weights for no space of this collection")
+    put_weights(store, name, str(meta.get("base", "")), given, {"from": path.name})
+    return name
+
+
+def _are_usable(start: Any, words: Any, weights: Any, width: int) -> bool:
+    """Whether every later fold can begin with these weights: each word once, none negative."""
+    return bool(
+        start in ("ones", "zeros")
+        and words.ndim == 1
+        and words.shape == weights.shape
+        and words.dtype.kind in "iu"
+        and weights.dtype.kind == "f"
+        and (not len(words) or (words[0] >= 0 and words[-1] < width))
+        and (words[1:] > words[:-1]).all()
+        and ((weights >= 0) & (weights <= PEAK)).all()
+    )
+
+
+def put_weights(
+    store: Store,
+    name: str,
+    base: str,
+    given: Mapping[str, tuple[int, ImportedWeights]],
+    about: Mapping[str, Any],
+    parent: str | None = None,
+) -> int:
+    """A new profile that begins with weights made elsewhere: one line of its log says so.
+
+    With a ``parent`` it also has what was said there: verdicts on queries, and the figures.
+    """
+    with store.write(durable=True) as c:
+        now = {space: row.generation for space, row in store.spaces().items()}
+        if any(now.get(space) != generation for space, (generation, _) in given.items()):
+            raise CollectionError("new words came in between; try again")
+        check_new_name(store, name)
+        position = 0 if parent is None else feedback_log.last_entry(store, parent)
+        feedback_log.put_profile(c, name, base, timestamp(), parent, position)
+        number = feedback_log.append_entry(c, name, WEIGHTS, timestamp(), None, dict(about))
+        for space, (generation, weights) in given.items():
+            feedback_log.put_imported_weights(c, number, space, generation, weights.pack())
+    return number

@@ -1,0 +1,104 @@
+"""Search as a profile learned to: a query, a similarity, and what was said about the query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from likewise.collection.errors import CollectionError, NoPlaces
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.feedback.reranker import ProfileReranker
+from likewise.collection.feedback.similarities import Similarities
+from likewise.collection.plain import plain_where
+from likewise.collection.search import explain as explaining
+from likewise.collection.search.searching import (
+    Hit,
+    Query,
+    Question,
+    Region,
+    Similarity,
+    rank,
+    understand,
+    views_of,
+)
+from likewise.collection.search.views import Views
+from likewise.errors import InvalidInput
+
+
+class Searcher:
+    """Ranks pictures by a similarity, and says why."""
+
+    def __init__(self, views: Views, states: ProfileStates, similarities: Similarities) -> None:
+        self._store, self._views, self._states = views.store, views, states
+        self._similarities = similarities
+
+    def resolve_query(self, query: Query, region: Region | None = None) -> Question:
+        """A query read once, for several searches and judgements: a file is decoded here."""
+        return understand(self._store, query, region)
+
+    def rank(
+        self,
+        query: Query,
+        k: int,
+        *,
+        by: str = "default",
+        where: Mapping[str, Any] | None = None,
+        region: Region | None = None,
+        above: float | None = None,
+    ) -> tuple[list[int], list[float]]:
+        """Ids and scores of the k pictures most alike, best first."""
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        similarity = self._similarities.find(by)
+        question = self.resolve_query(query, region)
+        allowed = self._store.matching(plain_where(where)) if where else None
+        if not self._store.highest_id():
+            return [], []
+        return rank(
+            self._views, similarity, question, int(k), allowed=allowed, above=above,
+            teaching=self._reranker(similarity, question),
+        )  # fmt: skip
+
+    def search(self, query: Query, k: int, **options: Any) -> list[Hit]:
+        """:meth:`rank` with the paths of the pictures."""
+        ids, scores = self.rank(query, k, **options)
+        rows = self._store.images(ids)
+        # A picture removed since the views were taken has no row any more.
+        return [Hit(i, rows[i].path, s) for i, s in zip(ids, scores, strict=True) if i in rows]
+
+    def count_ranked(self, by: str = "default") -> int:
+        """How many pictures a similarity can rank: those that have its vectors."""
+        similarity = self._similarities.find(by)
+        if not self._store.highest_id():
+            return 0
+        return max(map(len, views_of(self._views, similarity).values()))
+
+    def explain(
+        self, query: Query, hit: int, *, top: int, by: str, region: Region | None
+    ) -> explaining.Explanation:
+        """The words a query and a hit share, as the similarity counts them."""
+        similarity = self._similarities.find(by)
+        space = explaining.explaining_space(self._store.spaces(), similarity)
+        if space is None:
+            raise NoPlaces(f"{by!r} has no words to explain by; --by words has")
+        reranker = None
+        if similarity.profile is not None:
+            reranker = self._reranker(similarity, self.resolve_query(query, region))
+        return explaining.explain(self._views, query, hit, top, space, region, reranker)
+
+    def duplicates(self, space: str, threshold: float) -> list[list[Hit]]:
+        """Groups of pictures linked by a score of at least ``threshold``."""
+        known = self._store.spaces()
+        if space not in known:
+            raise CollectionError(
+                f"{space!r} is no space; near-duplicates are found in one of {', '.join(known)}"
+            )
+        return explaining.duplicates(self._views, space, threshold)
+
+    def _reranker(self, similarity: Similarity, question: Question) -> ProfileReranker | None:
+        """What was learned for a query; None for a similarity that is no profile."""
+        if similarity.profile is None:
+            return None
+        return ProfileReranker(self._store, self._states, similarity.profile, question.key)

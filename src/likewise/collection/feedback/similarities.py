@@ -1,0 +1,147 @@
+"""Every way to rank, by name: one for each space, ``both``, profiles, metrics and maps."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from likewise.collection.errors import CollectionError, UnknownName
+from likewise.collection.feedback.history import COMPARE, JUDGE
+from likewise.collection.feedback.profile_names import DEFAULT, IN_USE, resolve_profile
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.search.explain import explaining_space
+from likewise.collection.search.searching import Figures, Similarity
+from likewise.collection.search.searching import similarities as built_in_similarities
+from likewise.collection.store import log as feedback_log
+from likewise.collection.store.changes import put_setting
+from likewise.collection.store.models import models
+from likewise.collection.store.store import SpaceRow, Store
+
+
+class Similarities(Mapping[str, Similarity]):
+    """A similarity by its name, profiles with the figures of what they learned.
+
+    ``default`` is the profile in use.
+    """
+
+    def __init__(self, store: Store, states: ProfileStates) -> None:
+        self._store, self._states = store, states
+
+    def __getitem__(self, name: str) -> Similarity:
+        return self._with_figures(self.find(name), self._store.spaces())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def items(self) -> ItemsView[str, Similarity]:
+        """All of one moment: another process may delete one meanwhile."""
+        spaces = self._store.spaces()
+        return {n: self._with_figures(made, spaces) for n, made in self._all().items()}.items()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def find(self, name: str) -> Similarity:
+        """A similarity without its figures, which take a fold of the log."""
+        known = self._all()
+        if name not in known:
+            raise UnknownName(
+                f"there is no similarity {name!r}; there are {', '.join(sorted(known))}"
+            )
+        return known[name]
+
+    def built_in(self) -> list[Similarity]:
+        """The ways to rank that nobody taught: one for each space, and ``both``."""
+        known = self._all().values()
+        return [made for made in known if made.profile is None and made.model is None]
+
+    def profiles(self) -> dict[str, Similarity]:
+        """Every profile under its own name, the one called ``default`` too; without figures."""
+        built_in = self._built_in()
+        found = {}
+        for name, row in feedback_log.profiles(self._store).items():
+            base = built_in.get(row.base) or built_in[DEFAULT]
+            found[name] = Similarity(name, base.spaces, profile=name)
+        return found
+
+    def use(self, name: str) -> None:
+        """Make a similarity the default one.
+
+        A profile is then what ``default`` means in search, judge and undo; a built-in similarity
+        becomes what the profile ``default`` starts from.
+        """
+        found = self.find(name)
+        if found.model is not None:
+            raise CollectionError(
+                f"{name!r} is a learned {found.model.kind}; it ranks where it is named "
+                f"(--by {name}) and cannot be what judgements change"
+            )
+        # By the name ``default`` the profile in use is meant everywhere; here it is the way back.
+        profile = DEFAULT if name == DEFAULT else found.profile
+        with self._store.write() as c:
+            if profile is not None:
+                put_setting(c, IN_USE, profile)
+            else:
+                put_setting(c, "default_similarity", name)
+                put_setting(c, IN_USE, DEFAULT)
+
+    def explaining_space(self, name: str = DEFAULT) -> str | None:
+        """The space whose words say why this similarity found a picture; None: it has no words."""
+        return explaining_space(self._store.spaces(), self.find(name))
+
+    def _with_figures(self, found: Similarity, spaces: Mapping[str, SpaceRow]) -> Similarity:
+        if found.profile is None:
+            return found
+        return replace(found, figures=profile_figures(self._states, found, spaces))
+
+    def _built_in(self) -> dict[str, Similarity]:
+        preferred = self._store.setting("default_similarity")
+        return built_in_similarities(self._store.spaces(), preferred)
+
+    def _all(self) -> dict[str, Similarity]:
+        found = {name: made for name, made in self._built_in().items() if name != DEFAULT}
+        found |= self.profiles()
+        used = resolve_profile(self._store, DEFAULT)
+        found[DEFAULT] = replace(found[used], name=DEFAULT)
+        return found | {
+            name: Similarity(name, {made.space: 1.0}, model=made)
+            for name, made in models(self._store).items()
+        }
+
+
+def profile_figures(
+    states: ProfileStates, similarity: Similarity, spaces: Mapping[str, SpaceRow]
+) -> Figures:
+    """What a profile amounts to, in the sparse space its ranking leans on."""
+    assert similarity.profile is not None
+    with states.lock:
+        history = states.history(similarity.profile)
+        judgements = sum(item.kind in (JUDGE, COMPARE) for item in history.items)
+    space = sparse_space(similarity, spaces)
+    if space is None or not history.items:
+        return Figures(judgements, space=space.name if space else None)
+    state = states.state(similarity.profile, space)
+    asked = state.asked
+    return Figures(
+        judgements,
+        state.agreed / asked if asked else None,
+        state.agreed_plain / asked if asked else None,
+        float(np.mean(state.weights != state.start_weight)),
+        float(np.mean(state.weights == 0)),
+        space.name,
+        asked,
+    )
+
+
+def sparse_space(similarity: Similarity, spaces: Mapping[str, SpaceRow]) -> SpaceRow | None:
+    """The sparse space with words that a similarity ranks by; None where it has none."""
+    for name in similarity.spaces:
+        space = spaces.get(name)
+        if space is not None and space.kind == "sparse" and space.generation:
+            return space
+    return None

@@ -1,0 +1,122 @@
+"""Comparisons that people made: which stand, what to ask next, how far the answers agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from likewise._validation import whole
+from likewise.collection.feedback import judge as judging
+from likewise.collection.feedback.profile_names import DEFAULT, check_person, resolve_profile
+from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.models import comparison_report, questions
+from likewise.collection.models.constraints import (
+    Comparison,
+    profile_items,
+    standing_comparisons,
+)
+from likewise.collection.models.map_data import gather_comparisons
+from likewise.collection.search import model_rows
+from likewise.collection.search.views import Views
+from likewise.collection.store import log as feedback_log
+from likewise.collection.store.pictures import PictureName, Pictures
+from likewise.errors import InvalidInput
+
+
+class ComparisonRecord(NamedTuple):
+    """A comparison that stands, by id (None for a picture that is not in the collection)."""
+
+    number: int
+    anchor: int | None
+    nearer: int | None
+    farther: int | None
+    person: str | None
+    source: str
+
+
+class Comparisons:
+    """Answers to "which of the two is nearer?", and the questions that are worth asking."""
+
+    def __init__(self, views: Views, states: ProfileStates, pictures: Pictures) -> None:
+        self._store, self._views, self._states = views.store, views, states
+        self._pictures = pictures
+
+    def add(
+        self,
+        anchor: PictureName,
+        nearer: PictureName,
+        farther: PictureName,
+        *,
+        profile: str = DEFAULT,
+        person: str | None = None,
+    ) -> int:
+        """Say that ``anchor`` is closer to ``nearer`` than to ``farther``; gives the line's number.
+
+        It teaches the profile one triplet.  Unlike a judgement it is no verdict on either picture.
+        ``person`` names who says so, where several people compare.
+        """
+        name = resolve_profile(self._store, profile)
+        id_of = self._pictures.id_of
+        row = (id_of(anchor), id_of(nearer), id_of(farther))
+        if len(set(row)) != 3:
+            raise InvalidInput(f"{row} names a picture twice; three different ones expected")
+        (number,) = judging.commit_comparisons(
+            self._views, [row], name, "compare", check_person(person)
+        )
+        self._states.fold_all(name)
+        return number
+
+    def all(self, profile: str = DEFAULT) -> list[ComparisonRecord]:
+        """Every comparison that stands, in the order of the log."""
+        said = self._standing(profile)[0]
+        subjects = {s for one in said for s in (one.anchor, one.nearer, one.farther)}
+        here = feedback_log.subjects_in_collection(self._store, subjects)
+        return [
+            ComparisonRecord(
+                one.number, here.get(one.anchor), here.get(one.nearer), here.get(one.farther),
+                one.person, one.source,
+            )
+            for one in said
+        ]  # fmt: skip
+
+    def count_by_person(self, profile: str = DEFAULT) -> dict[str | None, int]:
+        """How many comparisons stand, by who made them."""
+        return dict(Counter(one.person for one in self._standing(profile)[0]))
+
+    def suggest(
+        self,
+        k: int = 10,
+        *,
+        space: str | None = None,
+        profile: str = DEFAULT,
+        seed: int | None = None,
+    ) -> list[questions.ComparisonQuestion]:
+        """Questions whose answers would teach a map most; :meth:`add` takes the answers.
+
+        Questions that were answered already are not asked again; with ``seed`` None there are
+        others after every line of the log.
+        """
+        k = whole(k, "k", 1)
+        said, position = self._standing(profile)
+        row = model_rows.dense_space(self._store, space)
+        return questions.suggest_questions(
+            self._store, row, said, self._views.view(row.name).row_of, k,
+            position if seed is None else seed,
+        )  # fmt: skip
+
+    def report(
+        self, *, space: str | None = None, profile: str = DEFAULT, seed: int = 0
+    ) -> comparison_report.ComparisonReport:
+        """How many comparisons stand, who made them, and how far they agree with each other."""
+        row = model_rows.dense_space(self._store, space)
+        said, _ = self._standing(profile)
+        given, used = gather_comparisons(
+            self._store, row, said, self._views.view(row.name).row_of,
+            anchors=comparison_report.REPORTED + len(said), labels=None, seed=seed,
+        )  # fmt: skip
+        return comparison_report.report_comparisons(row, said, given, used, seed)
+
+    def _standing(self, profile: str) -> tuple[list[Comparison], int]:
+        """(comparisons that stand, the last line of the log that was read)."""
+        _, items, position = profile_items(self._store, self._states, profile)
+        return standing_comparisons(self._store, items), position

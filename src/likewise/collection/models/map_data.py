@@ -1,0 +1,57 @@
+"""What a map is learned from: pictures, what people compared, and comparisons made up beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.feedback.lessons import label_pictures
+from likewise.collection.models.constraints import Comparison, subject_rows
+from likewise.collection.models.map import MapData, from_labels, from_neighbours
+from likewise.collection.search.model_rows import sampled
+from likewise.collection.store import log as feedback_log
+from likewise.collection.store.store import SpaceRow, Store
+
+
+def gather_comparisons(
+    store: Store,
+    space: SpaceRow,
+    said: Sequence[Comparison],
+    row_of: Callable[[int], Any],
+    *,
+    anchors: int,
+    labels: str | None,
+    seed: int,
+) -> tuple[MapData, NDArray[np.bool_]]:
+    """Pictures and comparisons for a map; the mask says which comparisons could be used."""
+    subjects = {s for one in said for s in (one.anchor, one.nearer, one.farther)}
+    rows = subject_rows(store, space, subjects, row_of)
+    place = {subject: at for at, subject in enumerate(rows)}
+    used = np.array(
+        [all(s in place for s in (one.anchor, one.nearer, one.farther)) for one in said], bool
+    )
+    triplets = np.array(
+        [
+            (place[one.anchor], place[one.nearer], place[one.farther])
+            for one, fits in zip(said, used, strict=True)
+            if fits
+        ],
+        np.int64,
+    ).reshape(-1, 3)
+    here = feedback_log.subjects_in_collection(store, rows)
+    own = np.array([here.get(subject, 0) for subject in rows], np.int64)
+    more = max(anchors - len(rows), 0)
+    ids, others = sampled(store, space, more, seed, avoid=set(own.tolist()))
+    whole = np.array(list(rows.values()), np.float32).reshape(len(rows), space.width)
+    names = np.concatenate([own, ids])
+    X = np.concatenate([whole, others])
+    if labels is None:
+        made, made_from = from_neighbours(X, seed), "space"
+    else:
+        known = dict(zip(*(part.tolist() for part in label_pictures(store, labels)), strict=True))
+        made = from_labels(np.array([str(known.get(i, "")) for i in names.tolist()]), seed)
+        made_from = labels
+    return MapData(names, X, len(rows), triplets, made, made_from), used

@@ -1,0 +1,131 @@
+"""The parts of a collection: held, not inherited; and what its verbs give back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from likewise.collection import Collection, CollectionError, Judgement, NoPlaces, UnknownName
+from likewise.collection.search.explain import explaining_space
+from likewise.collection.search.searching import Similarity
+from likewise.errors import InvalidInput
+from tests.collection.loop_cases import SPACES, col, outside, weights  # noqa: F401
+from tests.doors import states_of
+
+PARTS = (
+    "comparisons", "log", "models", "pictures", "profiles", "searcher", "shares", "similarities",
+    "spaces", "tags",
+)  # fmt: skip
+MAPPINGS = ("models", "profiles", "similarities", "spaces")
+
+
+def test_a_collection_holds_its_parts(col: Collection) -> None:  # noqa: F811
+    assert Collection.__mro__ == (Collection, object)
+    for name in PARTS:
+        part = getattr(col, name)
+        assert type(part).__doc__, name
+        # A part takes what it needs and does not know the whole.
+        assert not any(isinstance(held, Collection) for held in vars(part).values()), name
+
+
+def test_mappings_behave_like_mappings(col: Collection) -> None:  # noqa: F811
+    col.profiles.create("taste")
+    for name in MAPPINGS:
+        part = getattr(col, name)
+        assert isinstance(part, Mapping)
+        assert dict(part.items()) == {key: part[key] for key in part}
+        assert len(part) == len(list(part))
+        assert "nothing" not in part
+        assert part.get("nothing") is None
+        with pytest.raises(UnknownName, match=r"^there is no [a-z ]+ 'nothing'; there are"):
+            part["nothing"]
+    assert list(col.profiles) == ["default", "taste"]
+    assert "words" in col.similarities
+    assert col.similarities["taste"].figures is not None
+    assert col.similarities.find("taste").figures is None
+
+
+def test_default_is_a_profile_of_its_own_among_profiles(col: Collection) -> None:  # noqa: F811
+    col.profiles.create("taste", "words")
+    col.use("taste")
+    assert col.profiles.in_use == "taste"
+    assert col.similarities["default"].profile == "taste"
+    assert col.profiles["default"].profile == "default"
+
+
+def test_a_judgement_says_what_the_log_says(col: Collection) -> None:  # noqa: F811
+    col.use("mine")
+    first = col.judge(1, [9, 2], [3])
+    assert isinstance(first, Judgement)
+    second = col.judge(1, [3], shown=[4, 5, 3, 6])
+    for made in (first, second):
+        line = next(line for line in col.log.entries() if line.number == made.number)
+        assert (line.kind, line.stands) == ("judge", True)
+        for name in ("profile", "made", "session", "query", "liked", "disliked", "contradicts"):
+            assert getattr(made, name) == getattr(line, name), name
+    assert first.contradicts == ()
+    assert second.contradicts == (first.number,)
+    assert first.negatives == ()
+    assert set(second.negatives) == {4, 5}
+    assert second.session == first.session
+
+
+def test_a_judgement_counts_the_words_it_moved(col: Collection) -> None:  # noqa: F811
+    col.use("mine")
+    before = {name: weights(col, space=name) for name in SPACES}
+    # Also where nothing is in memory, and where an earlier judgement is contradicted.
+    for query, liked, disliked in ((1, [2], [3]), (4, [5], [6]), (1, [3], [2]), (7, [8], [9])):
+        if query == 4:
+            states_of(col).forget()
+        made = col.judge(query, liked, disliked)
+        after = {name: weights(col, space=name) for name in SPACES}
+        moved = {name: int(np.sum(before[name] != after[name])) for name in SPACES}
+        assert dict(made.changed_words) == moved
+        before = after
+    assert made.changed_words["mine"] > 0
+
+
+def test_a_judgement_from_outside_has_no_query_picture(col: Collection) -> None:  # noqa: F811
+    made = col.judge(outside(0), [2])
+    assert made.query is None
+    assert len(made.negatives) == 10
+
+
+def test_undo_takes_a_judgement_or_its_number(col: Collection) -> None:  # noqa: F811
+    col.profiles.create("taste")
+    mine, other = col.judge(1, [2], [3], profile="taste"), col.judge(1, [2], [3])
+    # It knows its profile.
+    assert col.undo(mine) == mine.number
+    assert col.undo(other.number) == other.number
+    assert [line.stands for line in col.log.entries("taste")] == [False, True]
+    with pytest.raises(CollectionError, match="does not stand"):
+        col.undo(mine)
+
+
+def test_one_place_decides_which_space_explains(col: Collection) -> None:  # noqa: F811
+    spaces = col.spaces
+    assert explaining_space(spaces, Similarity("both", {"holistic": 1, "words": 1})) == "words"
+    # Where nobody chose a similarity without words, other words are shown.
+    assert explaining_space(spaces, Similarity("default", {"holistic": 1})) == "words"
+    assert explaining_space(spaces, Similarity("holistic", {"holistic": 1})) is None
+    # Vectors of one's own have no places, sparse as they may be.
+    assert explaining_space(spaces, Similarity("mine", {"mine": 1})) is None
+    for name in ("mine", "holistic"):
+        assert col.similarities.explaining_space(name) is None
+        with pytest.raises(NoPlaces, match="no words to explain by"):
+            col.explain(1, 2, by=name)
+    with pytest.raises(UnknownName, match="no similarity 'nowhere'"):
+        col.explain(1, 2, by="nowhere")
+    assert col.explain(1, 2).score == col.explain(1, 2, by="words").score
+
+
+def test_a_name_is_refused_as_what_it_was_meant_for(col: Collection) -> None:  # noqa: F811
+    for call, kind in (
+        (col.profiles.create, "profile"),
+        (col.models.learn_metric, "metric"),
+        (col.models.learn_map, "map"),
+    ):
+        with pytest.raises(InvalidInput, match=f"no name for a {kind}"):
+            call("a b")
