@@ -13,7 +13,7 @@ from likewise.collection.jobs import silent
 from likewise.collection.models import map as map_learning
 from likewise.collection.models import metric as metric_learning
 from likewise.collection.models.told import Told
-from likewise.collection.search.fitted import Metric, open_fitted
+from likewise.collection.search.learned_models import Metric, open_fitted
 from likewise.collection.store.changes import put_vector, switch_generation
 from likewise.collection.store.log import put_code
 from likewise.collection.store.store import SpaceRow

@@ -18,10 +18,11 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.ingest import generations as gen
 from likewise.collection.jobs import silent
-from likewise.collection.spaces import graphs
+from likewise.collection.spaces import graphs, visual_words
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import segments as seg
 from likewise.collection.store import store as catalog_module
+from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
 from likewise.errors import LikewiseError
 from tests.collection.pictures import small_scenes, write, write_pictures
@@ -54,7 +55,7 @@ def answers(col: Collection) -> dict[tuple[str, int], list[tuple[int, float]]]:
 
 def seal_all(col: Collection, at_least: int = 1) -> None:
     for name in col.spaces:
-        space_rows.seal(col._store, name, at_least=at_least)
+        space_rows.seal_segment(col._store, name, at_least=at_least)
 
 
 def test_sealing_changes_no_answer(col: Collection) -> None:
@@ -82,7 +83,7 @@ def test_segments_fresh_rows_and_removals_together(
     seal_all(col)
     assert answers(col) == before
     for name in col.spaces:
-        assert space_rows.merge(col._store, name, at_least=2)
+        assert space_rows.merge_segments(col._store, name, at_least=2)
     assert answers(col) == before
     assert col.verify() == []
     space_rows.tidy(col._store)
@@ -109,12 +110,14 @@ def test_a_job_goes_on_after_one_that_died_before_it_named_its_segment(
         patch.setattr(gen.change, "put_segment", die)
         for name in col.spaces:
             with pytest.raises(Killed):
-                space_rows.seal(col._store, name, at_least=1)
+                space_rows.seal_segment(col._store, name, at_least=1)
     seal_all(col)
     # The same of a segment that takes the place of another.
-    gone = {name: space_rows.rewritten(col._store, name, np.array([2])) for name in col.spaces}
+    gone = {
+        name: space_rows.rewrite_segments(col._store, name, np.array([2])) for name in col.spaces
+    }
     for name in col.spaces:
-        again = space_rows.rewritten(col._store, name, np.array([2]))
+        again = space_rows.rewrite_segments(col._store, name, np.array([2]))
         assert {one.name for one in again}.isdisjoint(one.name for one in gone[name])
     assert answers(col) == before
     space_rows.tidy(col._store)
@@ -136,9 +139,9 @@ def test_segments_of_earlier_versions_have_names_without_a_token() -> None:
 def test_merge_leaves_removed_pictures_out(col: Collection) -> None:
     seal_all(col)
     col.remove(3)
-    (joined,) = space_rows.rewritten(col._store, "words", np.array([4]))
+    (joined,) = space_rows.rewrite_segments(col._store, "words", np.array([4]))
     with col._store.write() as c:
-        space_rows.name_joined(c, col.spaces["words"], joined)
+        space_rows.name_segment(c, col.spaces["words"], joined)
     ids = seg.read_sparse(col.root, col._store.segments("words", 1)[0].name).ids
     assert 3 not in ids
     assert 4 not in ids
@@ -150,7 +153,7 @@ def test_refresh_is_tf_idf_of_the_pictures_there_are(col: Collection, tmp_path: 
         write(tmp_path / "more" / f"{i}.jpg", small_scenes()["coins"][2 * i + 1 :])
     col.add(tmp_path / "more", workers=0)
     col.remove(5)
-    frozen = space_rows.bag_of(col.root, col.spaces["words"])
+    frozen = open_idf(col.root, col.spaces["words"])
     assert frozen is not None
     assert frozen.n_pictures_ == 24
     generation = col.spaces["words"].generation
@@ -200,7 +203,7 @@ def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """After the first stretch there are words, and a reader finds pictures with them."""
     from likewise.collection.ingest import add as adding
 
-    monkeypatch.setattr(adding, "FIRST_WORDS_AT", 10)
+    monkeypatch.setattr(visual_words, "FIRST_WORDS_AT", 10)
     monkeypatch.setattr(adding, "_BATCH", 4)
     monkeypatch.setattr(adding, "_STRETCH", 1)
     paths = write_pictures(tmp_path / "p")
@@ -457,7 +460,7 @@ def test_every_damaged_file_is_noticed(col: Collection, part: str) -> None:
 
 
 def gen_cache_clear() -> None:
-    from likewise.collection.spaces.recipes import open_vocabulary
+    from likewise.collection.spaces.word_assignment import open_vocabulary
 
     open_vocabulary.cache_clear()
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from likewise.bench import deep_costs, deep_loop
 from likewise.bench.deep_rows import DATASETS, SPACES, SpaceRows, space_rows, task_of
 from likewise.bench.deep_torch import MEASURED
-from likewise.collection.search.searching import FUSION_RANK
+from likewise.collection.search.rank import FUSION_RANK
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.protocols import evaluate
 
@@ -49,9 +49,9 @@ def main() -> None:
     rates: list[Row] = []
     for data in there:
         paths = list(rows[data, "deep"].task.paths.values())
-        steps = deep_costs.steps_of(data)
-        report.add(f"CPU a picture, {data}", deep_costs.cpu_a_picture(steps, paths, n_timed))
-        made = deep_costs.add_rates(steps, paths, n_timed)
+        spaces = deep_costs.spaces_of(data)
+        report.add(f"CPU a picture, {data}", deep_costs.cpu_a_picture(spaces, paths, n_timed))
+        made = deep_costs.add_rates(spaces, paths, n_timed)
         rates.append({"data": data, **made, "deep / words": made["deep"] / made["words"]})
     report.add(
         "On disk and searched",

@@ -15,7 +15,7 @@ import numpy as np
 
 from likewise.bench.retrieval import Ranker, Task
 from likewise.collection.collection import Collection
-from likewise.collection.search.searching import Hit
+from likewise.collection.search.rank import Hit
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.metrics import average_precision
 

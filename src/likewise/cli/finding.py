@@ -139,10 +139,8 @@ def _tag(text: str) -> str:
 
 def _words_space(col: Collection, by: str) -> str:
     """The words space by which a similarity can be explained."""
-    from likewise.collection.spaces.recipes import learns
-
     for name in col.similarity(by).spaces:
-        if learns(col.spaces[name].recipe):
+        if col.spaces[name].has_places:
             return name
     if by == "default":
         # Nobody chose a similarity without words: what else the pictures share is shown.
@@ -189,11 +187,11 @@ def _answers(col: Collection, asked: Asked, hits: list[Any], words: str | None) 
 
     if words is None or not hits:
         return [Answer(hit, col.image(hit.id)) for hit in hits]
-    from likewise.collection.search.searching import cropped
+    from likewise.collection.search.query import crop
     from likewise.images import decode
 
     # Pixels of the whole file, so that places are measured in the file's own pixels.
-    pixels = cropped(decode(asked.path).pixels, asked.region)
+    pixels = crop(decode(asked.path).pixels, asked.region)
     answers = []
     for hit in hits:
         why = None

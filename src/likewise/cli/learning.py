@@ -26,7 +26,7 @@ from likewise.errors import LikewiseError
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
     from likewise.collection.learned import Learned
-    from likewise.collection.search.searching import Hit
+    from likewise.collection.search.rank import Hit
 
 Profile = Annotated[
     str, typer.Option(metavar="NAME", help="The profile meant; default is the one in use.")

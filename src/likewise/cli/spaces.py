@@ -159,12 +159,10 @@ def add_space(
 @space.command("card")
 def card(name: Name, collection: Where = DEFAULT) -> None:
     """Show what made the vectors of a deep space: model, hash, preprocessing, licence (JSON)."""
-    from likewise.collection.spaces.onnx_files import card_of
-
     with opened(collection) as col:
         if name not in col.spaces:
             raise InvalidInput(f"there is no space {name!r}; there are {', '.join(col.spaces)}")
-        found = card_of(col.root, col.spaces[name])
+        found = col.spaces[name].card()
     if found is None:
         raise InvalidInput(f"space {name!r} is not made by a network; it has no card")
     echo_json(found)

@@ -26,34 +26,24 @@ from likewise.collection.feedback.reranker import Taught
 from likewise.collection.feedback.sharing import Sharing
 from likewise.collection.ingest import add as adding
 from likewise.collection.ingest import generations as gen
+from likewise.collection.ingest.growth import learn_space
+from likewise.collection.ingest.new_space import create_space, first_recipes, put_first_spaces
 from likewise.collection.ingest.own_vectors import put_vectors
+from likewise.collection.ingest.sync import sync
+from likewise.collection.ingest.workers import n_workers
 from likewise.collection.models.modelling import Modelling
 from likewise.collection.plain import absolute, plain_metadata, plain_where
 from likewise.collection.search import explain as explaining
-from likewise.collection.search.searching import (
-    Hit,
-    Query,
-    Region,
-    rank,
-    understand,
-    views_of,
-)
+from likewise.collection.search.duplicates import find_duplicates
+from likewise.collection.search.query import Query, Region, resolve_query
+from likewise.collection.search.rank import Hit, rank, similarity_views
 from likewise.collection.search.views import Views
-from likewise.collection.spaces import onnx_files as models
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.recipes import (
-    WORDS,
-    checked,
-    first_spaces,
-    is_fixed,
-    learns,
-    load_networks,
-    made_here,
-    width_of,
-)
+from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.registry import open_spaces, validate_recipe
 from likewise.collection.store import changes as catalog_changes
 from likewise.collection.store import listing as catalog_listing
-from likewise.collection.store.store import FILE, FileRow, ImageRow, SpaceRow, Store
+from likewise.collection.store.store import FILE, FileRow, ImageRow, Store
 from likewise.collection.tags.suggest import Suggester
 from likewise.collection.tags.tagged import Tagging
 from likewise.errors import InvalidInput
@@ -100,8 +90,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         For instance ``words={"n_words": 5_000, "large_from": 20_000}``.  ``deep`` says whether it
         has the spaces deep and deep-dense; None: where the extra ``deep`` is installed.
         """
-        _, recipe = checked({**WORDS, **(words or {})})
-        fixed = first_spaces(deep)
+        recipes = first_recipes(words, deep)
         root = absolute(path)
         if root.exists() and not root.is_dir():
             raise CollectionError(f"{root} is a file; choose another name")
@@ -117,12 +106,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         for leftover in root.glob(f"{FILE}.part*"):
             leftover.unlink()
         store = Store.create(part, {"made_by": "likewise"})
-        with store.write(durable=True) as c:
-            catalog_changes.put_space(c, "words", "sparse", recipe)
-            for name, (kind, whole) in fixed.items():
-                catalog_changes.put_space(c, name, kind, whole)
-        for name, (_, whole) in fixed.items():
-            gen.start_dense(store, name, width_of(whole))
+        put_first_spaces(store, recipes)
         store.fold_journal()
         store.close()
         os.replace(part, root / FILE)
@@ -193,15 +177,16 @@ class Collection(Loop, Tagging, Modelling, Sharing):
     ) -> adding.AddResult:
         """Follow new, changed and deleted files below everything that was added."""
         with jobs.lease(self.root, "sync"):
-            result = adding.sync(self._store, workers=workers, report=report)
+            result = sync(self._store, workers=workers, report=report)
             self._code_judged()
             self._follow_generations(report)
             return result
 
     def _code_judged(self) -> None:
         """Vectors made late (a space whose gaps were filled) count for earlier judgements too."""
-        for name, space in self._store.spaces().items():
-            if space.generation and made_here(space.recipe) and not learns(space.recipe):
+        for name, space in self.spaces.items():
+            # A space with placeholders has a row of every picture.
+            if space.generation and space.is_available() and space.placeholder is None:
                 judging.fill(self._views, name)
 
     def remove(self, *pictures: int | str | os.PathLike[str]) -> int:
@@ -218,9 +203,9 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
         with jobs.lease(self.root, "refresh"):
             space_rows.tidy(self._store)
-            for name, space in self._store.spaces().items():
-                if learns(space.recipe) and space.generation:
-                    gen.reweigh(self._store, name, report)
+            for space in self.spaces.values():
+                if space.idf is not None and space.generation:
+                    gen.renew_idf(self._store, space, report)
             self._follow_generations(report)
             space_rows.tidy(self._store)
 
@@ -232,21 +217,21 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         report: jobs.Report = jobs.silent,
     ) -> None:
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
-        count = adding.n_workers(workers, len(self))
+        count = n_workers(workers, len(self))
         with jobs.lease(self.root, "retrain"):
             space_rows.tidy(self._store)
-            for name, space in self._store.spaces().items():
-                if adding.trains(space.recipe) and made_here(space.recipe) and len(self):
-                    adding.build(self._store, name, workers=count, report=report, seed=seed)
+            for space in self.spaces.values():
+                if space.must_learn and space.is_available() and len(self):
+                    learn_space(self._store, space, workers=count, report=report, seed=seed)
             self._follow_generations(report)
             space_rows.tidy(self._store)
 
     # -- spaces -----------------------------------------------------------------------------
 
     @property
-    def spaces(self) -> Mapping[str, SpaceRow]:
+    def spaces(self) -> Mapping[str, Space]:
         """The spaces by name, with their live generation."""
-        return self._store.spaces()
+        return open_spaces(self._store)
 
     def add_space(
         self,
@@ -259,10 +244,10 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         """Another kind of vector for every picture, back-filled.
 
         ``recipe`` names the feature ("words", "holistic", "deep", "deep-dense", "deep-words",
-        "psc", "vlad", "onnx" for a network of your own, or "own" for vectors of your own) and its
-        parameters.
+        "psc", "vlad", "onnx" for a network of your own, "own" for vectors of your own, or one that
+        another package brings) and its parameters.
         """
-        kind, whole = checked(recipe)
+        _, whole = validate_recipe(recipe)
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME_LENGTH:
             raise InvalidInput(
                 f"{name!r} is no name for a space; letters, digits, - and _ expected"
@@ -271,24 +256,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
             if name in self._store.spaces() or name in self._known():
                 raise CollectionError(f"there is a space or similarity {name!r} already")
             space_rows.tidy(self._store)
-            load_networks(whole)
-            files: dict[str, str] = {}
-            if whole["feature"] == "onnx":
-                whole, files = models.adopt(self.root, name, whole)
-            with self._store.write(durable=True) as c:
-                catalog_changes.put_space(c, name, kind, whole)
-                catalog_changes.put_setting(c, adding.filling(name), True)
-            if is_fixed(whole):
-                gen.start_dense(self._store, name, width_of(whole), files)
-            try:
-                adding.backfill(self._store, name, workers=workers, report=report)
-            except Exception:
-                # A space that cannot be filled must not trouble every later add.
-                with self._store.write(durable=True) as c:
-                    catalog_changes.drop_space(c, name)
-                    catalog_changes.drop_setting(c, adding.filling(name))
-                raise
-            adding.settle(self._store, name)
+            create_space(self._store, name, whole, workers=workers, report=report)
             if self._store.spaces()[name].generation:
                 judging.fill(self._views, name)
             space_rows.tidy(self._store)
@@ -358,7 +326,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
         similarity = self.similarity(by)
-        question = understand(self._store, query, region)
+        question = resolve_query(self._store, query, region)
         allowed = self._store.matching(plain_where(where)) if where else None
         if not self._store.highest_id():
             return [], []
@@ -367,7 +335,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
             teaching = Taught(self._store, self._learning, similarity.profile, question.key)
         return rank(
             self._views, similarity, question, int(k), allowed=allowed, above=above,
-            teaching=teaching,
+            reranker=teaching,
         )  # fmt: skip
 
     def reach(self, by: str = "default") -> int:
@@ -375,7 +343,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         similarity = self.similarity(by)
         if not self._store.highest_id():
             return 0
-        return max(map(len, views_of(self._views, similarity).values()))
+        return max(map(len, similarity_views(self._views, similarity).values()))
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
         """:meth:`search` for each query."""
@@ -400,14 +368,14 @@ class Collection(Loop, Tagging, Modelling, Sharing):
         teaching = None
         if profile is not None:
             name = named(self._store, profile)
-            key = understand(self._store, query, region).key
+            key = resolve_query(self._store, query, region).key
             teaching = Taught(self._store, self._learning, name, key)
         return explaining.explain(self._views, query, hit, top, by, region, teaching)
 
     def has_places(self, space: str) -> bool:
         """Whether the words of a space lie somewhere in a picture, so that it can explain."""
-        row = self._store.spaces().get(space)
-        return row is not None and bool(row.generation) and learns(row.recipe)
+        found = self.spaces.get(space)
+        return found is not None and explaining.can_explain(found)
 
     def duplicates(self, *, threshold: float = 0.99, by: str = "holistic") -> list[list[Hit]]:
         """Groups of near-duplicates: pictures linked by a score of at least ``threshold``."""
@@ -415,7 +383,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
             raise CollectionError(
                 f"{by!r} is no space; near-duplicates are found in one of {', '.join(self.spaces)}"
             )
-        return explaining.duplicates(self._views, by, threshold)
+        return find_duplicates(self._views, by, threshold)
 
     # -- looking ----------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from likewise.errors import LikewiseError
+from likewise.errors import InvalidInput, LikewiseError
 
 
 class CollectionError(LikewiseError):
@@ -23,3 +23,19 @@ class UnknownName(CollectionError):
 
 class UnknownPicture(CollectionError):
     """An id or path that is not in the collection."""
+
+
+class CannotDescribe(CollectionError):
+    """A space that fails to describe a picture, or gives a row that is none of its own."""
+
+
+class UnknownSpaceKind(CollectionError, InvalidInput):
+    """A recipe whose ``feature`` no installed package brings."""
+
+
+class BrokenSpaceKind(CollectionError):
+    """A package that says it brings a kind of space, and does not."""
+
+
+class SpaceKindClash(CollectionError):
+    """Several packages that bring a kind of space under one name."""

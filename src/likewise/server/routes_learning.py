@@ -11,7 +11,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.profiles import LogLine
 from likewise.collection.learned import LearnedWord, learned
-from likewise.collection.search.searching import Similarity
+from likewise.collection.search.similarities import Similarity
 from likewise.server.routes_pictures import Serving
 from likewise.server.service import Service, figures_out
 from likewise.server.shapes import (

@@ -17,13 +17,10 @@ import numpy as np
 from likewise.collection.errors import CollectionBusy, CollectionError
 from likewise.collection.feedback.history import COMPARE, JUDGE, SESSION_GAP
 from likewise.collection.feedback.learning import filled
-from likewise.collection.search.searching import Question, ranked_row
+from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.views import Views
-from likewise.collection.spaces.graphs import prepared
-from likewise.collection.spaces.recipes import made_here
 from likewise.collection.store import log as feedback
 from likewise.collection.store.changes import put_setting
-from likewise.collection.store.segments import packed
 from likewise.collection.store.store import Store
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.images import decode, small_jpeg
@@ -47,7 +44,7 @@ class Said(NamedTuple):
 
 def resolve(
     store: Store,
-    question: Question,
+    question: ResolvedQuery,
     liked: Sequence[int],
     disliked: Sequence[int],
     shown: Sequence[int] | None,
@@ -103,7 +100,7 @@ def _random_pictures(store: Store, seed: Iterable[int], avoid: set[int]) -> tupl
 
 def codes_of(
     views: Views,
-    asked: Mapping[int | None, Question],
+    asked: Mapping[int | None, ResolvedQuery],
     taught_only: Set[int | None] = frozenset(),
 ) -> tuple[dict[str, int], dict[int | None, dict[str, bytes]]]:
     """(space to generation, picture to its vectors as ranked).
@@ -118,24 +115,22 @@ def codes_of(
         view = views.view(name)
         generations[name] = view.space.generation
         for image, question in asked.items():
-            if space.kind == "dense" and image in taught_only:
+            if image in taught_only and not space.row_format.learns_weights:
                 continue
             # A picture from outside has no code in spaces that cannot describe it here.
-            if question.image is None and not made_here(space.recipe):
+            if question.image is None and not view.space.is_available():
                 continue
             if question.image is not None and view.row_of(question.image) is None:
                 continue
-            row = ranked_row(view, question)
-            if space.kind == "dense":
-                row = prepared(space, row[None])[0]
-            found[image][name] = packed(space.kind, row)
+            row = space.row_format.weighted_row(space, query_row(view, question))
+            found[image][name] = space.row_format.pack(row)
     return generations, found
 
 
-def commit(views: Views, question: Question, said: Said, profile: str) -> int:
+def commit(views: Views, question: ResolvedQuery, said: Said, profile: str) -> int:
     """Write a judgement to the log, durably; gives its number."""
-    asked: dict[int | None, Question] = {None: question}
-    asked |= {i: Question(image=i) for i in (*said.liked, *said.disliked, *said.negatives)}
+    asked: dict[int | None, ResolvedQuery] = {None: question}
+    asked |= {i: ResolvedQuery(image=i) for i in (*said.liked, *said.disliked, *said.negatives)}
 
     def write(c: Any, subjects: Mapping[int | None, int]) -> int:
         body = {
@@ -163,8 +158,8 @@ def commit_comparisons(
     ``by`` names who made them, where that is known.
     """
     named = {} if by is None else {"by": by}
-    asked: dict[int | None, Question] = {
-        image: Question(image=image) for row in comparisons for image in row
+    asked: dict[int | None, ResolvedQuery] = {
+        image: ResolvedQuery(image=image) for row in comparisons for image in row
     }
 
     def write(c: Any, subjects: Mapping[int | None, int]) -> list[int]:
@@ -192,7 +187,7 @@ def append(c: Any, store: Store, profile: str, kind: str, body: Mapping[str, Any
 
 def _with_subjects(
     views: Views,
-    asked: Mapping[int | None, Question],
+    asked: Mapping[int | None, ResolvedQuery],
     write: Callable[[Any, Mapping[int | None, int]], T],
     taught_only: Set[int | None] = frozenset(),
 ) -> T:
@@ -262,13 +257,13 @@ def fill(views: Views, name: str) -> None:
     for subject, _ in lacking:
         row = view.row_of(here[subject]) if subject in here else None
         jpeg = None
-        if row is None and made_here(space.recipe):
+        if row is None and space.is_available():
             jpeg = feedback.jpeg_of(views.store, subject)
         if jpeg is not None:
             with suppress(LikewiseError):
-                row = ranked_row(view, Question(pixels=decode(jpeg).pixels))
+                row = query_row(view, ResolvedQuery(pixels=decode(jpeg).pixels))
         if row is not None:
-            made[subject] = packed(space.kind, row)
+            made[subject] = space.row_format.pack(space.row_format.weighted_row(space, row))
     if not made:
         return
     with views.store.write() as c:

@@ -19,7 +19,6 @@ from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.fold import Folded
 from likewise.collection.feedback.history import History, Verdicts
 from likewise.collection.store import log as feedback
-from likewise.collection.store.segments import unpack_dense, unpack_sparse
 from likewise.collection.store.store import SpaceRow, Store
 
 CHECKPOINT_EVERY = 200
@@ -69,7 +68,7 @@ class Learning:
 
     def weights(self, profile: str, space: SpaceRow) -> NDArray[np.float64] | None:
         """One weight a word; None where nothing was learned, so that all count alike."""
-        if space.kind != "sparse":
+        if not space.row_format.learns_weights:
             return None
         with self.lock:
             if not self.history(profile).items:
@@ -182,8 +181,7 @@ class Learning:
         """Codes of subjects as a matrix, by ascending subject: the order is part of the sum."""
         found = feedback.codes(self._store, space.name, space.generation, subjects)
         blobs = [found[subject] for subject in sorted(found)]
-        unpack = unpack_sparse if space.kind == "sparse" else unpack_dense
-        return unpack(blobs, space.width)
+        return space.row_format.unpack(blobs, space.width)
 
 
 def stops(done: int, until: int) -> list[int]:

@@ -22,18 +22,22 @@ from likewise.collection.feedback import lessons, profiles
 from likewise.collection.feedback.learning import Learning
 from likewise.collection.feedback.profiles import LogLine, Version
 from likewise.collection.plain import absolute
-from likewise.collection.search.searching import (
-    Figures,
+from likewise.collection.search.query import (
     Query,
-    Question,
     Region,
-    Similarity,
-    key_of,
-    similarities,
-    understand,
+    ResolvedQuery,
+    query_key,
+    resolve_query,
 )
-from likewise.collection.search.views import SparseView, Views
+from likewise.collection.search.similarities import (
+    Figures,
+    Similarity,
+    built_in_similarities,
+)
+from likewise.collection.search.sparse_view import SparseView
+from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import changes as catalog_changes
 from likewise.collection.store import log as feedback
 from likewise.collection.store.models import models
@@ -90,7 +94,7 @@ class Loop:
 
     def _built_in(self) -> dict[str, Similarity]:
         preferred = self._store.setting("default_similarity")
-        return similarities(self._store.spaces(), preferred)
+        return built_in_similarities(open_spaces(self._store), preferred)
 
     def _known(self) -> dict[str, Similarity]:
         learned = {
@@ -162,9 +166,9 @@ class Loop:
                 catalog_changes.put_setting(c, "default_similarity", similarity)
                 catalog_changes.put_setting(c, profiles.IN_USE, profiles.DEFAULT)
 
-    def question(self, query: Query, region: Region | None = None) -> Question:
+    def question(self, query: Query, region: Region | None = None) -> ResolvedQuery:
         """A query read once, for several searches and judgements: a file is decoded here."""
-        return understand(self._store, query, region)
+        return resolve_query(self._store, query, region)
 
     def judge(
         self,
@@ -183,7 +187,7 @@ class Loop:
         pictures that were on offer, best first: those above a liked one that were passed over
         count as not alike, where nothing is disliked.  When this returns, the judgement is on disk.
         """
-        question = understand(self._store, query, region)
+        question = resolve_query(self._store, query, region)
         good, bad = self._ids(liked, "liked"), self._ids(disliked, "disliked")
         offered = None if shown is None else self._ids(shown, "shown")
         name = profiles.named(self._store, profile)
@@ -230,7 +234,7 @@ class Loop:
         self, query: Query, *, region: Region | None = None, profile: str = "default"
     ) -> tuple[list[int], list[int]]:
         """Pictures liked and disliked for a query, as it stands now."""
-        key = key_of(self._store, query, region)
+        key = query_key(self._store, query, region)
         subject = None if key is None else feedback.subject_of(self._store, key)
         if subject is None:
             return [], []
@@ -327,7 +331,7 @@ class Loop:
         """
         name = profiles.named(self._store, profile)
         for space in self._store.spaces().values():
-            if space.kind == "sparse" and space.generation:
+            if space.row_format.learns_weights and space.generation:
                 self._learning.relearn(name, space)
         return self.profiles[name]
 
@@ -378,5 +382,5 @@ class Loop:
     def _fold(self, profile: str) -> None:
         """Learn what the log has more, so that the next search finds it done."""
         for space in self._store.spaces().values():
-            if space.kind == "sparse" and space.generation:
+            if space.row_format.learns_weights and space.generation:
                 self._learning.state(profile, space)

@@ -28,8 +28,8 @@ from likewise.collection.feedback.history import (
 )
 from likewise.collection.feedback.judge import append, stamp
 from likewise.collection.feedback.learning import Learning
-from likewise.collection.search.searching import Figures, Similarity
-from likewise.collection.spaces.wording import open_vocabulary
+from likewise.collection.search.similarities import Figures, Similarity
+from likewise.collection.spaces.word_assignment import open_vocabulary
 from likewise.collection.store import log as feedback
 from likewise.collection.store.models import model
 from likewise.collection.store.store import SpaceRow, Store
@@ -226,7 +226,7 @@ def sparse_space(similarity: Similarity, spaces: Mapping[str, SpaceRow]) -> Spac
     """The sparse space with words that a similarity ranks by; None where it has none."""
     for name in similarity.spaces:
         space = spaces.get(name)
-        if space is not None and space.kind == "sparse" and space.generation:
+        if space is not None and space.row_format.learns_weights and space.generation:
             return space
     return None
 
@@ -254,7 +254,7 @@ def export(store: Store, learning: Learning, profile: str, path: Path) -> Path:
     if not learning.history(profile).items:
         raise CollectionError(f"profile {profile!r} has learned nothing yet; judge something first")
     for name, space in store.spaces().items():
-        if space.kind != "sparse" or not space.generation:
+        if not (space.row_format.learns_weights and space.generation):
             continue
         state = learning.state(profile, space)
         start = 1.0 if state.start == "ones" else 0.0
@@ -281,7 +281,7 @@ def import_(store: Store, path: Path, name: str | None) -> str:
     try:
         for space_name, said in meta["spaces"].items():
             space = store.spaces().get(space_name)
-            if space is None or space.kind != "sparse" or not space.generation:
+            if space is None or not (space.row_format.learns_weights and space.generation):
                 continue
             if said["vocabulary"] != fingerprint(store.root, space) or said["width"] != space.width:
                 raise CollectionError(

@@ -18,7 +18,7 @@ from likewise.collection.feedback.lessons import labelled
 from likewise.collection.models import map as map_learning
 from likewise.collection.models.map import Compared, from_labels, from_neighbours
 from likewise.collection.models.told import Comparison, subject_rows
-from likewise.collection.search.fitted import Basis
+from likewise.collection.search.learned_models import Basis
 from likewise.collection.search.model_rows import agreement_plain, sampled
 from likewise.collection.store import log as feedback
 from likewise.collection.store.store import SpaceRow, Store

@@ -27,7 +27,7 @@ from likewise.collection.models import metric as metric_learning
 from likewise.collection.models.comparing import Ask, ComparisonReport, Told3
 from likewise.collection.models.told import comparisons, told
 from likewise.collection.search import model_rows
-from likewise.collection.search.fitted import Fitted, save
+from likewise.collection.search.learned_models import Fitted, save
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import log as feedback

@@ -17,7 +17,7 @@ from likewise.collection.errors import UnknownName
 from likewise.collection.keywords import following as keywords
 from likewise.collection.keywords import tag_files, xmp_export
 from likewise.collection.plain import absolute
-from likewise.collection.search.searching import Query, understand
+from likewise.collection.search.query import Query, resolve_query
 from likewise.collection.search.views import Views
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.store import Store
@@ -160,7 +160,7 @@ class Tagging:
         """
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
-        return self._suggester.suggest(understand(self._store, picture, None), k)
+        return self._suggester.suggest(resolve_query(self._store, picture, None), k)
 
     def tag_all(
         self,

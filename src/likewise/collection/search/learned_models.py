@@ -1,6 +1,6 @@
 """What a learned model does to vectors, and its files: a metric is a matrix, a map a KernelMap.
 
-Both take prepared rows of one dense space to rows whose Euclidean distance is the similarity.  A
+Both take comparable rows of one dense space to rows whose Euclidean distance is the similarity.  A
 model is kept as plain arrays with a checksum; a second file holds the rows of the pictures there
 were, so that opening a collection need not place them again.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ _CHUNK = 8_192
 
 Floats32 = NDArray[np.float32]
 Ids = NDArray[np.int64]
+S = TypeVar("S", bound=SpaceRow)
 
 
 class Basis:
@@ -187,13 +188,13 @@ Fitted = Metric | Map
 _KINDS: dict[str, type[Metric] | type[Map]] = {"metric": Metric, "map": Map}
 
 
-class Placed(NamedTuple):
+class PlacedRow(NamedTuple):
     """A row of the model's own, so that nobody transforms it a second time."""
 
     row: Floats32
 
 
-def placed(fitted: Fitted, ids: Ids, rows: Any) -> Floats32:
+def place_rows(fitted: Fitted, ids: Ids, rows: Any) -> Floats32:
     """Pictures as the model has them: what was learned about them directly, else transformed."""
     made = fitted.transform(rows)
     if isinstance(fitted, Map) and len(fitted.anchors):
@@ -251,7 +252,7 @@ def open_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
     return ids, rows
 
 
-def check_fits(model: Model, space: SpaceRow | None) -> SpaceRow:
+def check_fits(model: Model, space: S | None) -> S:
     """The space of a model, if it still has the vectors the model was learned with."""
     if space is None:
         raise CollectionError(f"{model.kind} {model.name!r} lacks its space {model.space!r}")
