@@ -88,6 +88,12 @@ DOORS: dict[str, dict[str, str]] = {
         "Version": "feedback.profiles",
         "XmpExport": "keywords.xmp_export",
     },
+    "likewise.collection.spaces": {
+        "LearnedGeneration": "base",
+        "Places": "base",
+        "Space": "base",
+        "Survey": "base",
+    },
     "likewise.cli": {
         "main": "app",
     },

@@ -602,7 +602,7 @@ def test_judgements_before_the_first_words_count_once_there_are_words(tmp_path: 
         write(tmp_path / "p" / f"{i}.png", picture(i))
     with Collection.create(tmp_path / "c.lw", words={"n_words": 40}, deep=False) as col:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(adding, "grow", lambda *_, **__: None)
+            patch.setattr(adding, "grow_spaces", lambda *_, **__: None)
             col.add(tmp_path / "p", workers=0)
         assert not col.spaces["words"].generation
         col.judge(1, [2], [3])
@@ -812,7 +812,7 @@ def test_a_judgement_made_while_the_first_words_come(
         write(tmp_path / "p" / f"{i}.png", picture(i))
     with Collection.create(tmp_path / "c.lw", words={"n_words": 40}, deep=False) as col:
         with monkeypatch.context() as patch:
-            patch.setattr(adding, "grow", lambda *_, **__: None)
+            patch.setattr(adding, "grow_spaces", lambda *_, **__: None)
             col.add(tmp_path / "p", workers=0)
         codes_of = judging.codes_of
         with Collection.open(col.root) as other:

@@ -199,7 +199,7 @@ def test_a_vocabulary_is_never_another_under_the_same_name(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(gen, "_finish", interrupt)
+        patch.setattr(gen, "_weigh_and_switch", interrupt)
         with pytest.raises(KeyboardInterrupt):
             col.retrain(workers=0, seed=0)
     col.retrain(workers=0, seed=1)

@@ -74,7 +74,9 @@ def test_set_a_suggested_tag_of_many(col: Collection) -> None:
 def test_bulk_suggestions_can_be_accepted_and_undone(col: Collection) -> None:
     tag_some(col)
     col.tag_all(above=0.6)
-    said = {i: tags for i, tags in catalog_tags.said_by(col._store, "suggested").items() if tags}
+    said = {
+        i: tags for i, tags in catalog_tags.tags_by_source(col._store, "suggested").items() if tags
+    }
     assert said
     for image, tags in said.items():
         col.tag_many([image], tags, source="accepted")

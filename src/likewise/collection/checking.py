@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.jobs import running
-from likewise.collection.search.learned_models import check as check_model_files
+from likewise.collection.search.learned_models import check_model_files
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import open_graph

@@ -432,7 +432,7 @@ class Collection(Loop, Tagging, Modelling, Sharing):
     ) -> tuple[int, list[ImageRow]]:
         """How many pictures there are (with these conditions), and one page of them in order."""
         conditions = plain_where(where) if where else {}
-        total, ids = catalog_listing.listed(
+        total, ids = catalog_listing.list_images(
             self._store, conditions, sort, descending, offset, limit
         )
         rows = self._store.images(ids)

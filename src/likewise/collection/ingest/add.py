@@ -187,13 +187,13 @@ def _tasks(
                         c, candidate.path, candidate.size, candidate.mtime_ns, image=image
                     )
                     # Moved rather than copied: the old path is no longer where it is.
-                    change.forget_files(c, moved_from(store, image))
+                    change.forget_files(c, find_moved(store, image))
                 result.duplicates += 1
                 continue
         yield DescribeTask(candidate, spaces)
 
 
-def moved_from(store: Store, image: int) -> list[str]:
+def find_moved(store: Store, image: int) -> list[str]:
     """Recorded paths of a picture at which there is nothing any more."""
     return [path for path in store.files_of(image) if not os.path.exists(path)]
 
@@ -218,7 +218,7 @@ def _commit(
                 result.duplicates += 1
                 continue
             result.added += 1
-            catalog_tags.come_back(c, image, one.digest)
+            catalog_tags.restore_tags(c, image, one.digest)
             for source, tags in (one.keywords or {}).items():
                 catalog_tags.put_sources(c, source, [(image, tag) for tag in tags])
             if one.remark is not None:

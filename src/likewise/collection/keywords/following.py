@@ -164,7 +164,7 @@ def follow_sidecars(store: Store, *, every: bool = False) -> Read:
     for path in gone:
         del now[path]
     # Of all pictures, since one that moved leaves its sidecar behind.
-    said, last = _union(now.values(), pictures), rows.said_by(store, SIDECAR)
+    said, last = _union(now.values(), pictures), rows.tags_by_source(store, SIDECAR)
     changed = {
         image: said.get(image, set())
         for image in said.keys() | last.keys()
@@ -253,7 +253,7 @@ def set_folders(store: Store, levels: int | None) -> int:
 
 def _by_folders(store: Store, levels: int | None) -> dict[int, set[str]]:
     """Pictures of which folders say something else now, with all that they say."""
-    before = rows.said_by(store, FOLDER)
+    before = rows.tags_by_source(store, FOLDER)
     now: dict[int, set[str]] = {}
     if levels:
         files = rows.picture_files(store)

@@ -19,7 +19,7 @@ from likewise.collection.models import map as map_learning
 from likewise.collection.models.map import Compared, from_labels, from_neighbours
 from likewise.collection.models.told import Comparison, subject_rows
 from likewise.collection.search.learned_models import Basis
-from likewise.collection.search.model_rows import agreement_plain, sampled
+from likewise.collection.search.model_rows import agreement_plain, sample_rows
 from likewise.collection.store import log as feedback
 from likewise.collection.store.store import SpaceRow, Store
 
@@ -121,7 +121,7 @@ def gather(
     here = feedback.subjects_in_collection(store, rows)
     own = np.array([here.get(subject, 0) for subject in rows], np.int64)
     more = max(anchors - len(rows), 0)
-    ids, others = sampled(store, space, more, seed, avoid=set(own.tolist()))
+    ids, others = sample_rows(store, space, more, seed, avoid=set(own.tolist()))
     whole = np.array(list(rows.values()), np.float32).reshape(len(rows), space.width)
     names = np.concatenate([own, ids])
     X = np.concatenate([whole, others])

@@ -27,7 +27,7 @@ from likewise.collection.models import metric as metric_learning
 from likewise.collection.models.comparing import Ask, ComparisonReport, Told3
 from likewise.collection.models.told import comparisons, told
 from likewise.collection.search import model_rows
-from likewise.collection.search.learned_models import Fitted, save
+from likewise.collection.search.learned_models import LearnedModel, save_model
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import log as feedback
@@ -130,7 +130,7 @@ class Modelling:
         found = self._model(name)
         if found.kind != "map":
             raise CollectionError(f"{name!r} is a {found.kind}; only a map has places to draw")
-        ids, places = self._views.models.view(name).drawn()
+        ids, places = self._views.models.view(name).map_points()
         return MapPoints(ids, places, found)
 
     def said_since(self, name: str) -> int:
@@ -200,7 +200,7 @@ class Modelling:
         row, said_by, items = self._begin(name, "metric", space, profile)
         said = told(self._store, items, row, self._views.view(row.name).row_of)
         here = feedback.subjects_in_collection(self._store, said.subjects)
-        _, rows = model_rows.sampled(
+        _, rows = model_rows.sample_rows(
             self._store, row, metric_learning.UNLABELLED, seed,
             avoid=set(here.values()),
         )  # fmt: skip
@@ -286,14 +286,14 @@ class Modelling:
         name: str,
         said_by: tuple[str, int],
         space: SpaceRow,
-        fitted: Fitted,
+        fitted: LearnedModel,
         figures: Mapping[str, Any],
         options: Mapping[str, Any],
         report: jobs.Report,
     ) -> Model:
         """Place all pictures, write the files, and name them in one transaction."""
         ids, rows = model_rows.place_all(self._store, space, fitted, report)
-        files = save(self.root, fitted, ids, rows)
+        files = save_model(self.root, fitted, ids, rows)
         made = Model(
             name, fitted.kind, space.name, space.generation, *said_by, stamp(), files, options,
             {**figures, "placed": len(ids)},

@@ -153,7 +153,7 @@ class Map:
         ).astype(np.float32)  # fmt: skip
         return made
 
-    def drawn(self, rows: Floats32) -> Floats32:
+    def drawing_columns(self, rows: Floats32) -> Floats32:
         """The two columns to draw."""
         return rows[:, self.n_ranked :] if rows.shape[1] > self.n_ranked else rows[:, :2]
 
@@ -184,7 +184,7 @@ class Map:
         return made
 
 
-Fitted = Metric | Map
+LearnedModel = Metric | Map
 _KINDS: dict[str, type[Metric] | type[Map]] = {"metric": Metric, "map": Map}
 
 
@@ -194,7 +194,7 @@ class PlacedRow(NamedTuple):
     row: Floats32
 
 
-def place_rows(fitted: Fitted, ids: Ids, rows: Any) -> Floats32:
+def place_rows(fitted: LearnedModel, ids: Ids, rows: Any) -> Floats32:
     """Pictures as the model has them: what was learned about them directly, else transformed."""
     made = fitted.transform(rows)
     if isinstance(fitted, Map) and len(fitted.anchors):
@@ -205,7 +205,7 @@ def place_rows(fitted: Fitted, ids: Ids, rows: Any) -> Floats32:
     return made
 
 
-def save(root: Path, fitted: Fitted, ids: Ids, rows: Floats32) -> dict[str, str]:
+def save_model(root: Path, fitted: LearnedModel, ids: Ids, rows: Floats32) -> dict[str, str]:
     """Write both files, synced; gives their names for the catalog."""
     (root / FOLDER).mkdir(exist_ok=True)
     stem = f"{FOLDER}/{fitted.kind}-{secrets.token_hex(8)}"
@@ -221,7 +221,7 @@ def save(root: Path, fitted: Fitted, ids: Ids, rows: Floats32) -> dict[str, str]
     return files
 
 
-def open_fitted(root: Path, model: Model) -> Fitted:
+def open_model(root: Path, model: Model) -> LearnedModel:
     """The model of a row of the catalog, checked before it is used."""
     try:
         meta, arrays = open_arrays(root / model.files["model"], _KIND)
@@ -237,7 +237,7 @@ def open_fitted(root: Path, model: Model) -> Fitted:
         ) from error
 
 
-def open_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
+def open_model_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
     """Ids and rows of the pictures there were when it was learned."""
     try:
         _, arrays = open_arrays(root / model.files["rows"], _ROWS)
@@ -265,17 +265,17 @@ def check_fits(model: Model, space: S | None) -> S:
     return space
 
 
-def check(root: Path, model: Model, space: SpaceRow | None) -> list[str]:
+def check_model_files(root: Path, model: Model, space: SpaceRow | None) -> list[str]:
     """What is wrong with a model on disk; empty when all is well."""
     try:
-        fitted = open_fitted(root, model)
+        fitted = open_model(root, model)
         # One that was learned with another generation is out of date, and not damaged.
         current = space is not None and space.generation == model.generation
         if space is not None and current and fitted.width != space.width:
             return [
                 f"takes vectors of {fitted.width} numbers; space {space.name} has {space.width}"
             ]
-        ids, rows = open_rows(root, model)
+        ids, rows = open_model_rows(root, model)
     except CollectionError as error:
         return [str(error)]
     columns = fitted.transform(np.zeros((1, fitted.width), np.float32)).shape[1]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.search.learned_models import Fitted, Floats32, Ids, place_rows
+from likewise.collection.search.learned_models import Floats32, Ids, LearnedModel, place_rows
 from likewise.collection.spaces.rows import raw_rows
 from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows, metric_of
@@ -50,7 +50,7 @@ def row_chunks(store: Store, space: SpaceRow) -> Iterator[tuple[Ids, Floats32]]:
         yield ids, comparable_rows(space, raw)
 
 
-def sampled(
+def sample_rows(
     store: Store,
     space: SpaceRow,
     most: int,
@@ -74,7 +74,7 @@ def sampled(
 
 
 def place_all(
-    store: Store, space: SpaceRow, fitted: Fitted, report: Report
+    store: Store, space: SpaceRow, fitted: LearnedModel, report: Report
 ) -> tuple[Ids, Floats32]:
     """Ids and rows of the model of all pictures there are now."""
     columns = fitted.transform(np.zeros((1, space.width), np.float32)).shape[1]

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from likewise.collection.errors import DamagedCollection, UnknownName
 from likewise.collection.read_write_lock import ReadWriteLock
 from likewise.collection.search.learned_models import (
-    Fitted,
     Floats32,
     Ids,
+    LearnedModel,
     Map,
     PlacedRow,
     check_fits,
-    open_fitted,
-    open_rows,
+    open_model,
+    open_model_rows,
     place_rows,
 )
 from likewise.collection.spaces.base import Space
@@ -47,7 +47,7 @@ class ModelView:
         self.row, self.space = row, space
         self.remembered: dict[bytes, Any] = {}
         self.root = store.root
-        self.fitted: Fitted = open_fitted(store.root, row)
+        self.fitted: LearnedModel = open_model(store.root, row)
         self._lock = ReadWriteLock()
         self._exact: Exact | None = None
         self._ids: Ids = np.zeros(0, np.int64)
@@ -67,7 +67,7 @@ class ModelView:
             ids, rows = dense_rows(store, space)
             self._take(ids, place_rows(self.fitted, ids, rows))
             return
-        ids, rows = open_rows(self.root, self.row)
+        ids, rows = open_model_rows(self.root, self.row)
         here = np.isin(ids, np.fromiter(store.ids(), np.int64))
         self._take(ids[here], rows[here])
         self._fill(store, self._segments)
@@ -156,13 +156,13 @@ class ModelView:
             kept = np.array([i for i in ids.tolist() if i in self._place], np.int64)
             return kept, self._rows[[self._place[i] for i in kept.tolist()]]
 
-    def drawn(self) -> tuple[Ids, Floats32]:
+    def map_points(self) -> tuple[Ids, Floats32]:
         """Ids of all pictures and where a map draws them, by id."""
         assert isinstance(self.fitted, Map)
         with self._lock.reading():
             at = np.flatnonzero(self._alive)
             at = at[np.argsort(self._ids[at])]
-            return self._ids[at], self.fitted.drawn(self._rows[at])
+            return self._ids[at], self.fitted.drawing_columns(self._rows[at])
 
     def search_row(
         self, row: Any, k: int, weights: Any = None

@@ -53,7 +53,7 @@ class Places(NamedTuple):
     strengths: NDArray[np.float32]
 
 
-class Learned(NamedTuple):
+class LearnedGeneration(NamedTuple):
     """What the next generation of a space is: its width, its files, and rows that are known.
 
     ``rows`` are (number of the picture in the survey, row), for pictures whose row came out while
@@ -208,7 +208,7 @@ class Space(SpaceRow, ABC):
 
     # -- learning ---------------------------------------------------------------------------
 
-    def learn(self, survey: Survey) -> Learned | None:
+    def learn(self, survey: Survey) -> LearnedGeneration | None:
         """The next generation from the pictures there are; None where they are too few.
 
         Asked of a space without ``files``: a generation begins from nothing.

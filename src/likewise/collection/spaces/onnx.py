@@ -21,7 +21,7 @@ from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.errors import InvalidInput
 from likewise.features.deep import KEEP, strongest
 from likewise.features.deep_card import Card, model_card, wrong_with
-from likewise.features.deep_errors import ChangedModel
+from likewise.features.deep_errors import INSTALL, ChangedModel
 from likewise.features.deep_onnx import OnnxModel, hash_of, open_content, read_model
 from likewise.features.deep_runtime import Preparation, number, three
 
@@ -66,7 +66,7 @@ class OnnxSpace(Space):
         return all(importlib.util.find_spec(name) for name in needed)
 
     def how_to_get(self) -> str:
-        return "run likewise add again with the extra deep installed"
+        return f"run likewise add again with the extra deep installed ({INSTALL})"
 
     def load(self) -> None:
         for text in self.verify() if self.generation else ():

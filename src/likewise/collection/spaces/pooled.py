@@ -21,7 +21,7 @@ from likewise.coding.product import ProductSparseCoder
 from likewise.coding.whitening import Whitening
 from likewise.collection.jobs import Progress
 from likewise.collection.spaces import base
-from likewise.collection.spaces.base import Learned, Pixels, Recipe, Space, Survey
+from likewise.collection.spaces.base import LearnedGeneration, Pixels, Recipe, Space, Survey
 from likewise.collection.spaces.pooled_coder import PooledCoder, dense_sift, open_coder
 from likewise.errors import InvalidInput
 from likewise.features.local import LocalFeatures
@@ -89,7 +89,7 @@ class PooledSpace(Space):
         words = np.flatnonzero(pooled)
         return words.astype(np.int32), pooled[words], len(pooled)
 
-    def learn(self, survey: Survey) -> Learned | None:
+    def learn(self, survey: Survey) -> LearnedGeneration | None:
         X = sample_descriptors(self, survey, survey.choose(CODEBOOK_PICTURES))
         if len(X) < 16:
             return None
@@ -122,7 +122,7 @@ class PooledSpace(Space):
         if len(chosen) == survey.n_pictures:
             # Those without descriptors get the zero vector when they are described.
             known = zip(numbers, whitening.transform(rows), strict=True)
-        return Learned(components, files, known)
+        return LearnedGeneration(components, files, known)
 
     def has_outgrown(self, n_pictures: int) -> bool:
         if not self.generation:

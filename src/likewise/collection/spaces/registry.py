@@ -64,7 +64,7 @@ class UnavailableSpace(Space):
 
 def kind_names() -> list[str]:
     """The features a recipe may name, those of this package first."""
-    return [*_BUILT_IN, *sorted(set(_brought(tuple(sys.path))) - set(_BUILT_IN))]
+    return [*_BUILT_IN, *sorted(set(_find_entry_points(tuple(sys.path))) - set(_BUILT_IN))]
 
 
 def find_kind(feature: Any) -> type[Space]:
@@ -73,7 +73,9 @@ def find_kind(feature: Any) -> type[Space]:
         module, name = _BUILT_IN[feature]
         built_in: type[Space] = getattr(importlib.import_module(module), name)
         return built_in
-    brought = _brought(tuple(sys.path)).get(feature, ()) if isinstance(feature, str) else ()
+    brought = (
+        _find_entry_points(tuple(sys.path)).get(feature, ()) if isinstance(feature, str) else ()
+    )
     if not brought:
         raise UnknownSpaceKind(
             f"feature is {feature!r}; one of {', '.join(kind_names())} expected, or install the "
@@ -91,7 +93,9 @@ def validate_recipe(recipe: Recipe) -> tuple[str, dict[str, Any]]:
     """(kind of vector, whole recipe) of what a user asked for, or a clear refusal."""
     feature = recipe.get("feature")
     found = find_kind(feature)
-    strangers = _brought(tuple(sys.path)).get(str(feature), ()) if feature in _BUILT_IN else ()
+    strangers = (
+        _find_entry_points(tuple(sys.path)).get(str(feature), ()) if feature in _BUILT_IN else ()
+    )
     if strangers:
         raise SpaceKindClash(
             f"feature {feature!r} is Likewise's own, and {', '.join(map(_package, strangers))} "
@@ -124,7 +128,7 @@ def new_space(root: Path, name: str, recipe: Recipe) -> Space:
 
 
 @lru_cache(maxsize=4)
-def _brought(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+def _find_entry_points(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Entry points by feature; looked up once for each ``sys.path``, as a search asks for them."""
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=GROUP):

@@ -17,7 +17,7 @@ from likewise.coding.bow import Weighting
 from likewise.coding.vocabulary import Vocabulary
 from likewise.collection.jobs import Progress
 from likewise.collection.spaces import base
-from likewise.collection.spaces.base import Learned, Pixels, Places, Space, Survey
+from likewise.collection.spaces.base import LearnedGeneration, Pixels, Places, Space, Survey
 from likewise.collection.spaces.word_assignment import (
     WordAssigner,
     nearest_words,
@@ -101,7 +101,7 @@ class VisualWords(Space):
         # Half precision is a thousandth of a unit descriptor's length: far below a word's size.
         return found.astype(np.float16)
 
-    def learn(self, survey: Survey) -> Learned | None:
+    def learn(self, survey: Survey) -> LearnedGeneration | None:
         chosen = survey.choose(base.SAMPLE_PICTURES)
         learning, found = self.learn_projection(survey, chosen)
         if not found:
@@ -126,7 +126,7 @@ class VisualWords(Space):
             # What was found is projected already.
             assigner = WordAssigner(vocabulary, None, self.recipe.get("soft", 1))
             rows = [(number, assigner.count_words(d.astype(np.float32))) for number, d in found]
-        return Learned(vocabulary.n_words, files, rows)
+        return LearnedGeneration(vocabulary.n_words, files, rows)
 
     def has_outgrown(self, n_pictures: int) -> bool:
         return not self.generation or self.wants_more_words(n_pictures)

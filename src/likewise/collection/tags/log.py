@@ -149,7 +149,7 @@ def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
 def log(store: Store, newest: int | None = None) -> list[TagWord]:
     """The lines about tags, oldest first."""
     shown = tag_log.lines(store, newest)
-    gone = tag_log.withdrawn(store)
+    gone = tag_log.withdrawn_lines(store)
     here = rows.images_of(store, {digest for line in shown for digest in line.pictures})
     return [
         TagWord(

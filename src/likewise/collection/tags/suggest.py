@@ -134,7 +134,9 @@ class Suggester:
 
     def _known(self, question: ResolvedQuery) -> set[str]:
         """Tags that are not to be suggested: said already, or refused."""
-        known = set() if question.key is None else catalog_tags.refused(self._store, question.key)
+        known = (
+            set() if question.key is None else catalog_tags.refused_tags(self._store, question.key)
+        )
         if question.image is not None:
             said = catalog_tags.evidence(self._store, [question.image])
             known |= set(said.get(question.image, ()))

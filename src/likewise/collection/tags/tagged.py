@@ -140,7 +140,7 @@ class Tagging:
 
     def check_tags(self, tags: Sequence[str]) -> None:
         """Refuse tags that no picture has, with those that may have been meant."""
-        there = catalog_tags.known(self._store, list(tags))
+        there = catalog_tags.known_tags(self._store, list(tags))
         lost = next((tag for tag in tags if tag not in there), None)
         if lost is not None:
             every = catalog_tags.counts(self._store)
