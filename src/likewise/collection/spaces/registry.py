@@ -40,6 +40,8 @@ _BUILT_IN = {
     "own": ("likewise.collection.spaces.own", "OwnSpace"),
 }
 
+_RECORD = tuple(one.name for one in fields(SpaceRow))
+
 
 @dataclass(frozen=True)
 class UnavailableSpace(Space):
@@ -70,9 +72,7 @@ def kind_names() -> list[str]:
 def find_kind(feature: Any) -> type[Space]:
     """The class of a feature, or an error that says what is wrong with the packages here."""
     if isinstance(feature, str) and feature in _BUILT_IN:
-        module, name = _BUILT_IN[feature]
-        built_in: type[Space] = getattr(importlib.import_module(module), name)
-        return built_in
+        return _import_built_in(feature)
     brought = (
         _find_entry_points(tuple(sys.path)).get(feature, ()) if isinstance(feature, str) else ()
     )
@@ -107,7 +107,7 @@ def validate_recipe(recipe: Recipe) -> tuple[str, dict[str, Any]]:
 
 def open_space(root: Path, row: SpaceRow) -> Space:
     """The object of a space's record; one whose kind is missing here says so when it is asked."""
-    values = {one.name: getattr(row, one.name) for one in fields(SpaceRow)}
+    values = {name: getattr(row, name) for name in _RECORD}
     try:
         kind = find_kind(row.recipe.get("feature"))
     except CollectionError as error:
@@ -125,6 +125,14 @@ def new_space(root: Path, name: str, recipe: Recipe) -> Space:
     kind = find_kind(recipe["feature"])
     row_format = kind.format_of(recipe).name
     return kind(name, row_format, dict(recipe), 0, 0, 0, {}, root=root)
+
+
+@lru_cache(maxsize=len(_BUILT_IN))
+def _import_built_in(feature: str) -> type[Space]:
+    """Imported when it is first asked for: some bring heavy libraries with them."""
+    module, name = _BUILT_IN[feature]
+    found: type[Space] = getattr(importlib.import_module(module), name)
+    return found
 
 
 @lru_cache(maxsize=4)
