@@ -75,7 +75,7 @@ def test_a_toy_kind_lives_in_a_collection(package: Path, pictures: Path, tmp_pat
         # Search, by id and by a picture from outside: as a plain reading of the kind says.
         counts = np.zeros((25, 12))
         for row in col.images():
-            columns, values = space.describe(decode(row.path), {})
+            columns, values = space.describe(decode(row.path).pixels, {})
             counts[row.id, columns] = values
         idf = np.log(24 / np.maximum((counts[1:] > 0).sum(axis=0), 1))
         rows = counts / counts.sum(axis=1, keepdims=True).clip(1) * idf

@@ -65,8 +65,8 @@ def cpu_a_picture(spaces: dict[str, Space], paths: list[Path], n_timed: int) -> 
     ]
     for name, space in spaces.items():
         if isinstance(space, VisualWords) and space.files:
-            found = [space.extract(picture).descriptors for picture in timed]
-            first = _median(space.extract, timed)
+            found = [space.extract(picture.pixels).descriptors for picture in timed]
+            first = _median(space.extract, [picture.pixels for picture in timed])
             second = _median(space.assigner().count_words, found)
         else:
             first, second = _median(space.packed_row, timed), 0.0

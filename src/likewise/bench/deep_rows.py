@@ -212,7 +212,9 @@ def _kept_sift(source: Source, task: Task) -> list[NDArray[np.float16]] | None:
         by_name = dict(zip(order, cuts, strict=True))
         # They are the 2,000 strongest, strongest first; the recipe takes fewer of them.
         found = [by_name[name][: SPACES["words"]["max_features"]] for name in task.paths]
-        ours = [words_space(SPACES["words"]).extract(picture).descriptors for picture in tried]
+        ours = [
+            words_space(SPACES["words"]).extract(picture.pixels).descriptors for picture in tried
+        ]
         if all(a.shape == b.shape and np.allclose(a, b, atol=1e-3) for a, b in
                zip(ours, found[::each], strict=True)):  # fmt: skip
             return [rows.astype(np.float16) for rows in found]
@@ -240,11 +242,11 @@ def described(paths: list[Path], recipe: Mapping[str, Any]) -> Local:
     projection, space = None, words_space(recipe)
     if "components" in recipe:
         every = -(-len(paths) // PROJECTION_PICTURES)
-        some = (space.extract(p).descriptors for p in pictures(paths[::every]))
+        some = (space.extract(p.pixels).descriptors for p in pictures(paths[::every]))
         projection = Projection.fit(some, recipe["components"])
     found = []
     for picture in pictures(paths):
-        rows = space.extract(picture).descriptors
+        rows = space.extract(picture.pixels).descriptors
         if projection is not None:
             rows = projection(rows)
         found.append(rows.astype(np.float16))

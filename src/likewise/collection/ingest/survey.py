@@ -80,7 +80,7 @@ def take_sample(task: SampleTask) -> tuple[int, Any]:
     """In a worker: what the space needs of one picture; None where it cannot be read."""
     try:
         picture = decode(read_content(task.path), max_side=DECODE_SIDE)
-        return task.number, task.space.sample(picture, task.number, **task.options)
+        return task.number, task.space.sample(picture.pixels, task.number, **task.options)
     except (ImageError, cv2.error, MemoryError):
         return task.number, None
 

@@ -34,7 +34,8 @@ DECODE_SIDE = 1024
 SAMPLE_PICTURES = 2_000
 """Pictures a space learns from, at most."""
 
-Pixels = Picture | NDArray[np.uint8]
+Pixels = NDArray[np.uint8]
+"""A picture as kinds get it: upright RGB, (height, width, 3)."""
 Recipe = Mapping[str, Any]
 
 
@@ -192,10 +193,11 @@ class Space(SpaceRow, ABC):
         one pass through a network.
         """
 
-    def packed_row(self, picture: Pixels, shared: dict[str, Any] | None = None) -> bytes:
+    def packed_row(self, picture: Picture | Pixels, shared: dict[str, Any] | None = None) -> bytes:
         """The raw row of a picture as a blob; :class:`CannotDescribe` where the kind fails."""
+        pixels = picture.pixels if isinstance(picture, Picture) else picture
         try:
-            row = self.describe(picture, {} if shared is None else shared)
+            row = self.describe(pixels, {} if shared is None else shared)
         except (LikewiseError, MemoryError):
             raise
         except Exception as error:
