@@ -41,7 +41,7 @@ HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for ro
 
 # The same inside the largest room; a file that is no room of its own stands on the roof.
 COLLECTION = ["tags", "models", "ingest", "feedback", "search", "spaces", "keywords", "store"]
-CELLAR = {"content", "errors", "jobs", "plain", "tag_names", "turns"}
+CELLAR = {"content", "errors", "jobs", "plain", "read_write_lock", "tag_names"}
 
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")
 
@@ -118,6 +118,40 @@ def test_imports_inside_the_collection_go_downwards(path: Path) -> None:
         # Files of the roof, and those of the cellar, may know each other.
         level = there == here and own not in COLLECTION
         assert parts[2] == own or level or there < here, f"{path}:{line}: {own} knows {parts[2]}"
+
+
+def test_reading_does_not_know_writing() -> None:
+    """Whoever searches or judges never starts what takes pictures in."""
+    for room in ("search", "feedback", "spaces", "store"):
+        for path in (ROOT / "collection" / room).rglob("*.py"):
+            for module, line in imports(path):
+                assert not module.startswith("likewise.collection.ingest"), f"{path}:{line}"
+
+
+def asked_kinds(path: Path) -> list[int]:
+    """Lines that compare the feature of a recipe, or the kind of vector of a space."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Compare):
+            continue
+        sides = [node.left, *node.comparators]
+        names = {
+            one.value for side in sides for one in ast.walk(side) if isinstance(one, ast.Constant)
+        }
+        feature = any(isinstance(s, ast.Subscript) and "feature" in ast.unparse(s) for s in sides)
+        vector = any(ast.unparse(side).endswith((".kind", 'kind"]', "kind']")) for side in sides)
+        if feature or (vector and names & {"sparse", "dense"}):
+            found.append(node.lineno)
+    return found
+
+
+def test_nobody_asks_which_kind_a_space_is() -> None:
+    """A kind answers for itself: a new one must not touch a file outside of its own."""
+    # What a pooled coder's file holds is no question about a space.
+    apart = {"collection/spaces/pooled_coder.py"}
+    for path in (ROOT / "collection").rglob("*.py"):
+        if str(path.relative_to(ROOT)) not in apart:
+            assert asked_kinds(path) == [], path
 
 
 def users_of(module: str) -> set[str]:

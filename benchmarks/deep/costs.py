@@ -5,17 +5,26 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.deep.rows import SPACES, SpaceRows, pictures, words_files
+from benchmarks.deep.rows import (
+    SPACES,
+    SpaceRows,
+    fixed_space,
+    pictures,
+    words_files,
+    words_space,
+)
+from likewise.coding.vocabulary import Vocabulary
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.ingest.workers import DescribeTask, describe
-from likewise.collection.spaces.recipes import Step, local_features, vector_of, words_of
+from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.visual_words import VisualWords
 from likewise.collection.store import segments as seg
 from likewise.features.deep.graph import POOLED, build
 from likewise.features.deep.network import MODEL, PREPARATION, weights_path
@@ -28,16 +37,20 @@ from likewise.neighbours.exact import Exact
 Row = dict[str, object]
 
 
-def steps_of(dataset: str) -> dict[str, Step]:
-    """What a worker does for each space, with the words that the set has."""
-    made = {}
+def spaces_of(dataset: str) -> dict[str, Space]:
+    """What a worker describes a picture in, with the words that the set has."""
+    made: dict[str, Space] = {}
     for name, recipe in SPACES.items():
         files = words_files(dataset, name) if name in ("words", "deep-words") else {}
-        made[name] = Step(name, 1, recipe, files.get("vocabulary"), files.get("projection"))
+        if "vocabulary" in files:
+            width = Vocabulary.open(files["vocabulary"]).n_words
+            made[name] = replace(words_space(recipe), generation=1, width=width, files=files)
+        else:
+            made[name] = replace(fixed_space(name), generation=1)
     return made
 
 
-def cpu_a_picture(steps: dict[str, Step], paths: list[Path], n_timed: int) -> list[Row]:
+def cpu_a_picture(spaces: dict[str, Space], paths: list[Path], n_timed: int) -> list[Row]:
     """Median CPU milliseconds of one picture in each space, decoding apart, one thread."""
     timed = list(pictures(paths[:: max(1, len(paths) // n_timed)][:n_timed]))
     rows: list[Row] = [
@@ -48,13 +61,13 @@ def cpu_a_picture(steps: dict[str, Step], paths: list[Path], n_timed: int) -> li
             "together ms": "",
         }
     ]
-    for name, step in steps.items():
-        if step.vocabulary is not None:
-            found = [local_features(step.recipe, picture).descriptors for picture in timed]
-            first = _median(partial(local_features, step.recipe), timed)
-            second = _median(words_of(step).counted, found)
+    for name, space in spaces.items():
+        if isinstance(space, VisualWords) and space.files:
+            found = [space.extract(picture.pixels).descriptors for picture in timed]
+            first = _median(space.extract, [picture.pixels for picture in timed])
+            second = _median(space.assigner().count_words, found)
         else:
-            first, second = _median(partial(vector_of, step), timed), 0.0
+            first, second = _median(space.packed_row, timed), 0.0
         rows.append(
             {
                 "space": name,
@@ -66,17 +79,17 @@ def cpu_a_picture(steps: dict[str, Step], paths: list[Path], n_timed: int) -> li
     return rows
 
 
-def add_rates(steps: dict[str, Step], paths: list[Path], n_timed: int) -> dict[str, float]:
+def add_rates(spaces: dict[str, Space], paths: list[Path], n_timed: int) -> dict[str, float]:
     """Pictures a CPU second that a worker of ``add`` takes in, for SIFT words and for deep alone.
 
     Read, decode, describe, pack: all that a worker does, with one space in the collection.
     """
     chosen = paths[:: max(1, len(paths) // n_timed)][:n_timed]
     rates = {}
-    for spaces in (("words",), ("deep",), ("deep", "deep-dense"), ("deep-words",)):
-        these = tuple(steps[space] for space in spaces)
+    for names in (("words",), ("deep",), ("deep", "deep-dense"), ("deep-words",)):
+        these = tuple(spaces[name] for name in names)
         tasks = [DescribeTask(Candidate(str(path), 1, 1), these) for path in chosen]
-        rates[" and ".join(spaces)] = len(tasks) / harness.cpu_times(describe, tasks).total
+        rates[" and ".join(names)] = len(tasks) / harness.cpu_times(describe, tasks).total
     return rates
 
 

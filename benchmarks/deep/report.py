@@ -18,7 +18,7 @@ from benchmarks import harness
 from benchmarks.deep import costs as deep_costs
 from benchmarks.deep import loop as deep_loop
 from benchmarks.deep.rows import DATASETS, SPACES, SpaceRows, space_rows, task_of
-from likewise.collection.search.searching import FUSION_RANK
+from likewise.collection.search.rank import FUSION_RANK
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.protocols import evaluate
 
@@ -47,9 +47,9 @@ def main() -> None:
     rates: list[Row] = []
     for data in there:
         paths = list(rows[data, "deep"].task.paths.values())
-        steps = deep_costs.steps_of(data)
-        report.add(f"CPU a picture, {data}", deep_costs.cpu_a_picture(steps, paths, n_timed))
-        made = deep_costs.add_rates(steps, paths, n_timed)
+        spaces = deep_costs.spaces_of(data)
+        report.add(f"CPU a picture, {data}", deep_costs.cpu_a_picture(spaces, paths, n_timed))
+        made = deep_costs.add_rates(spaces, paths, n_timed)
         rates.append({"data": data, **made, "deep / words": made["deep"] / made["words"]})
     report.add(
         "On disk and searched",

@@ -21,21 +21,12 @@ from scipy import sparse
 from benchmarks import harness
 from likewise.coding.bow import BagOfWords, Weighting
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.ingest.sampling import PROJECTION_PICTURES
-from likewise.collection.spaces.recipes import (
-    DECODE_SIDE,
-    DEEP,
-    DEEP_DENSE,
-    DEEP_WORDS,
-    HOLISTIC,
-    WORDS,
-    Step,
-    local_features,
-    n_words,
-    vector_of,
-)
-from likewise.collection.spaces.wording import Words
-from likewise.collection.store.segments import unpack_dense, unpack_sparse
+from likewise.collection.spaces.base import DECODE_SIDE, Space
+from likewise.collection.spaces.deep_words import PROJECTION_PICTURES
+from likewise.collection.spaces.registry import find_kind, new_space
+from likewise.collection.spaces.visual_words import VisualWords
+from likewise.collection.spaces.word_assignment import WordAssigner
+from likewise.collection.store.row_formats import SPARSE
 from likewise.errors import InvalidInput
 from likewise.evaluation.datasets import data_root
 from likewise.evaluation.protocols import leave_one_out
@@ -47,11 +38,8 @@ from likewise.images import Picture, decode
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 SPACES: dict[str, Mapping[str, Any]] = {
-    "words": WORDS,
-    "holistic": HOLISTIC,
-    "deep": DEEP,
-    "deep-dense": DEEP_DENSE,
-    "deep-words": DEEP_WORDS,
+    name: find_kind(name).default_recipe()
+    for name in ("words", "holistic", "deep", "deep-dense", "deep-words")
 }
 
 
@@ -167,12 +155,24 @@ def _made(dataset: str, paths: list[Path], space: str, words: int | None) -> Any
         if words is None:
             _keep_words(dataset, space, coder)
         return weighted(raw, coder)
-    step = Step(space, 1, recipe, None)
-    blobs = [vector_of(step, picture) or b"" for picture in pictures(paths)]
-    if space == "deep":
-        return unpack_sparse(blobs, 1280)
-    X = unpack_dense(blobs, len(blobs[0]) // 4)
+    made = fixed_space(space)
+    X = made.row_format.unpack([made.packed_row(one) for one in pictures(paths)], made.width)
+    if made.row_format is SPARSE:
+        return X
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def fixed_space(name: str) -> Space:
+    """A space that learns nothing, outside of any collection."""
+    made = new_space(Path(), name, SPACES[name])
+    return replace(made, width=made.fixed_width() or 0)
+
+
+def words_space(recipe: Mapping[str, Any]) -> VisualWords:
+    """A space of visual words that has learned nothing yet, outside of any collection."""
+    made = new_space(Path(), recipe["feature"], recipe)
+    assert isinstance(made, VisualWords)
+    return made
 
 
 class Local(NamedTuple):
@@ -209,15 +209,17 @@ def _kept_sift(source: Source, task: Task) -> list[NDArray[np.float16]] | None:
     for order in (list(task.paths), sorted(task.paths)):
         by_name = dict(zip(order, cuts, strict=True))
         # They are the 2,000 strongest, strongest first; the recipe takes fewer of them.
-        found = [by_name[name][: WORDS["max_features"]] for name in task.paths]
-        ours = [local_features(WORDS, picture).descriptors for picture in tried]
+        found = [by_name[name][: SPACES["words"]["max_features"]] for name in task.paths]
+        ours = [
+            words_space(SPACES["words"]).extract(picture.pixels).descriptors for picture in tried
+        ]
         if all(a.shape == b.shape and np.allclose(a, b, atol=1e-3) for a, b in
                zip(ours, found[::each], strict=True)):  # fmt: skip
             return [rows.astype(np.float16) for rows in found]
     return None
 
 
-def _keep_words(dataset: str, space: str, coder: Words) -> None:
+def _keep_words(dataset: str, space: str, coder: WordAssigner) -> None:
     stem = str(harness.cache_dir() / f"words-{dataset}-{space}-{_VERSION}")
     coder.vocabulary.save(f"{stem}.lwv")
     if coder.projection is not None:
@@ -235,33 +237,36 @@ def words_files(dataset: str, space: str) -> dict[str, str]:
 
 def described(paths: list[Path], recipe: Mapping[str, Any]) -> Local:
     """What the words of some pictures are learned from."""
-    projection = None
+    projection, space = None, words_space(recipe)
     if "components" in recipe:
         every = -(-len(paths) // PROJECTION_PICTURES)
-        some = (local_features(recipe, p).descriptors for p in pictures(paths[::every]))
+        some = (space.extract(p.pixels).descriptors for p in pictures(paths[::every]))
         projection = Projection.fit(some, recipe["components"])
     found = []
     for picture in pictures(paths):
-        rows = local_features(recipe, picture).descriptors
+        rows = space.extract(picture.pixels).descriptors
         if projection is not None:
             rows = projection(rows)
         found.append(rows.astype(np.float16))
     return Local(found, projection)
 
 
-def learned(local: Local, recipe: Mapping[str, Any], words: int | None = None) -> tuple[Any, Words]:
+def learned(
+    local: Local, recipe: Mapping[str, Any], words: int | None = None
+) -> tuple[Any, WordAssigner]:
     """Raw counts of pictures over words learned from them, and what made them."""
     found = local.found
     total = sum(map(len, found))
-    count = n_words(recipe, len(found), total) if words is None else words
+    count = words_space(recipe).n_words(len(found), total) if words is None else words
     vocabulary = Vocabulary(count, n_iter=_ROUNDS, random_state=0)
     vocabulary.fit(rows.astype(np.float32) for rows in found if len(rows))
-    coder = Words(vocabulary, None, recipe.get("soft", 1))
-    raw = unpack_sparse([coder.counted(rows.astype(np.float32)) for rows in found], count)
+    coder = WordAssigner(vocabulary, None, recipe.get("soft", 1))
+    counted = (coder.count_words(rows.astype(np.float32)) for rows in found)
+    raw = SPARSE.unpack([SPARSE.pack(row) for row in counted], count)
     return raw, coder._replace(projection=local.projection)
 
 
-def weighted(raw: Any, coder: Words) -> Any:
+def weighted(raw: Any, coder: WordAssigner) -> Any:
     """Counts as they are ranked: soft ones by their root, both by idf."""
     weighting: Weighting = "sqrt-tf-idf" if coder.soft > 1 else "tf-idf"
     return BagOfWords(weighting).fit(raw).transform(raw)

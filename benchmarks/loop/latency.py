@@ -105,7 +105,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
         one, two = (int(i) for i in chosen[:2])
         col.judge(one, [two])
         view = col._views.view("words")
-        from likewise.collection.store.segments import packed
+        from likewise.collection.store.row_formats import SPARSE
 
         with store.write() as c:
             subjects = []
@@ -113,7 +113,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
                 key = store.hash_of(image)
                 assert key is not None
                 subjects.append(feedback.put_subject(c, key, None))
-                feedback.put_code(c, subjects[-1], "words", 1, packed("sparse", view.row_of(image)))
+                feedback.put_code(c, subjects[-1], "words", 1, SPARSE.pack(view.row_of(image)))
             for turn in range(wanted):
                 drawn = rng.choice(len(subjects), 6, replace=False)
                 query, *rest = (subjects[i] for i in drawn)

@@ -10,16 +10,15 @@ from benchmarks.deep.rows import SpaceRows, space_rows
 from benchmarks.psc.data import Dense, dense, there
 from benchmarks.psc.rows import Coder, Work, made, psc, sc, vlad
 from likewise.coding.whitening import Whitening
-from likewise.collection.ingest.pooled import RIDGE
-from likewise.collection.search.searching import DENSE_BY_WORTH
-from likewise.collection.spaces.recipes import VLAD
+from likewise.collection.spaces.pooled import RIDGE, VladSpace
 from likewise.features.local import DenseSIFT
 
 Row = dict[str, object]
 SETS = ("oxford1k", "corel1k")
 COMPONENTS = 128
 RIDGES = (0.0, RIDGE)
-OTHERS = DENSE_BY_WORTH
+OTHERS = ("deep-dense", "vlad", "psc", "holistic")
+"""Dense spaces that can stand beside words in ``both``."""
 
 
 def recipe(full: bool) -> DenseSIFT:
@@ -33,8 +32,8 @@ def add_retrieval(report: harness.Report, full: bool) -> None:
     every = 1 if full else 2
     few = 4 if full else 8
     plan: list[tuple[Coder, int]] = [
-        (vlad(64), 1), (vlad(VLAD["n_words"]), 1), (psc(64), every), (psc(128), every),
-        (sc(1024), few), (psc(32), few),
+        (vlad(64), 1), (vlad(VladSpace.defaults["n_words"]), 1), (psc(64), every),
+        (psc(128), every), (sc(1024), few), (psc(32), few),
     ]  # fmt: skip
     coded: list[Row] = []
     both: list[Row] = []

@@ -16,7 +16,7 @@ import numpy as np
 from likewise.collection.collection import Collection
 from likewise.collection.ingest import generations as gen
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.recipes import DEEP_DENSE
+from likewise.collection.spaces.registry import find_kind
 from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.collection.store import tags as catalog_tags
@@ -31,8 +31,8 @@ def collection_of(root: Path, space: str, rows: Any) -> None:
         store = col._store
         if space == "deep-dense":
             with store.write() as c:
-                change.put_space(c, space, "dense", DEEP_DENSE)
-            gen.start_dense(store, space, rows.shape[1])
+                change.put_space(c, space, "dense", find_kind(space).default_recipe())
+            gen.start_generation(store, space, rows.shape[1])
         with store.write() as c:
             for number in range(1, len(rows) + 1):
                 digest = number.to_bytes(20, "big")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from likewise.coding.whitening import Whitening as Whitening
     from likewise.collection.collection import Collection as Collection
     from likewise.collection.feedback.judge import Judgement as Judgement
-    from likewise.collection.search.searching import Hit as Hit
+    from likewise.collection.search.rank import Hit as Hit
     from likewise.errors import DatasetError as DatasetError
     from likewise.errors import ImageError as ImageError
     from likewise.errors import InvalidInput as InvalidInput

@@ -20,6 +20,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.feedback import profile_states
 from likewise.collection.ingest import add as adding
 from likewise.collection.jobs import Progress
+from likewise.collection.spaces import visual_words
 from likewise.collection.store import segments as seg
 from likewise.collection.tags import bulk as bulk_tagging
 
@@ -64,7 +65,7 @@ def work(job: dict[str, str]) -> None:
 def do(job: dict[str, str]) -> None:
     root = Path(job["root"])
     # Small numbers, so that a small run seals, merges and learns several times.
-    adding.FIRST_WORDS_AT, adding._BATCH, adding._STRETCH = 6, 2, 1
+    visual_words.FIRST_WORDS_AT, adding._BATCH, adding._STRETCH = 6, 2, 1
     seg.SEAL_AT, seg.MERGE_AT = 5, 2
     if job["do"] == "create":
         Collection.create(root, deep=False).close()

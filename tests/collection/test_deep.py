@@ -13,13 +13,16 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection, UnknownPicture
-from likewise.collection.ingest import add as adding
-from likewise.collection.ingest import generations as gen
-from likewise.collection.ingest import sampling
-from likewise.collection.spaces import onnx_files as models
-from likewise.collection.spaces import recipes
+from likewise.collection.spaces import base, deep_words, onnx
+from likewise.collection.spaces import deep as deep_kind
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.wording import nearest_words
+from likewise.collection.spaces.registry import validate_recipe
+from likewise.collection.spaces.word_assignment import (
+    nearest_words,
+    open_projection,
+    open_vocabulary,
+)
+from likewise.collection.store.backfills import UNREACHED, Backfill, backfill_of
 from likewise.errors import InvalidInput
 from likewise.features.deep import network as deep_network
 from likewise.features.deep import onnx_model as deep_onnx
@@ -55,7 +58,7 @@ def own(built: Path, tmp_path: Path) -> Iterator[Collection]:
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the extra."""
-    monkeypatch.setattr(recipes, "installed", lambda: False)
+    monkeypatch.setattr(deep_kind, "installed", lambda: False)
     monkeypatch.setattr(deep_network, "installed", lambda: False)
     deep_network.network.cache_clear()
 
@@ -94,7 +97,7 @@ def test_one_forward_pass_serves_both_spaces(
         calls.append(1)
         return deep.activations(picture)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(recipes, "activations", counting)
+    monkeypatch.setattr(deep_kind, "activations", counting)
     write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][5:])
     own.add(tmp_path / "more", workers=0)
     assert len(calls) == 1
@@ -146,7 +149,7 @@ def test_a_deep_collection_where_the_extra_is_missing(
     assert (result.added, result.unmade) == (0, [])
     for by in ("deep", "deep-dense"):
         assert names(own.search(late, k=1, by=by))[0].startswith("rocket")
-    assert store_of(own).setting(adding.filling("deep")) is None
+    assert backfill_of(store_of(own), "deep") is None
     assert own.verify() == []
 
 
@@ -239,7 +242,7 @@ def test_deep_words_follow_the_collection(
         assert after.files["projection"] == before.files["projection"]
         assert after.files["bag"] != before.files["bag"]
         # A projection that saw only some of the pictures serves all of them.
-        monkeypatch.setattr(sampling, "PROJECTION_PICTURES", 10)
+        monkeypatch.setattr(deep_words, "PROJECTION_PICTURES", 10)
         col.retrain(workers=0, seed=1)
         newest = col.spaces["deep-words"]
         assert newest.files["projection"] != before.files["projection"]
@@ -247,8 +250,8 @@ def test_deep_words_follow_the_collection(
             "rocket"
         )
         assert col.verify() == []
-    assert adding.outgrown(after, 25) is False
-    assert adding.outgrown(after, 200) is True
+    assert after.has_outgrown(25) is False
+    assert after.has_outgrown(200) is True
 
 
 def test_words_of_two_projections_are_comparable(worded: Path, tmp_path: Path) -> None:
@@ -257,11 +260,11 @@ def test_words_of_two_projections_are_comparable(worded: Path, tmp_path: Path) -
         files = dict(col.spaces["deep-words"].files)
     same = nearest_words(worded, files, files)
     assert same.tolist() == list(range(len(same)))
-    turned = recipes.open_projection(str(worded / files["projection"]))
+    turned = open_projection(str(worded / files["projection"]))
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(128, 128)))[0]
     other = type(turned)(turned.mean, (rotation @ turned.directions).astype(np.float32))
     other.save(tmp_path / "turned.lwp")
-    vocabulary = recipes.open_vocabulary(str(worded / files["vocabulary"]))
+    vocabulary = open_vocabulary(str(worded / files["vocabulary"]))
     moved = type(vocabulary).from_words(vocabulary.words_ @ rotation.T.astype(np.float32))
     moved.save(tmp_path / "moved.lwv")
     for name in ("turned.lwp", "moved.lwv"):
@@ -294,7 +297,7 @@ def test_a_users_network_is_a_space(
     space = own.spaces["mine"]
     assert (space.width, space.kind) == (3, kind)
     pixels = decode(built / "pictures" / "coins-0.jpg").pixels
-    model = recipes.onnx_model(space.recipe, str(own.root / space.files["model"]))
+    model = onnx.open_network(space.recipe, str(own.root / space.files["model"]))
     values = model.activations(pixels)
     row = views_of(own).view("mine").row_of(own.id_of(built / "pictures" / "coins-0.jpg"))
     if kind == "dense":
@@ -304,7 +307,7 @@ def test_a_users_network_is_a_space(
         assert row.indices.tolist() == words.tolist()
         assert np.allclose(row.data, weights, atol=1e-6)
     assert len(own.search(pixels, k=3, by="mine")) == 3
-    card = models.card_of(own.root, space)
+    card = space.card()
     assert card is not None
     assert card["licence"] == "MIT"
     assert card["sha256"] == space.recipe["sha256"]
@@ -337,7 +340,7 @@ def test_a_picture_a_network_fails_on_is_listed(
 
     write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][8:])
     with monkeypatch.context() as patch:
-        patch.setattr(recipes, "onnx_model", fails)
+        patch.setattr(onnx, "open_network", fails)
         result = own.add(tmp_path / "more", workers=0)
     assert (result.added, len(result.skipped)) == (0, 1)
     assert "cannot be described here (gives NaN)" in result.skipped[0][1]
@@ -379,7 +382,7 @@ def test_what_runs_is_what_was_hashed(own: Collection, tmp_path: Path) -> None:
         small_model(path, out=output)
         own.spaces.add(output, {"feature": "onnx", "path": str(path), "size": 16}, workers=0)
         space = own.spaces[output]
-        card = models.card_of(own.root, space)
+        card = space.card()
         assert card is not None
         assert (space.width, card["layer"]) == (width, output)
     assert own.verify() == []
@@ -431,11 +434,11 @@ def test_an_inner_layer_needs_onnx(
     for name, layer in (("plain", None), ("output", "vector"), ("inner", "doubled")):
         recipe = {"feature": "onnx", "path": path, "size": 16, "layer": layer}
         own.spaces.add(name, recipe, workers=0)
-    there = recipes.importlib.util.find_spec
+    there = onnx.importlib.util.find_spec
     monkeypatch.setattr(
-        recipes.importlib.util, "find_spec", lambda name: None if name == "onnx" else there(name)
+        onnx.importlib.util, "find_spec", lambda name: None if name == "onnx" else there(name)
     )
-    made = {name: recipes.made_here(own.spaces[name].recipe) for name in own.spaces}
+    made = {name: own.spaces[name].is_available() for name in own.spaces}
     assert made["plain"]
     assert made["output"]
     assert not made["inner"]
@@ -451,15 +454,15 @@ def test_files_out_of_reach_get_their_vectors_later(built: Path, tmp_path: Path)
         image = col.id_of(hidden)
         hidden.rename(away)
         col.spaces.add("deep", {"feature": "deep"}, workers=0)
-        assert store_of(col).setting(adding.filling("deep")) == [image]
+        assert backfill_of(store_of(col), "deep") == Backfill(UNREACHED, frozenset({image}))
         assert col.verify() == []
         # Still away: nothing is described, and it is remembered.
         col.add(tmp_path / "pictures" / "rocket-0.jpg", workers=0)
-        assert store_of(col).setting(adding.filling("deep")) == [image]
+        assert backfill_of(store_of(col), "deep") == Backfill(UNREACHED, frozenset({image}))
         assert views_of(col).view("deep").row_of(image) is None
         away.rename(hidden)
         col.add(tmp_path / "pictures" / "rocket-0.jpg", workers=0)
-        assert store_of(col).setting(adding.filling("deep")) is None
+        assert backfill_of(store_of(col), "deep") is None
         assert views_of(col).view("deep").row_of(image).nnz == 128
         assert col.verify() == []
 
@@ -471,18 +474,18 @@ def test_an_idle_add_learns_no_words_again(worded: Path, size: int) -> None:
         space = col.spaces["deep-words"]
     recipe = {**space.recipe, "size": size}
     for n in (24, 1_000, 50_000):
-        cells = min(n, gen.SAMPLE_PICTURES) * (size // 32) ** 2
-        width = recipes.n_words(recipe, n, cells)
+        cells = min(n, base.SAMPLE_PICTURES) * (size // 32) ** 2
+        width = replace(space, recipe=recipe).n_words(n, cells)
         made = replace(space, recipe=recipe, width=width, n_pictures=n)
-        assert not adding.outgrown(made, n)
-        assert adding.outgrown(made, 5 * n) is (width < 8_000 and 5 * n < 20_000)
+        assert not made.has_outgrown(n)
+        assert made.has_outgrown(5 * n) is (width < 8_000 and 5 * n < 20_000)
 
 
 def test_cards_of_built_in_spaces(own: Collection) -> None:
-    card = models.card_of(own.root, own.spaces["deep"])
+    card = own.spaces["deep"].card()
     assert card is not None
     assert card["model"] == "efficientnet-lite0"
-    assert models.card_of(own.root, own.spaces["words"]) is None
+    assert own.spaces["words"].card() is None
 
 
 def test_recipes_are_checked() -> None:
@@ -495,7 +498,7 @@ def test_recipes_are_checked() -> None:
         ({"feature": "deep-dense", "keep": 3}, "'keep' is no parameter"),
     ):
         with pytest.raises(InvalidInput, match=says):
-            recipes.checked(recipe)
+            validate_recipe(recipe)
 
 
 def test_workers_use_the_network_too(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.collection.spaces.recipes import DECODE_SIDE, local_features, step_of, words_of
+from likewise.collection.spaces.base import DECODE_SIDE
 from likewise.errors import InvalidInput
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures
@@ -64,7 +64,7 @@ def test_words_moved_most_with_places_that_hold_them(col: Collection, built: Pat
     assert found.n_gained >= 3
     assert found.figures.changed == pytest.approx((found.n_gained + found.n_lost) / found.width)
     space = col.spaces["words"]
-    quantise = words_of(step_of(col.root, space)).vocabulary.quantise
+    quantise = space.assigner().vocabulary.quantise
     index = views_of(col).view("words").index
     n_examples = 0
     for word in (*found.gained, *found.lost):
@@ -77,7 +77,7 @@ def test_words_moved_most_with_places_that_hold_them(col: Collection, built: Pat
             assert example.box is not None
             x, y, w, h = example.box
             centre = ((x + w / 2) * width, (y + h / 2) * height)
-            local = local_features(space.recipe, pixels)
+            local = space.extract(pixels)
             here = np.abs(local.positions - centre).max(axis=1) < 0.01
             here &= np.abs(local.scales - w * width) < 0.01
             assert word.word in quantise(local.descriptors[here])

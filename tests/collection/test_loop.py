@@ -17,12 +17,12 @@ from likewise.collection.feedback import log_lines, profile_files, profile_state
 from likewise.collection.feedback.fold import ImportedWeights
 from likewise.collection.feedback.reranker import ProfileReranker
 from likewise.collection.ingest import add as adding
-from likewise.collection.ingest import carry as carrying
+from likewise.collection.ingest import carry_over as carrying
 from likewise.collection.ingest import generations as gen
-from likewise.collection.search.searching import rank, ranked_row, understand
-from likewise.collection.spaces import rows as space_rows
+from likewise.collection.search.query import query_row, resolve_query
+from likewise.collection.search.rank import rank
 from likewise.collection.store import log as feedback
-from likewise.collection.store.segments import packed
+from likewise.collection.store.row_formats import SPARSE, open_idf
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.similarity.judging import (
@@ -181,14 +181,14 @@ def test_the_query_part_knows_no_order(col: Collection, tmp_path: Path) -> None:
                 c.judge(1, liked, disliked)
             found = []
             for space in ("words", "mine", "holistic"):
-                question = understand(store_of(c), 1, None)
+                question = resolve_query(store_of(c), 1, None)
                 taught = ProfileReranker(
                     store_of(c), states_of(c), "default", question.key, frozenset({"query"})
                 )
                 similarity = c.similarities[space]
                 found.append(
                     rank(views_of(c), similarity, question, 50, allowed=None, above=None,
-                         teaching=taught)
+                         reranker=taught)
                 )  # fmt: skip
             return found
 
@@ -207,7 +207,7 @@ def test_parts_can_be_measured_apart(mine: Collection) -> None:
     mine.judge(1, [2], [3])
     view = views_of(mine).view("mine")
     plain = view.row_of(1)
-    key = understand(store_of(mine), 1, None).key
+    key = resolve_query(store_of(mine), 1, None).key
 
     def row(parts: set[str], key: bytes | None = key):
         made = ProfileReranker(store_of(mine), states_of(mine), "default", key, parts)
@@ -605,7 +605,7 @@ def test_judgements_before_the_first_words_count_once_there_are_words(tmp_path: 
         write(tmp_path / "p" / f"{i}.png", picture(i))
     with Collection.create(tmp_path / "c.lw", words={"n_words": 40}, deep=False) as col:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(adding, "grow", lambda *_, **__: None)
+            patch.setattr(adding, "grow_spaces", lambda *_, **__: None)
             col.add(tmp_path / "p", workers=0)
         assert not col.spaces["words"].generation
         col.judge(1, [2], [3])
@@ -645,12 +645,12 @@ def test_pictures_that_left_keep_their_codes(col: Collection, job: str) -> None:
     assert np.linalg.norm(now) == pytest.approx(1, abs=1e-5)
     if job == "refresh":
         # The same words, less those that are in every picture now.
-        kept = (was > 0) & (space_rows.bag_of(col.root, space).idf_ > 0)
+        kept = (was > 0) & (open_idf(col.root, space).idf_ > 0)
         assert np.array_equal(np.flatnonzero(now), np.flatnonzero(kept))
     else:
         # A picture of its own words: it resembles itself, described afresh, more than most others.
         view = views_of(col).view("words")
-        fresh = ranked_row(view, understand(store_of(col), inside(2), None))
+        fresh = query_row(view, resolve_query(store_of(col), inside(2), None))
         others = [view.row_of(i).toarray()[0] for i in (1, 3, 5, 6, 7, 8, 9, 10)]
         mine_score = float(fresh.toarray()[0] @ now)
         assert mine_score > np.mean([float(fresh.toarray()[0] @ row) for row in others])
@@ -663,15 +663,15 @@ def test_refresh_translates_exactly(col: Collection) -> None:
     """Codes of a picture that left and of its twin that stayed are the same after a refresh."""
     col.judge(1, [2], [3])
     space = col.spaces["words"]
-    old_bag = space_rows.bag_of(col.root, space)
+    old_bag = open_idf(col.root, space)
     code = Log(col.root).codes["words", 1][Log(col.root).subjects[store_of(col).hash_of(2)]]
     col.remove(13, 14)
     col.refresh()
     now = col.spaces["words"]
-    coming = carrying.Next(
-        col.root, space, 2, now.width, now.files, (old_bag, space_rows.bag_of(col.root, now))
-    )
-    translated = dense_row(coming.translated(code), now.width)
+    coming = carrying.NextGeneration(space, now, (old_bag, open_idf(col.root, now)))
+    code = coming.translate_code(code)
+    assert code is not None
+    translated = dense_row(code, now.width)
     exact = views_of(col).view("words").row_of(2).toarray()[0]
     keeps = old_bag.idf_ > 0
     if keeps.all():
@@ -692,7 +692,7 @@ def test_outside_queries_are_described_again_from_their_jpeg(col: Collection) ->
     col.retrain(workers=0, seed=4)
     space = col.spaces["words"]
     view = views_of(col).view("words")
-    expected = packed("sparse", ranked_row(view, understand(store_of(col), jpeg, None)))
+    expected = SPARSE.pack(query_row(view, resolve_query(store_of(col), jpeg, None)))
     assert Log(col.root).codes["words", space.generation][subject] == expected
 
 
@@ -815,7 +815,7 @@ def test_a_judgement_made_while_the_first_words_come(
         write(tmp_path / "p" / f"{i}.png", picture(i))
     with Collection.create(tmp_path / "c.lw", words={"n_words": 40}, deep=False) as col:
         with monkeypatch.context() as patch:
-            patch.setattr(adding, "grow", lambda *_, **__: None)
+            patch.setattr(adding, "grow_spaces", lambda *_, **__: None)
             col.add(tmp_path / "p", workers=0)
         codes_of = subjects.codes_of
         with Collection.open(col.root) as other:

@@ -13,7 +13,7 @@ from likewise.collection.jobs import silent
 from likewise.collection.models import map as map_learning
 from likewise.collection.models import metric as metric_learning
 from likewise.collection.models.constraints import Constraints
-from likewise.collection.search.fitted import Metric, open_fitted
+from likewise.collection.search.learned_models import Metric, open_model
 from likewise.collection.store.changes import put_vector, switch_generation
 from likewise.collection.store.log import put_code
 from likewise.collection.store.store import SpaceRow
@@ -59,7 +59,7 @@ def test_a_metric_learns_what_people_mean_and_ranks_by_it(col: Collection) -> No
 
 def test_scores_are_minus_the_learned_distance(col: Collection) -> None:
     taught(col)
-    fitted = open_fitted(col.root, col.models.learn_metric("taste", space="mine"))
+    fitted = open_model(col.root, col.models.learn_metric("taste", space="mine"))
     assert isinstance(fitted, Metric)
     np.testing.assert_allclose(
         fitted.components.T @ fitted.components, fitted.metric, rtol=1e-6, atol=1e-9
@@ -313,7 +313,7 @@ def test_pictures_beyond_the_anchors_are_placed(
     made = col.models.learn_map(space="mine", labels="folders")
     assert made.figures["anchors"] == 30
     assert made.figures["placed"] == N
-    fitted = open_fitted(col.root, made)
+    fitted = open_model(col.root, made)
     points = col.models.map_points()
     others = ~np.isin(points.ids, fitted.anchors)
     assert others.sum() == 30

@@ -9,7 +9,7 @@ import pytest
 
 from likewise.collection import Collection, CollectionError, Judgement, NoPlaces, UnknownName
 from likewise.collection.search.explain import explaining_space
-from likewise.collection.search.searching import Similarity
+from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
 from tests.collection.loop_cases import SPACES, col, outside, weights  # noqa: F401
 from tests.doors import states_of

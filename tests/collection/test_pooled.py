@@ -14,11 +14,9 @@ from likewise.coding.aggregate import VLAD
 from likewise.coding.pooling import MaxPooling
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.ingest import add as adding
-from likewise.collection.ingest import generations as gen
-from likewise.collection.ingest import pooled as pooling
-from likewise.collection.search.searching import best_dense
-from likewise.collection.spaces.pooled import Pooled, dense_sift
+from likewise.collection.search.similarities import fusion_partner
+from likewise.collection.spaces import base, pooled
+from likewise.collection.spaces.pooled_coder import PooledCoder, dense_sift
 from likewise.errors import InvalidInput
 from likewise.images import decode
 from likewise.neighbours.container import DamagedFile
@@ -69,11 +67,11 @@ def test_they_find_their_scene(own: Collection, built: Path) -> None:
 def test_rows_are_what_coder_and_whitening_say(own: Collection, built: Path) -> None:
     path = built / "pictures" / "coffee-0.jpg"
     for space in ("psc", "vlad"):
-        pooled = Pooled.open(own.root / own.spaces[space].files["coder"])
-        assert pooled.whitening is not None
+        coder = PooledCoder.open(own.root / own.spaces[space].files["coder"])
+        assert coder.whitening is not None
         X = dense_sift(own.spaces[space].recipe).extract(decode(path)).descriptors
-        raw = pooled.coder.encode(X) if space == "vlad" else MaxPooling(pooled.coder).pool(X)
-        expected = pooled.whitening.transform(raw[None])[0]
+        raw = coder.coder.encode(X) if space == "vlad" else MaxPooling(coder.coder).pool(X)
+        expected = coder.whitening.transform(raw[None])[0]
         row = views_of(own).view(space).row_of(own.id_of(path))
         assert np.allclose(row, expected, atol=1e-5)
         assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
@@ -135,7 +133,7 @@ def test_damage_is_named(own: Collection) -> None:
     file.write_bytes(whole)
     assert any("checksum" in text for text in own.verify())
     with pytest.raises(DamagedFile):
-        Pooled.open(file)
+        PooledCoder.open(file)
     file.unlink()
     assert any("psc" in text for text in own.verify())
 
@@ -156,8 +154,8 @@ def test_whitening_from_a_sample_and_vectors_for_all(
     own: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More pictures than the sample: the last pass describes every one of them."""
-    monkeypatch.setattr(gen, "SAMPLE_PICTURES", 10)
-    monkeypatch.setattr(pooling, "CODEBOOK_PICTURES", 5)
+    monkeypatch.setattr(base, "SAMPLE_PICTURES", 10)
+    monkeypatch.setattr(pooled, "CODEBOOK_PICTURES", 5)
     own.spaces.drop("psc")
     own.spaces.add("psc", {**PSC, "components": 128}, workers=0)
     assert own.spaces["psc"].width == 9
@@ -200,7 +198,7 @@ def test_both_takes_the_best_dense_space(own: Collection) -> None:
     assert set(own.similarities["both"].spaces) == {"words", "holistic"}
     own.spaces.add("fine", PSC, workers=0)
     assert set(own.similarities["both"].spaces) == {"words", "fine"}
-    assert best_dense({"holistic": own.spaces["holistic"]}) == "holistic"
+    assert fusion_partner({"holistic": own.spaces["holistic"]}) == "holistic"
 
 
 def test_too_few_pictures_leave_it_without_vectors(tmp_path: Path) -> None:
@@ -234,7 +232,7 @@ def test_recipes_that_make_no_sense(own: Collection, recipe: dict, said: str) ->
 
 def test_growing_stops_at_the_sample(own: Collection) -> None:
     space = own.spaces["psc"]
-    assert adding.outgrown(space, 48)
-    assert not adding.outgrown(space, 47)
-    assert not adding.outgrown(replace(space, n_pictures=gen.SAMPLE_PICTURES), 60_000)
-    assert isinstance(Pooled.open(own.root / own.spaces["vlad"].files["coder"]).coder, VLAD)
+    assert space.has_outgrown(48)
+    assert not space.has_outgrown(47)
+    assert not replace(space, n_pictures=base.SAMPLE_PICTURES).has_outgrown(60_000)
+    assert isinstance(PooledCoder.open(own.root / own.spaces["vlad"].files["coder"]).coder, VLAD)

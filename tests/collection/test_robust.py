@@ -18,11 +18,14 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.ingest import add as adding
 from likewise.collection.ingest import generations as gen
+from likewise.collection.ingest import new_space
 from likewise.collection.ingest.workers import _own_children, run
 from likewise.collection.jobs import silent
-from likewise.collection.search import views as live
-from likewise.collection.spaces import graphs
+from likewise.collection.search import dense_view as live
+from likewise.collection.spaces import graphs, visual_words
 from likewise.collection.spaces import rows as space_rows
+from likewise.collection.spaces.visual_words import VisualWords
+from likewise.collection.store.row_formats import DenseFormat
 from likewise.collection.store.store import TRANSIENT
 from likewise.errors import InvalidInput
 from likewise.neighbours.exact import Exact
@@ -179,7 +182,7 @@ def test_what_was_not_the_pictures_fault_is_tried_again(
 ) -> None:
     write(tmp_path / "more" / "a.jpg", small_scenes()["rocket"][2:])
     with monkeypatch.context() as patch:
-        patch.setattr(adding, "describe", lambda task: gen.crashed(task))
+        patch.setattr(adding, "describe", lambda task: gen.describe_crash(task))
         result = col.add(tmp_path / "more", workers=0)
     assert result.skipped[0][1].startswith(TRANSIENT)
     assert col.problems()[0].problem.startswith(TRANSIENT)
@@ -191,13 +194,13 @@ def test_a_vocabulary_is_never_another_under_the_same_name(
     col: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An interrupted retrain, then another in the same process: pixels still find themselves."""
-    monkeypatch.setattr(gen, "KEEP_PICTURES", 0)
+    monkeypatch.setattr(visual_words, "KEEP_PICTURES", 0)
 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(gen, "_finish", interrupt)
+        patch.setattr(gen, "_weigh_and_switch", interrupt)
         with pytest.raises(KeyboardInterrupt):
             col.retrain(workers=0, seed=0)
     col.retrain(workers=0, seed=1)
@@ -283,7 +286,7 @@ def test_a_space_that_cannot_be_filled_is_dropped(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(gen, "build_words", fail)
+    monkeypatch.setattr(VisualWords, "learn", fail)
     with pytest.raises(RuntimeError):
         col.spaces.add("other", {"feature": "words"}, workers=0)
     assert "other" not in col.spaces
@@ -296,7 +299,7 @@ def test_an_interrupted_backfill_is_finished_by_the_next_add(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(gen, "count_all", interrupt)
+        patch.setattr(new_space, "describe_all", interrupt)
         with pytest.raises(KeyboardInterrupt):
             col.spaces.add("again", {"feature": "holistic"}, workers=0)
     assert col.verify() != []
@@ -308,7 +311,7 @@ def test_an_add_with_nothing_to_do_reads_no_segment(
     col: Collection, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a million pictures dense segments are gigabytes; looking for gaps must not read them."""
-    space_rows.seal(store_of(col), "holistic", at_least=1)
+    space_rows.seal_segment(store_of(col), "holistic", at_least=1)
 
     def read(*_: object) -> None:
         raise AssertionError("a segment was read")
@@ -331,15 +334,14 @@ def test_own_vectors_change_in_one_transaction(
     X = np.random.default_rng(0).normal(size=(len(ids), 6)).astype(np.float32)
     col.spaces.add("mine", {"feature": "own"})
     col.spaces.add_vectors("mine", ids, X)
-    space_rows.seal(store_of(col), "mine", at_least=1)
+    space_rows.seal_segment(store_of(col), "mine", at_least=1)
     before = col.search(X[0], k=50, by="mine")
-    from likewise.collection.ingest import own_vectors as owning
 
     def fail(*_: object) -> bytes:
         raise RuntimeError("in the middle")
 
     with monkeypatch.context() as patch:
-        patch.setattr(owning, "_packed", fail)
+        patch.setattr(DenseFormat, "row_at", fail)
         with pytest.raises(RuntimeError):
             col.spaces.add_vectors("mine", ids[:5], -X[:5])
     assert col.search(X[0], k=50, by="mine") == before
@@ -406,7 +408,7 @@ def test_filters_find_everything_behind_a_graph(
     ],
 )
 def test_verify_finds_contradictions(col: Collection, sql: str, said: str) -> None:
-    space_rows.seal(store_of(col), "holistic", at_least=1)
+    space_rows.seal_segment(store_of(col), "holistic", at_least=1)
     assert col.verify() == []
     with store_of(col).write() as c:
         c.execute("PRAGMA defer_foreign_keys = ON")
@@ -423,7 +425,7 @@ def test_nan_in_a_fresh_vector_is_noticed(col: Collection) -> None:
 
 def test_words_keep_up_during_one_long_add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """First words, a new idf at twice the size, more words when large: all inside one add."""
-    monkeypatch.setattr(adding, "FIRST_WORDS_AT", 4)
+    monkeypatch.setattr(visual_words, "FIRST_WORDS_AT", 4)
     monkeypatch.setattr(adding, "_STRETCH", 1)
     write_pictures(tmp_path / "p", views=3)
     words = {"n_words": 60, "n_words_large": 200, "large_from": 16}

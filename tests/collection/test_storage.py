@@ -18,11 +18,12 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.ingest import generations as gen
 from likewise.collection.jobs import silent
-from likewise.collection.search import views as live
-from likewise.collection.spaces import graphs
+from likewise.collection.search import dense_view
+from likewise.collection.spaces import graphs, visual_words
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import segments as seg
 from likewise.collection.store import store as catalog_module
+from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
 from likewise.errors import LikewiseError
 from tests.collection.pictures import small_scenes, write, write_pictures
@@ -57,7 +58,7 @@ def answers(col: Collection) -> dict[tuple[str, int], list[tuple[int, float]]]:
 
 def seal_all(col: Collection, at_least: int = 1) -> None:
     for name in col.spaces:
-        space_rows.seal(store_of(col), name, at_least=at_least)
+        space_rows.seal_segment(store_of(col), name, at_least=at_least)
 
 
 def test_sealing_changes_no_answer(col: Collection) -> None:
@@ -85,7 +86,7 @@ def test_segments_fresh_rows_and_removals_together(
     seal_all(col)
     assert answers(col) == before
     for name in col.spaces:
-        assert space_rows.merge(store_of(col), name, at_least=2)
+        assert space_rows.merge_segments(store_of(col), name, at_least=2)
     assert answers(col) == before
     assert col.verify() == []
     space_rows.tidy(store_of(col))
@@ -112,12 +113,14 @@ def test_a_job_goes_on_after_one_that_died_before_it_named_its_segment(
         patch.setattr(gen.change, "put_segment", die)
         for name in col.spaces:
             with pytest.raises(Killed):
-                space_rows.seal(store_of(col), name, at_least=1)
+                space_rows.seal_segment(store_of(col), name, at_least=1)
     seal_all(col)
     # The same of a segment that takes the place of another.
-    gone = {name: space_rows.rewritten(store_of(col), name, np.array([2])) for name in col.spaces}
+    gone = {
+        name: space_rows.rewrite_segments(store_of(col), name, np.array([2])) for name in col.spaces
+    }
     for name in col.spaces:
-        again = space_rows.rewritten(store_of(col), name, np.array([2]))
+        again = space_rows.rewrite_segments(store_of(col), name, np.array([2]))
         assert {one.name for one in again}.isdisjoint(one.name for one in gone[name])
     assert answers(col) == before
     space_rows.tidy(store_of(col))
@@ -139,9 +142,9 @@ def test_segments_of_earlier_versions_have_names_without_a_token() -> None:
 def test_merge_leaves_removed_pictures_out(col: Collection) -> None:
     seal_all(col)
     col.remove(3)
-    (joined,) = space_rows.rewritten(store_of(col), "words", np.array([4]))
+    (joined,) = space_rows.rewrite_segments(store_of(col), "words", np.array([4]))
     with store_of(col).write() as c:
-        space_rows.name_joined(c, col.spaces["words"], joined)
+        space_rows.name_segment(c, col.spaces["words"], joined)
     ids = seg.read_sparse(col.root, store_of(col).segments("words", 1)[0].name).ids
     assert 3 not in ids
     assert 4 not in ids
@@ -153,7 +156,7 @@ def test_refresh_is_tf_idf_of_the_pictures_there_are(col: Collection, tmp_path: 
         write(tmp_path / "more" / f"{i}.jpg", small_scenes()["coins"][2 * i + 1 :])
     col.add(tmp_path / "more", workers=0)
     col.remove(5)
-    frozen = space_rows.bag_of(col.root, col.spaces["words"])
+    frozen = open_idf(col.root, col.spaces["words"])
     assert frozen is not None
     assert frozen.n_pictures_ == 24
     generation = col.spaces["words"].generation
@@ -203,7 +206,7 @@ def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """After the first stretch there are words, and a reader finds pictures with them."""
     from likewise.collection.ingest import add as adding
 
-    monkeypatch.setattr(adding, "FIRST_WORDS_AT", 10)
+    monkeypatch.setattr(visual_words, "FIRST_WORDS_AT", 10)
     monkeypatch.setattr(adding, "_BATCH", 4)
     monkeypatch.setattr(adding, "_STRETCH", 1)
     paths = write_pictures(tmp_path / "p")
@@ -242,7 +245,7 @@ def test_a_graph_over_many_dense_vectors(
     assert answers(col) == before
     assert [col.search(i, k=30, by="mine") for i in ids] == mine
     # So they are where an answer is so long that the rows of the graph are all compared.
-    monkeypatch.setattr(live, "EXACT_BEYOND", 5)
+    monkeypatch.setattr(dense_view, "EXACT_BEYOND", 5)
     assert answers(col) == before
     assert [col.search(i, k=30, by="mine") for i in ids] == mine
     monkeypatch.undo()
@@ -467,7 +470,7 @@ def test_every_damaged_file_is_noticed(col: Collection, part: str) -> None:
 
 
 def gen_cache_clear() -> None:
-    from likewise.collection.spaces.recipes import open_vocabulary
+    from likewise.collection.spaces.word_assignment import open_vocabulary
 
     open_vocabulary.cache_clear()
 

@@ -74,7 +74,11 @@ def test_set_a_suggested_tag_of_many(col: Collection) -> None:
 def test_bulk_suggestions_can_be_accepted_and_undone(col: Collection) -> None:
     tag_some(col)
     col.tags.suggest_for_all(above=0.6)
-    said = {i: tags for i, tags in catalog_tags.said_by(store_of(col), "suggested").items() if tags}
+    said = {
+        i: tags
+        for i, tags in catalog_tags.tags_by_source(store_of(col), "suggested").items()
+        if tags
+    }
     assert said
     for image, tags in said.items():
         col.tags.change([image], tags, source="accepted")

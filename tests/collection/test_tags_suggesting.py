@@ -31,7 +31,9 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 
 
 def suggested(col: Collection) -> dict[int, list[str]]:
-    return {i: sorted(t) for i, t in catalog_tags.said_by(store_of(col), "suggested").items()}
+    return {
+        i: sorted(t) for i, t in catalog_tags.tags_by_source(store_of(col), "suggested").items()
+    }
 
 
 def test_suggestions_for_pictures_inside_and_outside(col: Collection) -> None:

@@ -47,7 +47,7 @@ for _panel, _commands in {
     "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
     "Finding": (finding.search, finding.duplicates),
     "Tags": (tagging.tag, tagging.accept, tagging.reject),
-    "Learning": (
+    "ProfileStates": (
         learning.judge,
         learning.undo,
         learning.log,
@@ -70,11 +70,11 @@ for _panel, _commands in {
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
 app.add_typer(tags.tags, name="tags", rich_help_panel="Tags")
-app.command("map", rich_help_panel="Learning")(mapping.map_)
-app.add_typer(comparing.comparisons, name="comparisons", rich_help_panel="Learning")
-app.add_typer(models.model, name="model", rich_help_panel="Learning")
-app.add_typer(classifying.classify, name="classify", rich_help_panel="Learning")
-app.add_typer(profiles.profile, name="profile", rich_help_panel="Learning")
+app.command("map", rich_help_panel="ProfileStates")(mapping.map_)
+app.add_typer(comparing.comparisons, name="comparisons", rich_help_panel="ProfileStates")
+app.add_typer(models.model, name="model", rich_help_panel="ProfileStates")
+app.add_typer(classifying.classify, name="classify", rich_help_panel="ProfileStates")
+app.add_typer(profiles.profile, name="profile", rich_help_panel="ProfileStates")
 app.add_typer(spaces.space, name="space", rich_help_panel="Keeping")
 app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Keeping")
 

@@ -82,7 +82,7 @@ def predict(
 ) -> None:
     """Name what is in pictures; exit code 1 when one of them cannot be read."""
     from likewise.collection.classifier import Classifier
-    from likewise.collection.spaces.recipes import DECODE_SIDE
+    from likewise.collection.spaces.base import DECODE_SIDE
     from likewise.errors import ImageError
     from likewise.images import decode
 

@@ -256,7 +256,7 @@ def _answer(col: Collection, number: int, of: int, ask: ComparisonQuestion, asid
     """What a person says to a question; with ``aside`` it is asked on standard error."""
     rows = col.pictures.rows(ask)
     paths = [printable(rows[i].path) if i in rows else "gone" for i in ask]
-    head = f"Question {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
+    head = f"ResolvedQuery {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
     typer.echo(head, err=aside)
     typer.echo(f"  left   {ask.left:>7}  {paths[1]}", err=aside)
     typer.echo(f"  right  {ask.right:>7}  {paths[2]}", err=aside)

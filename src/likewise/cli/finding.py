@@ -29,7 +29,7 @@ from likewise.errors import ImageError, LikewiseError
 if TYPE_CHECKING:
     from likewise.cli.sheet import Answer, SheetQuery
     from likewise.collection.collection import Collection
-    from likewise.collection.search.searching import Hit
+    from likewise.collection.search.rank import Hit
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
 _TOP_WORDS = 10

@@ -212,12 +212,10 @@ def default_of(col: Collection) -> str:
 
 
 def _tell_words(col: Collection, json_: bool) -> None:
-    from likewise.collection.spaces.recipes import learns
-
     spaces = {
         name: {"generation": space.generation, "words": space.width}
         for name, space in col.spaces.items()
-        if learns(space.recipe)
+        if space.idf is not None
     }
     if json_:
         echo_json(spaces)

@@ -195,7 +195,7 @@ def _uri(jpeg: bytes) -> str:
 
 @lru_cache(maxsize=16)
 def _pixels(path: str) -> Any:
-    from likewise.collection.spaces.recipes import DECODE_SIDE
+    from likewise.collection.spaces.base import DECODE_SIDE
     from likewise.images import decode
 
     try:

@@ -27,7 +27,7 @@ from likewise.errors import LikewiseError
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
     from likewise.collection.feedback.learned_report import LearnedReport
-    from likewise.collection.search.searching import Hit
+    from likewise.collection.search.rank import Hit
 
 Profile = Annotated[
     str, typer.Option(metavar="NAME", help="The profile meant; default is the one in use.")

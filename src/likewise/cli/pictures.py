@@ -185,9 +185,12 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
     typer.echo(f"{result} ({span(result.seconds)}{rate})")
     typer.echo(f"{col.root} holds {plural(len(col), 'picture')}")
     if result.unmade and result.added:
-        from likewise.features.deep.errors import INSTALL
-
-        typer.echo(f"no vectors yet in {', '.join(result.unmade)}: {INSTALL}, then add again")
+        spaces = col.spaces
+        ways: dict[str, list[str]] = {}
+        for name in result.unmade:
+            ways.setdefault(spaces[name].how_to_get(), []).append(name)
+        for way, names in ways.items():
+            typer.echo(f"no vectors yet in {', '.join(names)}: {way}")
 
 
 def _choose_pictures(col: Collection, text: str) -> list[int]:

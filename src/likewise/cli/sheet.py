@@ -12,7 +12,7 @@ from likewise.cli.rendering import day, plural, size
 
 if TYPE_CHECKING:
     from likewise.collection.search.explain import Explanation
-    from likewise.collection.search.searching import Hit
+    from likewise.collection.search.rank import Hit
     from likewise.collection.store.store import ImageRow
 
 _SIDE = 420

@@ -31,20 +31,6 @@ similarity = typer.Typer(no_args_is_help=True, help="Ways to rank.")
 Name = Annotated[str, typer.Argument(help="Name of the space.")]
 
 
-class Feature(enum.StrEnum):
-    """What a space is made of."""
-
-    words = "words"
-    holistic = "holistic"
-    deep = "deep"
-    deep_dense = "deep-dense"
-    deep_words = "deep-words"
-    psc = "psc"
-    vlad = "vlad"
-    onnx = "onnx"
-    own = "own"
-
-
 class Pool(enum.StrEnum):
     """What becomes of a sequence of tokens."""
 
@@ -87,8 +73,12 @@ def list_spaces(collection: Where = DEFAULT, json_: Json = False) -> None:
 def add_space(
     name: Name,
     feature: Annotated[
-        Feature | None,
-        typer.Option(help="What it is made of (its name, if not said); own: your vectors."),
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What it is made of (its name, if not said): words, holistic, deep, deep-dense, "
+            "deep-words, psc, vlad, onnx, own (your vectors), or what another package brings.",
+        ),
     ] = None,
     onnx: Annotated[
         Path | None, typer.Option(help="A network of your own: its .onnx file, copied.")
@@ -145,12 +135,12 @@ def add_space(
     stopped = f"'likewise space drop {name}' and add it again"
     with stoppable(stopped), open_collection(collection) as col:
         with progress_bar() as report:
-            made = {**recipe, "feature": feature.value}
+            made = {**recipe, "feature": feature}
             col.spaces.add(name, made, workers=workers, report=report)
         one = col.spaces[name]
     if json_:
         echo_json({"space": name, "width": one.width, "recipe": dict(one.recipe)})
-    elif feature is Feature.own:
+    elif not one.describes_pictures:
         typer.echo(f"Space {name} is there; fill it: likewise space fill {name} vectors.npy --ids")
     else:
         typer.echo(f"Space {name} is there: search with --by {name}")
@@ -159,12 +149,11 @@ def add_space(
 @space.command("card")
 def card(name: Name, collection: Where = DEFAULT) -> None:
     """Show what made the vectors of a deep space: model, hash, preprocessing, licence (JSON)."""
-    from likewise.collection.spaces.onnx_files import card_of
 
     with open_collection(collection) as col:
         if name not in col.spaces:
             raise InvalidInput(f"there is no space {name!r}; there are {', '.join(col.spaces)}")
-        found = card_of(col.root, col.spaces[name])
+        found = col.spaces[name].card()
     if found is None:
         raise InvalidInput(f"space {name!r} is not made by a network; it has no card")
     echo_json(found)
@@ -249,21 +238,24 @@ def use(
         typer.echo(f"search ranks by {default} unless told otherwise")
 
 
-def _feature(name: str, feature: Feature | None, network: dict[str, Any]) -> Feature:
+def _feature(name: str, feature: str | None, network: dict[str, Any]) -> str:
     """What a space is made of: said, meant by --onnx, or meant by its name."""
+    from likewise.collection.spaces.registry import kind_names
+
     if network["path"] is not None:
-        if feature not in (None, Feature.onnx):
-            raise Usage(f"--onnx makes a space of feature onnx, not {feature.value}")
-        return Feature.onnx
+        if feature not in (None, "onnx"):
+            raise Usage(f"--onnx makes a space of feature onnx, not {feature}")
+        return "onnx"
     if feature is None:
-        plain = [one for one in Feature if one not in (Feature.onnx, Feature.own)]
-        if name not in plain:
+        if name not in kind_names() or name in ("onnx", "own"):
             raise Usage(f"say what {name} is made of: --feature, or --onnx for a network of yours")
-        feature = Feature(name)
+        feature = name
+    if feature not in kind_names():
+        raise Usage(f"--feature {feature}: one of {', '.join(kind_names())} expected")
     given = [key for key, value in network.items() if value is not None]
-    if given and feature is not Feature.own:
+    if given and feature != "own":
         raise Usage(f"--{given[0]} belongs to --onnx; a recipe's parameters are given by --set")
-    if feature is Feature.onnx:
+    if feature == "onnx":
         raise Usage("a space of feature onnx needs --onnx and the .onnx file")
     return feature
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from likewise.collection.models.models import MapPoints as MapPoints
     from likewise.collection.models.questions import ComparisonQuestion as ComparisonQuestion
     from likewise.collection.search.explain import Explanation as Explanation
-    from likewise.collection.search.searching import Figures as Figures
-    from likewise.collection.search.searching import Hit as Hit
-    from likewise.collection.search.searching import Similarity as Similarity
+    from likewise.collection.search.rank import Hit as Hit
+    from likewise.collection.search.similarities import Figures as Figures
+    from likewise.collection.search.similarities import Similarity as Similarity
     from likewise.collection.store.models import Model as Model
     from likewise.collection.store.tags import TagRow as TagRow
     from likewise.collection.tags.bulk import TagRun as TagRun

@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 
 from likewise.coding.product import ProductSparseCoder
 from likewise.coding.pyramid import SpatialPyramid
-from likewise.collection.spaces.pooled import coder_arrays, coder_meta, dense_sift, product_coder
+from likewise.collection.spaces.pooled_coder import (
+    coder_arrays,
+    coder_meta,
+    dense_sift,
+    product_coder,
+)
 from likewise.images import Picture
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 

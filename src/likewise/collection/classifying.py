@@ -25,12 +25,13 @@ from likewise.coding.product import ProductSparseCoder
 from likewise.collection.classifier import GRID, Classifier, PictureDescriber
 from likewise.collection.content import read_content
 from likewise.collection.errors import CollectionError
-from likewise.collection.ingest.add import n_workers
-from likewise.collection.ingest.pooled import descriptors_of
+from likewise.collection.ingest.survey import PictureSurvey
 from likewise.collection.ingest.walk import candidates
-from likewise.collection.ingest.workers import run
+from likewise.collection.ingest.workers import n_workers, run
 from likewise.collection.jobs import Progress, Report, silent
-from likewise.collection.spaces.recipes import DECODE_SIDE
+from likewise.collection.spaces.base import DECODE_SIDE
+from likewise.collection.spaces.pooled import sample_descriptors
+from likewise.collection.spaces.registry import find_kind, new_space
 from likewise.collection.store.store import FILE
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
@@ -178,11 +179,11 @@ def _balance(y: NDArray[np.int64], aside: NDArray[np.bool_]) -> NDArray[np.bool_
 def _codebooks(
     pictures: list[tuple[int, str]], n_words: int, seed: int, workers: int, report: Report
 ) -> PictureDescriber:
-    rng = np.random.default_rng(seed)
-    some = pictures
-    if len(pictures) > _SAMPLE:
-        some = [pictures[i] for i in np.sort(rng.choice(len(pictures), _SAMPLE, replace=False))]
-    X = descriptors_of(some, GRID, seed, workers, report)
+    survey = PictureSurvey(
+        Path(), "", [path for _, path in pictures], workers=workers, report=report, seed=seed
+    )
+    space = new_space(Path(), "", {**find_kind("psc").default_recipe(), **GRID})
+    X = sample_descriptors(space, survey, survey.choose(_SAMPLE))
     if len(X) < 16:
         raise InvalidInput(
             "the pictures have hardly any structure to describe; are they too small?"

@@ -26,11 +26,13 @@ from likewise.collection.feedback.shares import Shares
 from likewise.collection.feedback.similarities import Similarities
 from likewise.collection.ingest import add as adding
 from likewise.collection.ingest.spaces import Spaces
+from likewise.collection.ingest.sync import sync
 from likewise.collection.models.comparisons import Comparisons
 from likewise.collection.models.models import Models
 from likewise.collection.plain import absolute, plain_metadata
 from likewise.collection.search.explain import Explanation
-from likewise.collection.search.searching import Hit, Query, Region
+from likewise.collection.search.query import Query, Region
+from likewise.collection.search.rank import Hit
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store.changes import take_out
@@ -153,7 +155,7 @@ class Collection:
     ) -> adding.AddResult:
         """Follow new, changed and deleted files below everything that was added."""
         with jobs.lease(self.root, "sync"):
-            result = adding.sync(self._store, workers=workers, report=report)
+            result = sync(self._store, workers=workers, report=report)
             self._follow_vectors(report)
             return result
 
@@ -176,7 +178,7 @@ class Collection:
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
         with jobs.lease(self.root, "refresh"):
             space_rows.tidy(self._store)
-            self.spaces.reweigh(report)
+            self.spaces.renew_idf(report)
             self.models.follow_generations(report)
             space_rows.tidy(self._store)
 

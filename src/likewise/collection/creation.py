@@ -8,16 +8,13 @@ from typing import Any
 
 from likewise._durable import rename_whole
 from likewise.collection.errors import CollectionError
-from likewise.collection.ingest.generations import start_dense
-from likewise.collection.spaces.recipes import WORDS, checked, first_spaces, width_of
-from likewise.collection.store.changes import put_space
+from likewise.collection.ingest.new_space import first_recipes, put_first_spaces
 from likewise.collection.store.store import FILE, Store
 
 
 def create_collection(root: Path, words: Mapping[str, Any] | None, deep: bool | None) -> None:
     """The directory and the catalog of an empty collection."""
-    _, recipe = checked({**WORDS, **(words or {})})
-    fixed = first_spaces(deep)
+    recipes = first_recipes(words, deep)
     if root.exists() and not root.is_dir():
         raise CollectionError(f"{root} is a file; choose another name")
     if root.is_dir():
@@ -32,12 +29,7 @@ def create_collection(root: Path, words: Mapping[str, Any] | None, deep: bool | 
     for leftover in root.glob(f"{FILE}.part*"):
         leftover.unlink()
     store = Store.create(part, {"made_by": "likewise"})
-    with store.write(durable=True) as c:
-        put_space(c, "words", "sparse", recipe)
-        for name, (kind, whole) in fixed.items():
-            put_space(c, name, kind, whole)
-    for name, (_, whole) in fixed.items():
-        start_dense(store, name, width_of(whole))
+    put_first_spaces(store, recipes)
     store.fold_journal()
     store.close()
     rename_whole(part, root / FILE)

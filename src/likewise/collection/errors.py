@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from likewise.errors import LikewiseError
+from likewise.errors import InvalidInput, LikewiseError
 
 
 class CollectionError(LikewiseError):
@@ -30,3 +30,19 @@ class UnknownPicture(CollectionError, LookupError):
 
 class NoPlaces(CollectionError):
     """A similarity that ranks by no words, and so cannot say where two pictures are alike."""
+
+
+class CannotDescribe(CollectionError):
+    """A space that fails to describe a picture, or gives a row that is none of its own."""
+
+
+class UnknownSpaceKind(CollectionError, InvalidInput):
+    """A recipe whose ``feature`` no installed package brings."""
+
+
+class BrokenSpaceKind(CollectionError):
+    """A package that says it brings a kind of space, and does not."""
+
+
+class SpaceKindClash(CollectionError):
+    """Several packages that bring a kind of space under one name."""

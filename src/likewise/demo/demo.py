@@ -20,8 +20,8 @@ from likewise.collection.ingest.add import AddResult
 from likewise.collection.ingest.walk import candidates
 from likewise.collection.jobs import Report, silent
 from likewise.collection.plain import absolute
-from likewise.collection.search.searching import Hit
-from likewise.collection.spaces.recipes import DECODE_SIDE
+from likewise.collection.search.rank import Hit
+from likewise.collection.spaces.base import DECODE_SIDE
 from likewise.collection.store.store import ImageRow
 from likewise.demo.lesson import Lesson, teach
 from likewise.evaluation.datasets import RetrievalQuery

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from likewise.collection.collection import Collection
-from likewise.collection.search.searching import Hit
+from likewise.collection.search.rank import Hit
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.metrics import average_precision
 from likewise.evaluation.retrieval import Ranker, Task

@@ -13,7 +13,7 @@ from likewise._version import __version__
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import running
-from likewise.collection.search.searching import Similarity
+from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
 from likewise.server.measuring import Metrics
 from likewise.server.routes_pictures import Serving

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 
 from likewise.collection.feedback.learned_report import LearnedWord
 from likewise.collection.feedback.log import LogLine
-from likewise.collection.search.searching import Similarity
+from likewise.collection.search.similarities import Similarity
 from likewise.server.routes_pictures import Serving
 from likewise.server.service import Service, figures_out
 from likewise.server.shapes import (

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import UnknownPicture
-from likewise.collection.search.searching import Figures, Query, Question, Region
+from likewise.collection.search.query import Query, Region, ResolvedQuery
+from likewise.collection.search.similarities import Figures
 from likewise.collection.store.store import ImageRow
 from likewise.errors import LikewiseError
 from likewise.images import decode
@@ -64,7 +65,7 @@ class Service:
         self._secret = self.collection.pictures.secret()
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
         self._answers: OrderedDict[Any, Answer] = OrderedDict()
-        self._questions: OrderedDict[str, Question] = OrderedDict()
+        self._questions: OrderedDict[str, ResolvedQuery] = OrderedDict()
         self._lock = threading.Lock()
         # Threads of their own, so that a page full of thumbnails does not keep searches waiting.
         self._drawers = ThreadPoolExecutor(DRAWERS, "likewise-draw")
@@ -199,7 +200,9 @@ class Service:
         if found.whole:
             return len(found.ids)
         query = self.resolve_query(asked)
-        inside = isinstance(query, int) or (isinstance(query, Question) and query.image is not None)
+        inside = isinstance(query, int) or (
+            isinstance(query, ResolvedQuery) and query.image is not None
+        )
         return min(MOST, max(len(found.ids), self.collection.searcher.count_ranked(by) - inside))
 
     # -- shapes -----------------------------------------------------------------------------

@@ -17,7 +17,8 @@ import numpy as np
 from likewise._durable import rename_whole
 from likewise.collection.feedback.reranker import apply_weights
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.search.views import SparseView, Views
+from likewise.collection.search.sparse_view import SparseView
+from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import log as feedback_log
 from likewise.collection.store import segments as seg
@@ -43,7 +44,7 @@ def compact(
     report: Report,
 ) -> Compaction:  # fmt: skip
     """Write the smaller copies of every segment, then name them in one transaction."""
-    while space_rows.seal(views.store, space.name, at_least=1):
+    while space_rows.seal_segment(views.store, space.name, at_least=1):
         pass
     full = views.view(space.name)
     assert isinstance(full, SparseView)
@@ -83,6 +84,6 @@ def _milliseconds(view: SparseView, full: SparseView, weights: Any) -> float:
     taken = []
     for query in (queries[0], *queries):
         start = time.process_time()
-        view.search_ranked(query, 20)
+        view.search_row(query, 20)
         taken.append(time.process_time() - start)
     return 1000.0 * float(np.median(taken[1:]))

@@ -20,7 +20,7 @@ from likewise.collection.feedback.history import COMPARE, JUDGE, UNDO
 from likewise.collection.feedback.log_lines import append_line
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.subjects import write_with_subjects
-from likewise.collection.search.searching import Question
+from likewise.collection.search.query import ResolvedQuery
 from likewise.collection.search.views import Views
 from likewise.collection.store.log import Entry
 from likewise.collection.store.store import Store, Transaction
@@ -65,7 +65,7 @@ class ResolvedJudgement(NamedTuple):
 def judge(
     views: Views,
     states: ProfileStates,
-    question: Question,
+    question: ResolvedQuery,
     liked: Sequence[int],
     disliked: Sequence[int],
     *,
@@ -107,7 +107,7 @@ def _count_changed_words(
     earlier = ProfileStates(store, upto=entry.number - 1)
     changed = {}
     for name, space in store.spaces().items():
-        if space.kind != "sparse" or not space.generation:
+        if not (space.row_format.learns_weights and space.generation):
             continue
         now = states.state(entry.profile, space).weights
         then = before.get(name)
@@ -141,7 +141,7 @@ def undo(store: Store, states: ProfileStates, profile: str, judgement: int | Non
 
 def resolve_judgement(
     store: Store,
-    question: Question,
+    question: ResolvedQuery,
     liked: Sequence[int],
     disliked: Sequence[int],
     shown: Sequence[int] | None,
@@ -196,11 +196,11 @@ def _draw_pictures(store: Store, seed: Iterable[int], avoid: set[int]) -> tuple[
 
 
 def _commit(
-    views: Views, question: Question, said: ResolvedJudgement, profile: str
+    views: Views, question: ResolvedQuery, said: ResolvedJudgement, profile: str
 ) -> tuple[Entry, Mapping[int | None, int]]:
     """Write a judgement to the log, durably; gives the line and the subjects of its pictures."""
-    asked: dict[int | None, Question] = {None: question}
-    asked |= {i: Question(image=i) for i in (*said.liked, *said.disliked, *said.negatives)}
+    asked: dict[int | None, ResolvedQuery] = {None: question}
+    asked |= {i: ResolvedQuery(image=i) for i in (*said.liked, *said.disliked, *said.negatives)}
 
     def write(
         c: Transaction, subjects: Mapping[int | None, int]
@@ -230,8 +230,8 @@ def commit_comparisons(
     ``person`` names who made them, where that is known.
     """
     named = {} if person is None else {"by": person}
-    asked: dict[int | None, Question] = {
-        image: Question(image=image) for row in comparisons for image in row
+    asked: dict[int | None, ResolvedQuery] = {
+        image: ResolvedQuery(image=image) for row in comparisons for image in row
     }
 
     def write(c: Transaction, subjects: Mapping[int | None, int]) -> list[int]:

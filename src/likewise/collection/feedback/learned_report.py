@@ -25,16 +25,11 @@ from likewise.collection.feedback.log import Log, LogLine
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.similarities import profile_figures, sparse_space
 from likewise.collection.jobs import Progress, Report, silent
-from likewise.collection.search.searching import Figures, Similarity
-from likewise.collection.search.views import SparseView, Views
-from likewise.collection.spaces.recipes import (
-    DECODE_SIDE,
-    learns,
-    local_features,
-    made_here,
-    step_of,
-    words_of,
-)
+from likewise.collection.search.explain import can_explain
+from likewise.collection.search.similarities import Figures, Similarity
+from likewise.collection.search.sparse_view import SparseView
+from likewise.collection.search.views import Views
+from likewise.collection.spaces.base import DECODE_SIDE, Space
 from likewise.collection.store import log as feedback_log
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import ImageError
@@ -231,7 +226,7 @@ def _find_examples(
     serves = Counter(image for images in having.values() for image in images)
     rows = views.store.images(serves)
     located: dict[int, dict[int, Box]] = {}
-    with_places = learns(space.recipe) and made_here(space.recipe)
+    with_places = can_explain(view.space) and view.space.is_available()
     found: dict[int, tuple[Example, ...]] = {}
     for done, (word, images) in enumerate(having.items(), 1):
         chosen: list[Example] = []
@@ -247,7 +242,7 @@ def _find_examples(
                 chosen.append(Example(image, path))
                 continue
             if image not in located:
-                located[image] = _locate_words(views, space, path, words)
+                located[image] = _locate_words(view.space, path, words)
             if word in located[image]:
                 chosen.append(Example(image, path, located[image][word]))
         found[word] = tuple(chosen)
@@ -258,25 +253,25 @@ def _find_examples(
 def _pictures_with(view: Any, word: int, width: int, k: int) -> list[int]:
     """Pictures that have a word, most of it first: the answer to a query of that word alone."""
     one = sparse.csr_array(([np.float32(1)], ([0], [word])), shape=(1, width))
-    ids, scores = view.search_ranked(one, k)
+    ids, scores = view.search_row(one, k)
     return [int(image) for image in ids[scores > 0]]
 
 
-def _locate_words(views: Views, space: SpaceRow, path: str, words: Sequence[int]) -> dict[int, Box]:
+def _locate_words(space: Space, path: str, words: Sequence[int]) -> dict[int, Box]:
     """Where words are in a picture: of each its clearest place, as shares of width and height."""
     found: dict[int, Box] = {}
     # A file that has gone since gives no examples; the next picture does.
     with suppress(ImageError):
         pixels = decode(path, max_side=DECODE_SIDE).pixels
-        local = local_features(space.recipe, pixels)
-        names, shares = words_of(step_of(views.store.root, space)).assigned(local.descriptors)
+        places = space.find_places(pixels)
+        shares = places.shares
         height, width = pixels.shape[:2]
         for word in words:
-            at, column = np.nonzero(names == word)
+            at, column = np.nonzero(places.columns == word)
             if len(at):
-                best = at[np.lexsort((-local.responses[at], -shares[at, column]))[0]]
-                x, y = local.positions[best].tolist()
-                side = float(local.scales[best])
+                best = at[np.lexsort((-places.strengths[at], -shares[at, column]))[0]]
+                x, y = places.positions[best].tolist()
+                side = float(places.sides[best])
                 found[word] = ((x - side / 2) / width, (y - side / 2) / height,
                                side / width, side / height)  # fmt: skip
     return found

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from likewise.collection.feedback.history import COMPARE, JUDGE, LESSONS
 from likewise.collection.feedback.profile_names import DEFAULT, resolve_profile
 from likewise.collection.feedback.profile_states import ProfileStates
-from likewise.collection.search.searching import Query, Region, key_of
+from likewise.collection.search.query import Query, Region, query_key
 from likewise.collection.store import log as feedback_log
 from likewise.collection.store.store import Store
 
@@ -71,7 +71,7 @@ class Log:
         self, query: Query, *, region: Region | None = None, profile: str = DEFAULT
     ) -> tuple[list[int], list[int]]:
         """Pictures liked and disliked for a query, as it stands now."""
-        key = key_of(self._store, query, region)
+        key = query_key(self._store, query, region)
         subject = None if key is None else feedback_log.subject_of(self._store, key)
         if subject is None:
             return [], []

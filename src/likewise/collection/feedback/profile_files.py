@@ -16,7 +16,7 @@ from likewise.collection.feedback.history import WEIGHTS
 from likewise.collection.feedback.log_lines import timestamp
 from likewise.collection.feedback.profile_names import check_new_name
 from likewise.collection.feedback.profile_states import ProfileStates
-from likewise.collection.spaces.wording import open_vocabulary
+from likewise.collection.spaces.word_assignment import open_vocabulary
 from likewise.collection.store import log as feedback_log
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
@@ -45,7 +45,7 @@ def export_profile(store: Store, states: ProfileStates, profile: str, path: Path
     if not states.history(profile).items:
         raise CollectionError(f"profile {profile!r} has learned nothing yet; judge something first")
     for name, space in store.spaces().items():
-        if space.kind != "sparse" or not space.generation:
+        if not (space.row_format.learns_weights and space.generation):
             continue
         state = states.state(profile, space)
         words = np.flatnonzero(state.weights != state.start_weight)
@@ -71,7 +71,7 @@ def import_profile(store: Store, path: Path, name: str | None) -> str:
     try:
         for space_name, said in meta["spaces"].items():
             space = store.spaces().get(space_name)
-            if space is None or space.kind != "sparse" or not space.generation:
+            if space is None or not (space.row_format.learns_weights and space.generation):
                 continue
             if (
                 said["vocabulary"] != vocabulary_fingerprint(store.root, space)

@@ -19,7 +19,6 @@ from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import History, Verdicts
 from likewise.collection.store import log as feedback_log
-from likewise.collection.store.segments import unpack_dense, unpack_sparse
 from likewise.collection.store.store import SpaceRow, Store
 
 CHECKPOINT_EVERY = 200
@@ -69,7 +68,7 @@ class ProfileStates:
 
     def weights(self, profile: str, space: SpaceRow) -> NDArray[np.float64] | None:
         """One weight a word; None where nothing was learned, so that all count alike."""
-        if space.kind != "sparse":
+        if not space.row_format.learns_weights:
             return None
         with self.lock:
             if not self.history(profile).items:
@@ -189,7 +188,7 @@ class ProfileStates:
     def fold_all(self, profile: str) -> None:
         """Learn what the log has more, so that the next search finds it done."""
         for space in self._store.spaces().values():
-            if space.kind == "sparse" and space.generation:
+            if space.row_format.learns_weights and space.generation:
                 self.state(profile, space)
 
     def contradictions(self, profile: str, judgement: int) -> list[int]:
@@ -209,8 +208,7 @@ class ProfileStates:
         """Codes of subjects as a matrix, by ascending subject: the order is part of the sum."""
         found = feedback_log.codes(self._store, space.name, space.generation, subjects)
         blobs = [found[subject] for subject in sorted(found)]
-        unpack = unpack_sparse if space.kind == "sparse" else unpack_dense
-        return unpack(blobs, space.width)
+        return space.row_format.unpack(blobs, space.width)
 
 
 def checkpoint_stops(done: int, until: int) -> list[int]:

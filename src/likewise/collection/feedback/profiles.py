@@ -30,8 +30,9 @@ from likewise.collection.feedback.profile_names import (
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.similarities import Similarities, profile_figures, sparse_space
 from likewise.collection.plain import absolute
-from likewise.collection.search.searching import Figures, Similarity
-from likewise.collection.search.views import SparseView, Views
+from likewise.collection.search.similarities import Figures, Similarity
+from likewise.collection.search.sparse_view import SparseView
+from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import log as feedback_log
 from likewise.collection.store.pictures import PictureName, Pictures
@@ -187,7 +188,7 @@ class Profiles(Mapping[str, Similarity]):
         """
         name = resolve_profile(self._store, profile)
         for space in self._store.spaces().values():
-            if space.kind == "sparse" and space.generation:
+            if space.row_format.learns_weights and space.generation:
                 self._states.relearn(name, space)
         return self[name]
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from likewise.collection.feedback.history import Verdicts
 from likewise.collection.feedback.profile_states import ProfileStates
-from likewise.collection.search.views import SparseView, View
-from likewise.collection.spaces.graphs import prepared
+from likewise.collection.search.sparse_view import SparseView
+from likewise.collection.search.views import View
 from likewise.collection.store import log as feedback_log
+from likewise.collection.store.row_formats import comparable_rows
 from likewise.collection.store.store import Store
 from likewise.similarity.expansion import expand
 
@@ -55,7 +56,7 @@ class ProfileReranker:
                 row = expand(row, liked, disliked, frequency=frequency, n_pictures=n_pictures)
             else:
                 # Pictures of the collection are mixed in as they are compared: so is the query.
-                row = expand(prepared(space, row[None])[0], liked, disliked)
+                row = expand(comparable_rows(space, row[None])[0], liked, disliked)
         if "profile" in self._parts:
             weights = self._states.weights(self._profile, space)
             if weights is not None:

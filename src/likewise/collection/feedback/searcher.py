@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from likewise._validation import whole
 from likewise.collection.errors import CollectionError, NoPlaces
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.reranker import ProfileReranker
 from likewise.collection.feedback.similarities import Similarities
 from likewise.collection.plain import plain_where
 from likewise.collection.search import explain as explaining
-from likewise.collection.search.searching import (
-    Hit,
-    Query,
-    Question,
-    Region,
-    Similarity,
-    rank,
-    understand,
-    views_of,
-)
+from likewise.collection.search.duplicates import find_duplicates
+from likewise.collection.search.query import Query, Region, ResolvedQuery, resolve_query
+from likewise.collection.search.rank import Hit, rank, similarity_views
+from likewise.collection.search.similarities import Similarity
 from likewise.collection.search.views import Views
-from likewise.errors import InvalidInput
+from likewise.collection.spaces.registry import open_spaces
 
 
 class Searcher:
@@ -34,9 +27,9 @@ class Searcher:
         self._store, self._views, self._states = views.store, views, states
         self._similarities = similarities
 
-    def resolve_query(self, query: Query, region: Region | None = None) -> Question:
+    def resolve_query(self, query: Query, region: Region | None = None) -> ResolvedQuery:
         """A query read once, for several searches and judgements: a file is decoded here."""
-        return understand(self._store, query, region)
+        return resolve_query(self._store, query, region)
 
     def rank(
         self,
@@ -49,16 +42,15 @@ class Searcher:
         above: float | None = None,
     ) -> tuple[list[int], list[float]]:
         """Ids and scores of the k pictures most alike, best first."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InvalidInput(f"k is {k!r}; a whole number of at least 1 expected")
+        k = whole(k, "k")
         similarity = self._similarities.find(by)
         question = self.resolve_query(query, region)
         allowed = self._store.matching(plain_where(where)) if where else None
         if not self._store.highest_id():
             return [], []
         return rank(
-            self._views, similarity, question, int(k), allowed=allowed, above=above,
-            teaching=self._reranker(similarity, question),
+            self._views, similarity, question, k, allowed=allowed, above=above,
+            reranker=self._reranker(similarity, question),
         )  # fmt: skip
 
     def search(self, query: Query, k: int, **options: Any) -> list[Hit]:
@@ -73,14 +65,14 @@ class Searcher:
         similarity = self._similarities.find(by)
         if not self._store.highest_id():
             return 0
-        return max(map(len, views_of(self._views, similarity).values()))
+        return max(map(len, similarity_views(self._views, similarity).values()))
 
     def explain(
         self, query: Query, hit: int, *, top: int, by: str, region: Region | None
     ) -> explaining.Explanation:
         """The words a query and a hit share, as the similarity counts them."""
         similarity = self._similarities.find(by)
-        space = explaining.explaining_space(self._store.spaces(), similarity)
+        space = explaining.explaining_space(open_spaces(self._store), similarity)
         if space is None:
             raise NoPlaces(f"{by!r} has no words to explain by; --by words has")
         reranker = None
@@ -95,9 +87,9 @@ class Searcher:
             raise CollectionError(
                 f"{space!r} is no space; near-duplicates are found in one of {', '.join(known)}"
             )
-        return explaining.duplicates(self._views, space, threshold)
+        return find_duplicates(self._views, space, threshold)
 
-    def _reranker(self, similarity: Similarity, question: Question) -> ProfileReranker | None:
+    def _reranker(self, similarity: Similarity, question: ResolvedQuery) -> ProfileReranker | None:
         """What was learned for a query; None for a similarity that is no profile."""
         if similarity.profile is None:
             return None

@@ -12,8 +12,8 @@ from likewise.collection.feedback.history import COMPARE, JUDGE
 from likewise.collection.feedback.profile_names import DEFAULT, IN_USE, resolve_profile
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.explain import explaining_space
-from likewise.collection.search.searching import Figures, Similarity
-from likewise.collection.search.searching import similarities as built_in_similarities
+from likewise.collection.search.similarities import Figures, Similarity, built_in_similarities
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log as feedback_log
 from likewise.collection.store.changes import put_setting
 from likewise.collection.store.models import models
@@ -92,7 +92,7 @@ class Similarities(Mapping[str, Similarity]):
 
     def explaining_space(self, name: str = DEFAULT) -> str | None:
         """The space whose words say why this similarity found a picture; None: it has no words."""
-        return explaining_space(self._store.spaces(), self.find(name))
+        return explaining_space(open_spaces(self._store), self.find(name))
 
     def _with_figures(self, found: Similarity, spaces: Mapping[str, SpaceRow]) -> Similarity:
         if found.profile is None:
@@ -101,7 +101,7 @@ class Similarities(Mapping[str, Similarity]):
 
     def _built_in(self) -> dict[str, Similarity]:
         preferred = self._store.setting("default_similarity")
-        return built_in_similarities(self._store.spaces(), preferred)
+        return built_in_similarities(open_spaces(self._store), preferred)
 
     def _all(self) -> dict[str, Similarity]:
         found = {name: made for name, made in self._built_in().items() if name != DEFAULT}
@@ -142,6 +142,6 @@ def sparse_space(similarity: Similarity, spaces: Mapping[str, SpaceRow]) -> Spac
     """The sparse space with words that a similarity ranks by; None where it has none."""
     for name in similarity.spaces:
         space = spaces.get(name)
-        if space is not None and space.kind == "sparse" and space.generation:
+        if space is not None and space.row_format.learns_weights and space.generation:
             return space
     return None

@@ -12,13 +12,10 @@ from typing import TypeVar
 
 from likewise.collection.errors import CollectionBusy, CollectionError
 from likewise.collection.feedback.profile_states import refill_setting
-from likewise.collection.search.searching import Question, ranked_row
+from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.views import Views
-from likewise.collection.spaces.graphs import prepared
-from likewise.collection.spaces.recipes import made_here
 from likewise.collection.store import log as feedback_log
 from likewise.collection.store.changes import put_setting
-from likewise.collection.store.segments import packed
 from likewise.collection.store.store import Store, Transaction
 from likewise.errors import LikewiseError
 from likewise.images import decode, small_jpeg
@@ -30,7 +27,7 @@ T = TypeVar("T")
 
 def codes_of(
     views: Views,
-    asked: Mapping[int | None, Question],
+    asked: Mapping[int | None, ResolvedQuery],
     only_negative: Set[int | None] = frozenset(),
 ) -> tuple[dict[str, int], dict[int | None, dict[str, bytes]]]:
     """(space to generation, picture to its vectors as ranked).
@@ -45,23 +42,21 @@ def codes_of(
         view = views.view(name)
         generations[name] = view.space.generation
         for image, question in asked.items():
-            if space.kind == "dense" and image in only_negative:
+            if image in only_negative and not space.row_format.learns_weights:
                 continue
             # A picture from outside has no code in spaces that cannot describe it here.
-            if question.image is None and not made_here(space.recipe):
+            if question.image is None and not view.space.is_available():
                 continue
             if question.image is not None and view.row_of(question.image) is None:
                 continue
-            row = ranked_row(view, question)
-            if space.kind == "dense":
-                row = prepared(space, row[None])[0]
-            found[image][name] = packed(space.kind, row)
+            row = space.row_format.weighted_row(space, query_row(view, question))
+            found[image][name] = space.row_format.pack(row)
     return generations, found
 
 
 def write_with_subjects(
     views: Views,
-    asked: Mapping[int | None, Question],
+    asked: Mapping[int | None, ResolvedQuery],
     write: Callable[[Transaction, Mapping[int | None, int]], T],
     only_negative: Set[int | None] = frozenset(),
 ) -> T:
@@ -114,13 +109,13 @@ def fill_codes(views: Views, name: str) -> None:
     for subject, _ in lacking:
         row = view.row_of(here[subject]) if subject in here else None
         jpeg = None
-        if row is None and made_here(space.recipe):
+        if row is None and space.is_available():
             jpeg = feedback_log.jpeg_of(views.store, subject)
         if jpeg is not None:
             with suppress(LikewiseError):
-                row = ranked_row(view, Question(pixels=decode(jpeg).pixels))
+                row = query_row(view, ResolvedQuery(pixels=decode(jpeg).pixels))
         if row is not None:
-            made[subject] = packed(space.kind, row)
+            made[subject] = space.row_format.pack(space.row_format.weighted_row(space, row))
     if not made:
         return
     with views.store.write() as c:

@@ -1,9 +1,8 @@
-"""Generations: words, idf and segments of a space, built beside the live ones and switched at once.
+"""Generations: what a space has learned, built beside the live one and switched at once.
 
-A generation is a vocabulary and a frozen idf.  ``build_words`` makes new words, ``reweigh`` a new
-idf from the kept term counts; both leave the old generation untouched until one transaction names
-the next.  ``seal`` and ``merge`` only move rows of the live generation from the catalog to
-segments and from small segments to large ones.
+``learn_generation`` asks a space to learn anew from the pictures, ``renew_idf`` only weighs its
+kept term counts again.  Both leave the old generation untouched until one transaction names the
+next; until then its rows are invisible.
 """
 
 from __future__ import annotations
@@ -11,228 +10,168 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from likewise.coding.bow import BagOfWords
-from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.ingest.carry import Next, NextPooled, carry, coded, replay
-from likewise.collection.ingest.sampling import learn_projection, samples
+from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
+from likewise.collection.ingest.survey import PictureSurvey
 from likewise.collection.ingest.walk import Candidate
-from likewise.collection.ingest.workers import (
-    Described,
-    DescribeTask,
-    describe,
-    run,
-)
+from likewise.collection.ingest.workers import DescribeTask, PictureDescription, describe, run
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.spaces.onnx_files import check_model
-from likewise.collection.spaces.recipes import (
-    Step,
-    learns,
-    load_networks,
-    made_here,
-    n_words,
-    step_for,
-    step_of,
-    words_of,
+from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.registry import open_spaces
+from likewise.collection.spaces.rows import (
+    WORDS_FOLDER,
+    fresh_rows,
+    raw_rows,
+    write_chunk,
 )
-from likewise.collection.spaces.rows import WORDS_FOLDER, bag_of, raw_rows, write_chunk
 from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.collection.store.log import last_line
-from likewise.collection.store.store import TRANSIENT, SpaceRow, Store
+from likewise.collection.store.row_formats import open_idf
+from likewise.collection.store.store import TRANSIENT, Store
 
-SAMPLE_PICTURES = 2_000
-"""Pictures whose descriptors the words are learned from, at most."""
-KEEP_PICTURES = 500
-"""Up to this many, their descriptors are kept in memory and not extracted twice."""
-_ROUNDS = 12
 _BATCH = 64
 
 
-def steps(store: Store) -> tuple[Step, ...]:
-    """What a worker has to do for a new picture: every space that can make its own vectors."""
-    made = []
-    for space in store.spaces().values():
-        if space.generation and made_here(space.recipe):
-            # Now, and not as a problem of every picture.
-            load_networks(space.recipe)
-            check_model(store.root, space)
-            made.append(step_of(store.root, space))
-    return tuple(made)
+def spaces_to_describe(store: Store) -> tuple[Space, ...]:
+    """What a worker describes a new picture in: every space whose rows can be made here."""
+    found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
+    for space in found:
+        # Now, and not as a problem of every picture.
+        space.load()
+    return tuple(found)
 
 
-def start_dense(
+def start_generation(
     store: Store, space: str, width: int, files: Mapping[str, str] | None = None
 ) -> None:
-    """The one generation of a space without words: it learned nothing, so it needs no other."""
+    """The one generation of a space that learns nothing, and so needs no other."""
     with store.write() as c:
         change.switch_generation(c, space, 1, width=width, n_pictures=0, files=files or {})
 
 
-def build_words(store: Store, name: str, *, workers: int, report: Report, seed: int = 0) -> bool:
-    """Learn words from the pictures there are, count them in all pictures, switch.
+def learn_generation(
+    store: Store, space: Space, *, workers: int, report: Report, seed: int = 0
+) -> set[int] | None:
+    """Learn from the pictures there are, describe all of them, switch.
 
-    Gives False, and leaves everything as it was, when the pictures have no descriptors.
+    Gives the pictures that have no row now because they could not be read; None, and everything is
+    as it was, where there was too little to learn from.
     """
-    space = store.spaces()[name]
     number = space.generation + 1
     pictures = [(row.id, row.path) for row in store.every_image() if row.path]
-    rng = np.random.default_rng(seed)
-    chosen = pictures
-    if len(pictures) > SAMPLE_PICTURES:
-        picked = np.sort(rng.choice(len(pictures), SAMPLE_PICTURES, replace=False))
-        chosen = [pictures[i] for i in picked]
-    recipe = dict(space.recipe)
-    load_networks(recipe)
-    # A name no build had before: readers and workers keep what they opened by its name.
-    stem = f"{WORDS_FOLDER}/{name}-{number}-{secrets.token_hex(6)}"
-    (store.root / WORDS_FOLDER).mkdir(exist_ok=True)
-    files: dict[str, str] = {}
-    found: list[Any] = []
-    if "components" in recipe:
-        files["projection"] = f"{stem}.lwp"
-        found = learn_projection(store.root / files["projection"], recipe, chosen, workers, report)
-    if not found:
-        projection = step_for(store.root, name, number, recipe, files).projection
-        found = samples(chosen, recipe, projection, workers, report)
-    total = sum(len(d) for _, d in found)
-    if total < 8:
-        return False
-    words = n_words(recipe, len(pictures), total)
-    report(Progress(f"learning {words:,} words", 0, _ROUNDS))
-    vocabulary = Vocabulary(
-        words,
-        n_iter=_ROUNDS,
-        random_state=seed,
-        n_threads=max(workers, 1),
-        progress=lambda done, of, _: report(Progress(f"learning {words:,} words", done, of)),
-    ).fit(d.astype(np.float32) for _, d in found if len(d))
-    files["vocabulary"] = f"{stem}.lwv"
-    vocabulary.save(store.root / files["vocabulary"])
-    step = step_for(store.root, name, number, recipe, files)
+    space.load()
+    survey = PictureSurvey(
+        store.root, f"{space.name}-{number}", [path for _, path in pictures],
+        workers=workers, report=report, seed=seed,
+    )  # fmt: skip
+    learned = replace(space, files={}).learn(survey)
+    if learned is None:
+        return None
+    coming = replace(
+        space, generation=number, width=learned.width, files=learned.files,
+        n_pictures=len(pictures),
+    )  # fmt: skip
+    known: set[int] = set()
+    with store.write() as c:
+        for at, row in learned.rows:
+            image = pictures[at][0]
+            change.put_vector(c, space.name, number, image, space.row_format.pack(row))
+            known.add(image)
+    describe_all(store, coming, [one for one in pictures if one[0] not in known], workers, report)
+    lacking = store.images_without(space.name, number) & {image for image, _ in pictures}
+    _weigh_and_switch(store, space, coming, report)
+    return lacking
 
-    rest = pictures
-    if len(chosen) == len(pictures) <= KEEP_PICTURES:
-        # What was found is projected already.
-        words_here = words_of(step)._replace(projection=None)
-        rows = [
-            (pictures[i][0], words_here.counted(descriptors.astype(np.float32)))
-            for i, descriptors in found
-        ]
+
+def renew_idf(store: Store, space: Space, report: Report) -> None:
+    """The next generation with the same columns and an idf of the pictures there are now."""
+    number = space.generation + 1
+    done = 0
+    for ids, raw in raw_rows(store, space):
         with store.write() as c:
-            for image, vector in rows:
-                change.put_vector(c, name, number, image, vector)
-        rest = []
-    del found
-    count_all(store, step, rest, workers, report)
-    _finish(store, space, number, vocabulary.n_words, files, report)
-    return True
+            for at, image in enumerate(ids.tolist()):
+                blob = space.row_format.pack(space.row_format.row_at(raw, at))
+                change.put_vector(c, space.name, number, image, blob)
+        done += len(ids)
+        report(Progress("copying term counts", done, store.n_images()))
+    files = {key: name for key, name in space.files.items() if key != "bag"}
+    coming = replace(space, generation=number, files=files, n_pictures=done)
+    _weigh_and_switch(store, space, coming, report)
 
 
-def count_all(
-    store: Store, step: Step, pictures: list[tuple[int, str]], workers: int, report: Report
+def describe_all(
+    store: Store, space: Space, pictures: list[tuple[int, str]], workers: int, report: Report
 ) -> None:
-    """Raw rows of the next generation, invisible until the switch."""
+    """Raw rows of pictures in one space; of a generation to come they are invisible until then."""
     id_of = {path: image for image, path in pictures}
-    tasks = (DescribeTask(Candidate(path, 0, 0), (step,)) for _, path in pictures)
-    batch: list[Described] = []
+    tasks = (DescribeTask(Candidate(path, 0, 0), (space,)) for _, path in pictures)
+    batch: list[PictureDescription] = []
 
     def put() -> None:
         with store.write() as c:
             for one in batch:
-                vector = one.vectors.get((step.space, step.generation))
-                if vector is None and learns(step.recipe):
-                    vector = b""  # cannot be read now: it keeps its place with an empty bag
-                if vector is not None:
+                row = one.vectors.get((space.name, space.generation), space.placeholder)
+                if row is not None:
                     image = id_of[one.candidate.path]
-                    change.put_vector(c, step.space, step.generation, image, vector)
+                    change.put_vector(c, space.name, space.generation, image, row)
         batch.clear()
 
-    for done, one in enumerate(run(describe, tasks, workers, crashed), 1):
+    for done, one in enumerate(run(describe, tasks, workers, describe_crash), 1):
         batch.append(one)
-        what = "counting words" if learns(step.recipe) else "describing pictures"
-        report(Progress(what, done, len(pictures)))
+        report(Progress(space.stage, done, len(pictures)))
         if len(batch) >= _BATCH:
             put()
     put()
 
 
-def crashed(task: DescribeTask) -> Described:
+def describe_crash(task: DescribeTask) -> PictureDescription:
     """The answer for a picture that kills its worker."""
     # Perhaps the memory ran out and another was to blame: it is tried again next time.
-    return Described(task.candidate, f"{TRANSIENT}its worker died twice", b"", None, {})
+    return PictureDescription(task.candidate, f"{TRANSIENT}its worker died twice", b"", None, {})
 
 
-def reweigh(store: Store, name: str, report: Report) -> None:
-    """The next generation with the same words and an idf of the pictures there are now."""
-    space = store.spaces()[name]
-    number = space.generation + 1
-    done = 0
-    for ids, raw in raw_rows(store, space):
-        with store.write() as c:
-            for i, image in enumerate(ids.tolist()):
-                a, b = raw.indptr[i], raw.indptr[i + 1]
-                blob = seg.pack_sparse(raw.indices[a:b], raw.data[a:b])
-                change.put_vector(c, name, number, image, blob)
-        done += len(ids)
-        report(Progress("copying term counts", done, store.n_images()))
-    files = {key: name for key, name in space.files.items() if key != "bag"}
-    _finish(store, space, number, space.width, files, report)
+def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -> None:
+    """idf from the raw rows where the kind has one, then the switch."""
+    idf = None
+    if coming.idf is not None:
+        idf = BagOfWords(coming.idf)
+        for _, raw in fresh_rows(store, coming, seg.SEAL_AT):
+            idf.partial_fit(raw)
+        idf.refresh()
+        file = f"{WORDS_FOLDER}/{coming.name}-{coming.generation}-{secrets.token_hex(6)}.bag"
+        (store.root / WORDS_FOLDER).mkdir(exist_ok=True)
+        idf.save(store.root / file)
+        coming = replace(coming, files={**coming.files, "bag": file}, n_pictures=idf.n_pictures_)
+    if (store.root / WORDS_FOLDER).is_dir():
+        (store.root / WORDS_FOLDER)
+    switch_to(store, NextGeneration(old, coming, (open_idf(store.root, old), idf)), report)
 
 
-def _finish(
-    store: Store,
-    space: SpaceRow,
-    number: int,
-    width: int,
-    files: dict[str, str],
-    report: Report,
-) -> None:
-    """idf from the counted rows, segments of what is much, then the switch."""
-    # The root keeps a sky of twenty alike cells from outvoting what stands before it.
-    soft = space.recipe["feature"] == "deep-words"
-    bag = BagOfWords("sqrt-tf-idf" if soft else "tf-idf")
-    for chunk in store.vectors_in_chunks(space.name, number, seg.SEAL_AT):
-        bag.partial_fit(seg.unpack_sparse([vector for _, _, vector in chunk], width))
-    bag.refresh()
-    files = {**files, "bag": f"{WORDS_FOLDER}/{space.name}-{number}-{secrets.token_hex(6)}.bag"}
-    bag.save(store.root / files["bag"])
-    coming = Next(store.root, space, number, width, files, (bag_of(store.root, space), bag))
-    hand_over(store, coming, bag, bag.n_pictures_, report)
-
-
-def hand_over(
-    store: Store,
-    coming: Next | NextPooled,
-    bag: BagOfWords | None,
-    n_pictures: int,
-    report: Report,
-) -> None:
+def switch_to(store: Store, coming: NextGeneration, report: Report) -> None:
     """The generation whose rows and files are written takes over: codes, segments, the switch."""
-    space, number, width, files = coming.old, coming.number, coming.width, dict(coming.files)
+    space = coming.space
     # Described before the transaction: nobody who judges shall wait for it.
-    codes = coded(store, coming)
+    codes = make_codes(store, coming)
     with store.write() as c:
-        carry(c, store, coming, {**codes, **coded(store, coming)})
+        carry_over(c, store, coming, {**codes, **make_codes(store, coming)})
         carried = last_line(store)
-    if space.kind == "sparse":
-        made = replace(space, generation=number, width=width, files=files)
-        replay(store, made, report, carried)
+    if space.row_format.learns_weights:
+        replay(store, space, report, carried)
     sealed = []
-    for i, chunk in enumerate(store.vectors_in_chunks(space.name, number, seg.FULL)):
+    for i, chunk in enumerate(store.vectors_in_chunks(space.name, space.generation, seg.FULL)):
         if len(chunk) >= seg.SEAL_AT:
-            name, n_bytes = write_chunk(store.root, space, number, width, bag, chunk, i)
+            name, n_bytes = write_chunk(store.root, space, coming.idf, chunk, i)
             sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
-            report(Progress("writing segments", i * seg.FULL + len(chunk), n_pictures))
+            report(Progress("writing segments", i * seg.FULL + len(chunk), space.n_pictures))
     with store.write(durable=True) as c:
         # What was said while the segments were written: a handful at most.
-        carry(c, store, coming, coded(store, coming))
+        carry_over(c, store, coming, make_codes(store, coming))
         for name, n_bytes, numbers in sealed:
-            change.put_segment(c, name, space.name, number, len(numbers), n_bytes)
+            change.put_segment(c, name, space.name, space.generation, len(numbers), n_bytes)
             change.drop_vectors(c, numbers)
         change.switch_generation(
-            c, space.name, number, width=width, n_pictures=n_pictures, files=files
-        )
+            c, space.name, space.generation, width=space.width, n_pictures=space.n_pictures,
+            files=space.files,
+        )  # fmt: skip

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from typing import Any
 
 from likewise.collection import jobs
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.feedback.similarities import Similarities
 from likewise.collection.feedback.subjects import fill_codes, invalidate_states
-from likewise.collection.ingest import add as adding
-from likewise.collection.ingest import generations
+from likewise.collection.ingest.generations import renew_idf
+from likewise.collection.ingest.growth import learn_space
+from likewise.collection.ingest.new_space import create_space
 from likewise.collection.ingest.own_vectors import put_vectors
+from likewise.collection.ingest.workers import n_workers
 from likewise.collection.search.views import Views
-from likewise.collection.spaces import onnx_files
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.recipes import (
-    checked,
-    is_fixed,
-    learns,
-    load_networks,
-    made_here,
-    width_of,
-)
-from likewise.collection.store.changes import drop_setting, drop_space, put_setting, put_space
-from likewise.collection.store.store import SpaceRow
+from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.registry import open_spaces, validate_recipe
+from likewise.collection.store.changes import drop_setting, drop_space
 from likewise.errors import InvalidInput
 
 _LONGEST_NAME = 40
 
 
-class Spaces(Mapping[str, SpaceRow]):
+class Spaces(Mapping[str, Space]):
     """The spaces by name, each with its live generation."""
 
     def __init__(self, views: Views, similarities: Similarities) -> None:
         self._store, self._views, self._similarities = views.store, views, similarities
 
-    def __getitem__(self, name: str) -> SpaceRow:
-        known = self._store.spaces()
+    def __getitem__(self, name: str) -> Space:
+        known = open_spaces(self._store)
         if name not in known:
             raise UnknownName(f"there is no space {name!r}; there are {', '.join(known)}")
         return known[name]
@@ -48,9 +42,13 @@ class Spaces(Mapping[str, SpaceRow]):
     def __len__(self) -> int:
         return len(self._store.spaces())
 
-    def items(self) -> ItemsView[str, SpaceRow]:
+    def items(self) -> ItemsView[str, Space]:
         """All of one moment: another process may drop one meanwhile."""
-        return self._store.spaces().items()
+        return open_spaces(self._store).items()
+
+    def values(self) -> ValuesView[Space]:
+        """All of one moment, like :meth:`items`."""
+        return open_spaces(self._store).values()
 
     def add(
         self,
@@ -63,10 +61,10 @@ class Spaces(Mapping[str, SpaceRow]):
         """Another kind of vector for every picture, back-filled.
 
         ``recipe`` names the feature ("words", "holistic", "deep", "deep-dense", "deep-words",
-        "psc", "vlad", "onnx" for a network of your own, or "own" for vectors of your own) and its
-        parameters.
+        "psc", "vlad", "onnx" for a network of your own, "own" for vectors of your own, or one that
+        another package brings) and its parameters.
         """
-        kind, whole = checked(recipe)
+        _, whole = validate_recipe(recipe)
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _LONGEST_NAME:
             raise InvalidInput(
                 f"{name!r} is no name for a space; letters, digits, - and _ expected"
@@ -76,24 +74,7 @@ class Spaces(Mapping[str, SpaceRow]):
             if name in self or name in self._similarities:
                 raise CollectionError(f"there is a space or similarity {name!r} already")
             space_rows.tidy(store)
-            load_networks(whole)
-            files: dict[str, str] = {}
-            if whole["feature"] == "onnx":
-                whole, files = onnx_files.adopt(store.root, name, whole)
-            with store.write(durable=True) as c:
-                put_space(c, name, kind, whole)
-                put_setting(c, adding.filling(name), True)
-            if is_fixed(whole):
-                generations.start_dense(store, name, width_of(whole), files)
-            try:
-                adding.backfill(store, name, workers=workers, report=report)
-            except Exception:
-                # A space that cannot be filled must not trouble every later add.
-                with store.write(durable=True) as c:
-                    drop_space(c, name)
-                    drop_setting(c, adding.filling(name))
-                raise
-            adding.settle(store, name)
+            create_space(store, name, whole, workers=workers, report=report)
             if self[name].generation:
                 fill_codes(self._views, name)
             space_rows.tidy(store)
@@ -129,19 +110,20 @@ class Spaces(Mapping[str, SpaceRow]):
     def fill_codes(self) -> None:
         """Vectors made late (a space whose gaps were filled) count for earlier judgements too."""
         for name, space in self.items():
-            if space.generation and made_here(space.recipe) and not learns(space.recipe):
+            # A space with placeholders has a row of every picture.
+            if space.generation and space.is_available() and space.placeholder is None:
                 fill_codes(self._views, name)
 
-    def reweigh(self, report: jobs.Report) -> None:
+    def renew_idf(self, report: jobs.Report) -> None:
         """A new idf for the words there are, by the pictures there are now."""
-        for name, space in self.items():
-            if learns(space.recipe) and space.generation:
-                generations.reweigh(self._store, name, report)
+        for space in self.values():
+            if space.idf is not None and space.generation:
+                renew_idf(self._store, space, report)
 
     def train(self, workers: int | None, seed: int, report: jobs.Report) -> None:
         """New words and codebooks from the pictures there are now."""
         pictures = self._store.n_images()
-        count = adding.n_workers(workers, pictures)
-        for name, space in self.items():
-            if adding.trains(space.recipe) and made_here(space.recipe) and pictures:
-                adding.build(self._store, name, workers=count, report=report, seed=seed)
+        count = n_workers(workers, pictures)
+        for space in self.values():
+            if space.must_learn and space.is_available() and pictures:
+                learn_space(self._store, space, workers=count, report=report, seed=seed)

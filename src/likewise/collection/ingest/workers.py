@@ -21,14 +21,12 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import cv2
-import numpy as np
-from numpy.typing import NDArray
 
 from likewise.collection.content import digest_of, read_content
+from likewise.collection.errors import CannotDescribe
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.keywords.embedded import embedded_keywords
-from likewise.collection.spaces.recipes import DECODE_SIDE, Step, local_features, vector_of
-from likewise.collection.spaces.wording import open_projection
+from likewise.collection.spaces.base import DECODE_SIDE, Space
 from likewise.collection.store.store import TRANSIENT
 from likewise.errors import ImageError, UnreadableImage
 from likewise.features.deep.errors import UnusableModel
@@ -37,11 +35,13 @@ from likewise.images import ImageInfo, decode
 IN_FLIGHT = 4
 """Pictures under way for each worker: enough to keep it busy, few enough to bound memory."""
 
+_FEW = 16
+
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Described(NamedTuple):
+class PictureDescription(NamedTuple):
     """What a worker found out about one file.
 
     ``keywords`` are those inside it, by source; ``remark`` says what of it could not be read
@@ -58,53 +58,41 @@ class Described(NamedTuple):
 
 
 class DescribeTask(NamedTuple):
+    """One file, and the spaces it shall have rows in."""
+
     candidate: Candidate
-    steps: tuple[Step, ...]
+    spaces: tuple[Space, ...]
 
 
-class SampleTask(NamedTuple):
-    """Descriptors of one picture, to learn words from."""
-
-    path: str
-    recipe: dict[str, Any]
-    projection: str | None = None
-
-
-def describe(task: DescribeTask) -> Described:
+def describe(task: DescribeTask) -> PictureDescription:
     """Read one file and make its vectors; every failure of the picture is an answer."""
     candidate = task.candidate
     try:
         content = read_content(candidate.path)
         picture = decode(content, max_side=DECODE_SIDE)
     except UnreadableImage as error:
-        return Described(candidate, f"{TRANSIENT}{error.reason}", b"", None, {})
+        return PictureDescription(candidate, f"{TRANSIENT}{error.reason}", b"", None, {})
     except ImageError as error:
-        return Described(candidate, error.reason, b"", None, {})
+        return PictureDescription(candidate, error.reason, b"", None, {})
     vectors = {}
     shared: dict[str, Any] = {}
     try:
-        for step in task.steps:
-            vector = vector_of(step, picture, shared)
-            if vector is not None:
-                vectors[step.space, step.generation] = vector
-    except (cv2.error, MemoryError, UnusableModel) as error:
+        for space in task.spaces:
+            vectors[space.name, space.generation] = space.packed_row(picture, shared)
+    except (MemoryError, CannotDescribe, UnusableModel) as error:
         reason = f"cannot be described here ({error or type(error).__name__})"
-        return Described(candidate, f"{TRANSIENT}{reason}", b"", None, {})
-    said, remark = embedded_keywords(picture.packets)
-    return Described(candidate, None, digest_of(content), picture.info, vectors, said, remark)
+        return PictureDescription(candidate, f"{TRANSIENT}{reason}", b"", None, {})
+    keywords, remark = embedded_keywords(picture.packets)
+    return PictureDescription(
+        candidate, None, digest_of(content), picture.info, vectors, keywords, remark
+    )
 
 
-def sample(task: SampleTask) -> NDArray[np.float16]:
-    """Descriptors of one picture; none where it cannot be read any more."""
-    try:
-        picture = decode(read_content(task.path), max_side=DECODE_SIDE)
-    except ImageError:
-        return np.zeros((0, 128), np.float16)
-    # Half precision is a thousandth of a unit descriptor's length: far below a word's size.
-    found = local_features(task.recipe, picture).descriptors
-    if task.projection is not None and len(found):
-        found = open_projection(task.projection)(found)
-    return found.astype(np.float16)
+def n_workers(wanted: int | None, n_tasks: int) -> int:
+    """Processes for a job: none for a handful of pictures, else one a core."""
+    if wanted is not None:
+        return wanted
+    return 0 if n_tasks < _FEW else min(os.cpu_count() or 1, 16)
 
 
 def run(

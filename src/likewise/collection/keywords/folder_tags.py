@@ -40,7 +40,7 @@ def set_folders(store: Store, levels: int | None) -> int:
 
 def _changed_tags(store: Store, levels: int | None) -> dict[int, set[str]]:
     """Pictures of which folders say something else now, with all that they say."""
-    before = rows.said_by(store, FOLDER)
+    before = rows.tags_by_source(store, FOLDER)
     now: dict[int, set[str]] = {}
     if levels:
         files = rows.picture_files(store)

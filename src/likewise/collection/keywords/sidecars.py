@@ -63,7 +63,7 @@ def follow_sidecars(store: Store, *, every: bool = False) -> KeywordsFound:
     for path in gone:
         del now[path]
     # Of all pictures, since one that moved leaves its sidecar behind.
-    said, last = _tags_by_picture(now.values(), pictures), rows.said_by(store, SIDECAR)
+    said, last = _tags_by_picture(now.values(), pictures), rows.tags_by_source(store, SIDECAR)
     changed = {
         image: said.get(image, set())
         for image in said.keys() | last.keys()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from likewise.collection.models import map as map_learning
 from likewise.collection.models.constraints import Comparison
 from likewise.collection.models.map import MapData
-from likewise.collection.search.fitted import Basis
+from likewise.collection.search.learned_models import Basis
 from likewise.collection.search.model_rows import agreement_plain
 from likewise.collection.store.store import SpaceRow
 

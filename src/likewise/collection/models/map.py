@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.search.fitted import Basis, Map
+from likewise.collection.search.learned_models import Basis, Map
 from likewise.collection.search.model_rows import agreement, agreement_plain
 from likewise.collection.store.store import SpaceRow
 from likewise.neighbours.exact import Exact

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likewise.collection.feedback.lessons import label_pictures
 from likewise.collection.models.constraints import Comparison, subject_rows
 from likewise.collection.models.map import MapData, from_labels, from_neighbours
-from likewise.collection.search.model_rows import sampled
+from likewise.collection.search.model_rows import sample_rows
 from likewise.collection.store import log as feedback_log
 from likewise.collection.store.store import SpaceRow, Store
 
@@ -44,7 +44,7 @@ def gather_comparisons(
     here = feedback_log.subjects_in_collection(store, rows)
     own = np.array([here.get(subject, 0) for subject in rows], np.int64)
     more = max(anchors - len(rows), 0)
-    ids, others = sampled(store, space, more, seed, avoid=set(own.tolist()))
+    ids, others = sample_rows(store, space, more, seed, avoid=set(own.tolist()))
     whole = np.array(list(rows.values()), np.float32).reshape(len(rows), space.width)
     names = np.concatenate([own, ids])
     X = np.concatenate([whole, others])

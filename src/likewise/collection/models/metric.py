@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.models.constraints import Constraints, Numbers
-from likewise.collection.search.fitted import Basis, Metric
+from likewise.collection.search.learned_models import Basis, Metric
 from likewise.collection.search.model_rows import agreement, agreement_plain
-from likewise.collection.spaces.graphs import metric_of
+from likewise.collection.store.row_formats import metric_of
 from likewise.collection.store.store import SpaceRow
 
 DIRECTIONS = 64

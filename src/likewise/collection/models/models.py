@@ -27,7 +27,7 @@ from likewise.collection.models.constraints import (
 )
 from likewise.collection.models.map_data import gather_comparisons
 from likewise.collection.search import model_rows
-from likewise.collection.search.fitted import Fitted, save
+from likewise.collection.search.learned_models import LearnedModel, save_model
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import log as feedback_log
@@ -142,7 +142,7 @@ class Models(Mapping[str, Model]):
         found = self[name]
         if found.kind != "map":
             raise CollectionError(f"{name!r} is a {found.kind}; only a map has places to draw")
-        ids, places = self._views.models.view(name).drawn()
+        ids, places = self._views.models.view(name).map_points()
         return MapPoints(ids, places, found)
 
     def count_new_lines(self, name: str) -> int:
@@ -158,7 +158,7 @@ class Models(Mapping[str, Model]):
         row, said_by, items = self._begin(name, "metric", space, profile)
         said = gather_constraints(self._store, items, row, self._views.view(row.name).row_of)
         here = feedback_log.subjects_in_collection(self._store, said.subjects)
-        _, rows = model_rows.sampled(
+        _, rows = model_rows.sample_rows(
             self._store, row, metric_learning.UNLABELLED, seed,
             avoid=set(here.values()),
         )  # fmt: skip
@@ -222,14 +222,14 @@ class Models(Mapping[str, Model]):
         name: str,
         said_by: tuple[str, int],
         space: SpaceRow,
-        fitted: Fitted,
+        fitted: LearnedModel,
         figures: Mapping[str, Any],
         options: Mapping[str, Any],
         report: jobs.Report,
     ) -> Model:
         """Place all pictures, write the files, and name them in one transaction."""
         ids, rows = model_rows.place_all(self._store, space, fitted, report)
-        files = save(self._store.root, fitted, ids, rows)
+        files = save_model(self._store.root, fitted, ids, rows)
         made = Model(
             name, fitted.kind, space.name, space.generation, *said_by, timestamp(), files, options,
             {**figures, "placed": len(ids)},

@@ -1,4 +1,7 @@
-"""Why a picture was found, and which pictures are nearly the same."""
+"""Why a picture was found: the columns both pictures share, and where they lie.
+
+Which space explains is decided here and nowhere else: one whose kind knows places in a picture.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.errors import CollectionError, UnknownPicture
-from likewise.collection.search.searching import (
-    Hit,
-    Query,
-    Region,
-    Similarity,
-    Teaching,
-    cropped,
-    understand,
-)
-from likewise.collection.search.views import SparseView, Views
-from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.recipes import learns, local_features, step_of, words_of
-from likewise.collection.store.segments import unpack_sparse
-from likewise.collection.store.store import SpaceRow
+from likewise.coding.bow import count
+from likewise.collection.errors import CollectionError, NoPlaces, UnknownPicture
+from likewise.collection.search.query import Query, Region, crop, resolve_query
+from likewise.collection.search.rank import Reranker
+from likewise.collection.search.similarities import Similarity
+from likewise.collection.search.sparse_view import SparseView
+from likewise.collection.search.views import Views
+from likewise.collection.spaces.base import Space
+from likewise.collection.store.row_formats import apply_idf
 from likewise.images import decode
 
 
@@ -46,7 +43,12 @@ class Explanation:
     n_shared: int
 
 
-def explaining_space(spaces: Mapping[str, SpaceRow], similarity: Similarity) -> str | None:
+def can_explain(space: Space) -> bool:
+    """Whether a space knows where its words lie in a picture, and has some."""
+    return space.has_places and space.row_format.learns_weights and bool(space.generation)
+
+
+def explaining_space(spaces: Mapping[str, Space], similarity: Similarity) -> str | None:
     """The space whose words say why a similarity found a picture: the one place that decides.
 
     The first of its own spaces whose words lie somewhere in a picture.  Where nobody chose a
@@ -54,11 +56,8 @@ def explaining_space(spaces: Mapping[str, SpaceRow], similarity: Similarity) -> 
     ``deep-words`` rather than ``words``.  None where there is no such space.
     """
     others = ("deep-words", "words") if similarity.name == "default" else ()
-    for name in (*similarity.spaces, *others):
-        space = spaces.get(name)
-        if space is not None and space.generation and learns(space.recipe):
-            return space.name
-    return None
+    names: tuple[str, ...] = (*similarity.spaces, *others)
+    return next((name for name in names if name in spaces and can_explain(spaces[name])), None)
 
 
 def explain(
@@ -68,107 +67,57 @@ def explain(
     top: int,
     space: str,
     region: Region | None = None,
-    teaching: Teaching | None = None,
+    reranker: Reranker | None = None,
 ) -> Explanation:
-    """Recompute both pictures' words and say which shared ones count most.
+    """Find both pictures' words again and say which shared ones count most.
 
-    With a ``teaching`` they count as that profile counts them; words that only its judgements
-    brought into the query have no place there.  Places are in pixels of the pictures as they are on
-    disk (of the array, for an array), also where only a ``region`` of the query was asked for.
+    With a ``reranker`` they count as its profile counts them; words that only judgements brought
+    into the query have no place there.  Places are in pixels of the pictures as they are on disk
+    (of the array, for an array), also where only a ``region`` of the query was asked for.
     """
     view = views.view(space)
-    if not isinstance(view, SparseView) or not learns(view.space.recipe):
-        raise CollectionError(f"space {space!r} has no words to explain by; use a words space")
+    if not isinstance(view, SparseView) or not can_explain(view.space):
+        raise NoPlaces(f"space {space!r} has no words to explain by; use a words space")
     row = views.store.image(hit)
     if row is None:
         raise UnknownPicture(f"there is no picture with id {hit}")
-    question = understand(views.store, query, None)
-    if question.vector is not None:
-        raise CollectionError("a vector has no places; explain a picture")
-    if isinstance(query, str | os.PathLike | bytes):
-        # The search shrank it; places are wanted in the pixels of the file.
-        query_pixels = decode(query).pixels
-    elif question.pixels is None:
-        assert question.image is not None
-        asked = views.store.image(question.image)
-        assert asked is not None
-        query_pixels = decode(asked.path).pixels
-    else:
-        query_pixels = question.pixels
+    pixels = _pixels_of(views, query)
     corner = np.zeros(2, np.float32)
     if region is not None:
-        query_pixels = cropped(query_pixels, region)
+        pixels = crop(pixels, region)
         corner = np.floor(np.maximum(region[:2], 0)).astype(np.float32)
-    step = step_of(views.store.root, view.space)
-    words_here = words_of(step)
-    sides = []
-    for pixels in (query_pixels, decode(row.path).pixels):
-        found = local_features(view.space.recipe, pixels)
-        words, _ = words_here.assigned(found.descriptors)
-        raw = unpack_sparse([words_here.counted(found.descriptors)], view.space.width)
-        sides.append((space_rows.weighted(view.bag, raw), words, found.positions))
-    (q, q_words, q_places), (h, h_words, h_places) = sides
-    q_places = q_places + corner
-    if teaching is not None:
-        q = teaching.row(view, q)
+    asked, found = (view.space.find_places(one) for one in (pixels, decode(row.path).pixels))
+    q, h = (
+        apply_idf(view.idf, count(one.columns, view.space.width, one.shares))
+        for one in (asked, found)
+    )
+    if reranker is not None:
+        q = reranker.row(view, q)
     product = q.multiply(h).tocsr()
     order = np.lexsort((product.indices, -product.data))[:top]
     shared = tuple(
         SharedWord(
             int(product.indices[i]),
             float(product.data[i]),
-            q_places[(q_words == product.indices[i]).any(axis=1)],
-            h_places[(h_words == product.indices[i]).any(axis=1)],
+            asked.positions[(asked.columns == product.indices[i]).any(axis=1)] + corner,
+            found.positions[(found.columns == product.indices[i]).any(axis=1)],
         )
         for i in order
     )
     return Explanation(float(product.sum()), shared, int(product.nnz))
 
 
-def duplicates(views: Views, space: str, threshold: float) -> list[list[Hit]]:
-    """Groups of pictures linked by a score of at least ``threshold``, largest group first.
-
-    The score of a hit is its best link inside the group.
-    """
-    view = views.view(space)
-    parent: dict[int, int] = {}
-    best: dict[int, float] = {}
-
-    def find(i: int) -> int:
-        while parent.setdefault(i, i) != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    for picture in views.store.every_image():
-        row = view.row_of(picture.id)
-        if row is None:
-            continue
-        k = 8
-        while True:
-            ids, scores = view.search_ranked(row, k)
-            if len(ids) < k or scores[-1] < threshold:
-                break
-            k *= 4
-        for image, score in zip(ids.tolist(), scores.tolist(), strict=True):
-            if image != picture.id and score >= threshold:
-                parent[find(image)] = find(picture.id)
-                for one in (image, picture.id):
-                    best[one] = max(best.get(one, -np.inf), score)
-    # Files with the same content are one picture; they are duplicates all the same.
-    copies = views.store.copies()
-    for image in copies:
-        best[image] = max(best.get(image, -np.inf), 1.0)
-    groups: dict[int, list[int]] = {}
-    for image in best:
-        groups.setdefault(find(image), []).append(image)
-    rows = views.store.images(best)
-    made = [
-        [
-            Hit(i, path, best[i])
-            for i in sorted(group, key=lambda i: (-best[i], i))
-            for path in copies.get(i, [rows[i].path])
-        ]
-        for group in groups.values()
-    ]
-    return sorted(made, key=lambda group: (-len(group), group[0].id))
+def _pixels_of(views: Views, query: Query) -> NDArray[np.uint8]:
+    """The whole picture of a query, in the pixels of its file."""
+    resolved = resolve_query(views.store, query, None)
+    if resolved.vector is not None:
+        raise CollectionError("a vector has no places; explain a picture")
+    if isinstance(query, str | os.PathLike | bytes):
+        # The search shrank it.
+        return decode(query).pixels
+    if resolved.pixels is not None:
+        return resolved.pixels
+    assert resolved.image is not None
+    row = views.store.image(resolved.image)
+    assert row is not None
+    return decode(row.path).pixels

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.search.fitted import Fitted, Floats32, Ids, placed
-from likewise.collection.spaces.graphs import metric_of, prepared
+from likewise.collection.search.learned_models import Floats32, Ids, LearnedModel, place_rows
+from likewise.collection.spaces.rows import raw_rows
 from likewise.collection.store import segments as seg
+from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import SpaceRow, Store
 
 PREFERRED = ("deep-dense", "holistic")
@@ -26,7 +27,7 @@ _DISTANCES = 2_048
 def dense_space(store: Store, name: str | None) -> SpaceRow:
     """The space to learn in: the one named, else ``deep-dense`` if it is there, else holistic."""
     spaces = store.spaces()
-    usable = [s.name for s in spaces.values() if s.kind == "dense" and s.generation]
+    usable = [s.name for s in spaces.values() if not s.row_format.learns_weights and s.generation]
     if name is None:
         found = next((one for one in PREFERRED if one in usable), None)
         if found is None:
@@ -35,7 +36,7 @@ def dense_space(store: Store, name: str | None) -> SpaceRow:
     if name not in spaces:
         raise CollectionError(f"there is no space {name!r}; there are {', '.join(spaces)}")
     if name not in usable:
-        why = "is sparse" if spaces[name].kind == "sparse" else "has no vectors yet"
+        why = "is sparse" if spaces[name].row_format.learns_weights else "has no vectors yet"
         raise CollectionError(
             f"space {name!r} {why}; metrics and maps are learned in a dense one: "
             f"{', '.join(usable) or 'none is there'}"
@@ -44,18 +45,12 @@ def dense_space(store: Store, name: str | None) -> SpaceRow:
 
 
 def row_chunks(store: Store, space: SpaceRow) -> Iterator[tuple[Ids, Floats32]]:
-    """(ids, prepared rows) of all living pictures."""
-    dead = np.array([image for _, image in store.tombstones()], np.int64)
-    for segment in store.segments(space.name, space.generation):
-        part = seg.read_dense(store.root, segment.name)
-        alive = ~np.isin(part.ids, dead)
-        yield part.ids[alive], prepared(space, part.rows[alive])
-    for chunk in store.vectors_in_chunks(space.name, space.generation, seg.FULL):
-        raw = seg.unpack_dense([vector for _, _, vector in chunk], space.width)
-        yield np.array([image for _, image, _ in chunk], np.int64), prepared(space, raw)
+    """(ids, rows as they are compared) of all living pictures."""
+    for ids, raw in raw_rows(store, space):
+        yield ids, comparable_rows(space, raw)
 
 
-def sampled(
+def sample_rows(
     store: Store,
     space: SpaceRow,
     most: int,
@@ -79,7 +74,7 @@ def sampled(
 
 
 def place_all(
-    store: Store, space: SpaceRow, fitted: Fitted, report: Report
+    store: Store, space: SpaceRow, fitted: LearnedModel, report: Report
 ) -> tuple[Ids, Floats32]:
     """Ids and rows of the model of all pictures there are now."""
     columns = fitted.transform(np.zeros((1, space.width), np.float32)).shape[1]
@@ -89,7 +84,7 @@ def place_all(
         for start in range(0, len(some), seg.SEAL_AT):
             few = slice(start, start + seg.SEAL_AT)
             ids.append(some[few])
-            rows.append(placed(fitted, some[few], part[few]))
+            rows.append(place_rows(fitted, some[few], part[few]))
             done += len(some[few])
             report(Progress("placing pictures", done, total))
     return np.concatenate(ids), np.concatenate(rows)

@@ -14,22 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.errors import DamagedCollection, UnknownName
-from likewise.collection.search.fitted import (
-    Fitted,
+from likewise.collection.read_write_lock import ReadWriteLock
+from likewise.collection.search.learned_models import (
     Floats32,
     Ids,
+    LearnedModel,
     Map,
-    Placed,
+    PlacedRow,
     check_fits,
-    open_fitted,
-    open_rows,
-    placed,
+    open_model,
+    open_model_rows,
+    place_rows,
 )
-from likewise.collection.spaces.graphs import dense_rows, prepared
+from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.graphs import dense_rows
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import segments as seg
 from likewise.collection.store.models import Model, last_tombstone, last_vector, model
-from likewise.collection.store.store import SpaceRow, Store
-from likewise.collection.turns import Turns
+from likewise.collection.store.row_formats import comparable_rows
+from likewise.collection.store.store import Store
 from likewise.neighbours.scores import Flat
 
 _TRIES = 4
@@ -38,12 +41,14 @@ _TRIES = 4
 class ModelView:
     """One model over the pictures there are now; scores are minus the distance."""
 
-    def __init__(self, store: Store, row: Model, space: SpaceRow) -> None:
+    idf = None
+
+    def __init__(self, store: Store, row: Model, space: Space) -> None:
         self.row, self.space = row, space
         self.remembered: dict[bytes, Any] = {}
         self.root = store.root
-        self.fitted: Fitted = open_fitted(store.root, row)
-        self._turns = Turns()
+        self.fitted: LearnedModel = open_model(store.root, row)
+        self._lock = ReadWriteLock()
         self._flat: Flat | None = None
         self._ids: Ids = np.zeros(0, np.int64)
         self._rows: Floats32 = np.zeros((0, 0), np.float32)
@@ -60,16 +65,16 @@ class ModelView:
         if self._replaceable:
             # A picture may have got another vector since: nothing kept can be relied on.
             ids, rows = dense_rows(store, space)
-            self._take(ids, placed(self.fitted, ids, rows))
+            self._take(ids, place_rows(self.fitted, ids, rows))
             return
-        ids, rows = open_rows(self.root, self.row)
+        ids, rows = open_model_rows(self.root, self.row)
         here = np.isin(ids, np.fromiter(store.ids(), np.int64))
         self._take(ids[here], rows[here])
         self._fill(store, self._segments)
 
     @property
     def _replaceable(self) -> bool:
-        return bool(self.space.recipe["feature"] == "own")
+        return not self.space.describes_pictures
 
     def _names(self, store: Store) -> list[str]:
         return [row.name for row in store.segments(self.space.name, self.space.generation)]
@@ -91,12 +96,12 @@ class ModelView:
             part = seg.read_dense(self.root, name)
             here = np.isin(part.ids, np.fromiter(missing, np.int64))
             if here.any():
-                self._append(part.ids[here], prepared(self.space, part.rows[here]))
+                self._append(part.ids[here], comparable_rows(self.space, part.rows[here]))
                 missing -= set(part.ids[here].tolist())
 
     def update(self, store: Store) -> None:
         """Take in what came and went since the last time."""
-        with self._turns.changing():
+        with self._lock.writing():
             segments = self._names(store)
             if segments != self._segments and self._replaceable:
                 self._begin(store)
@@ -121,10 +126,10 @@ class ModelView:
         if found:
             raw = seg.unpack_dense([blob for _, blob in found], self.space.width)
             ids = np.array([image for image, _ in found], np.int64)
-            self._append(ids, prepared(self.space, raw))
+            self._append(ids, comparable_rows(self.space, raw))
 
     def _append(self, ids: Ids, rows: Any) -> None:
-        made = placed(self.fitted, ids, rows)
+        made = place_rows(self.fitted, ids, rows)
         for image in ids.tolist():
             if image in self._place:
                 self._alive[self._place[image]] = False
@@ -139,37 +144,37 @@ class ModelView:
     def __len__(self) -> int:
         return len(self._place)
 
-    def row_of(self, image: int) -> Placed | None:
+    def row_of(self, image: int) -> PlacedRow | None:
         """A picture's row of the model; None if it has none."""
-        with self._turns.looking():
+        with self._lock.reading():
             at = self._place.get(image)
-            return None if at is None else Placed(self._rows[at, : self.fitted.n_ranked])
+            return None if at is None else PlacedRow(self._rows[at, : self.fitted.n_ranked])
 
     def rows_of(self, ids: Ids) -> tuple[Ids, Floats32]:
         """Those of the ids that have a row, and their rows."""
-        with self._turns.looking():
+        with self._lock.reading():
             kept = np.array([i for i in ids.tolist() if i in self._place], np.int64)
             return kept, self._rows[[self._place[i] for i in kept.tolist()]]
 
-    def drawn(self) -> tuple[Ids, Floats32]:
+    def map_points(self) -> tuple[Ids, Floats32]:
         """Ids of all pictures and where a map draws them, by id."""
         assert isinstance(self.fitted, Map)
-        with self._turns.looking():
+        with self._lock.reading():
             at = np.flatnonzero(self._alive)
             at = at[np.argsort(self._ids[at])]
-            return self._ids[at], self.fitted.drawn(self._rows[at])
+            return self._ids[at], self.fitted.drawing_columns(self._rows[at])
 
-    def search_ranked(
+    def search_row(
         self, row: Any, k: int, weights: Any = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Ids and scores of the k nearest; ``row`` is one of the space, or :class:`Placed`."""
+        """Ids and scores of the k nearest; ``row`` is one of the space, or :class:`PlacedRow`."""
         assert weights is None
-        if isinstance(row, Placed):
+        if isinstance(row, PlacedRow):
             asked = row.row
         else:
-            given = prepared(self.space, np.asarray(row, np.float32).reshape(1, -1))
+            given = comparable_rows(self.space, np.asarray(row, np.float32).reshape(1, -1))
             asked = self.fitted.transform(given)[0, : self.fitted.n_ranked]
-        with self._turns.looking():
+        with self._lock.reading():
             if not self._place:
                 return np.zeros(0, np.int64), np.zeros(0, np.float32)
             if self._flat is None:
@@ -213,7 +218,7 @@ class ModelViews:
             if row is None:
                 self._views.pop(name, None)
                 raise UnknownName(f"there is no learned metric or map {name!r}")
-            space = check_fits(row, store.spaces().get(row.space))
+            space = check_fits(row, open_spaces(store).get(row.space))
             if view is not None and view.row == row and view.space.recipe == space.recipe:
                 view.update(store)
             else:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.jobs import Progress, Report
+from likewise.collection.spaces.rows import raw_rows
 from likewise.collection.store import changes as change
-from likewise.collection.store import segments as seg
+from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.neighbours.container import open_arrays, save_arrays
 from likewise.neighbours.hnsw import HNSW
@@ -33,33 +34,13 @@ class Graph(NamedTuple):
     ids: NDArray[np.int64]
 
 
-def metric_of(space: SpaceRow) -> str:
-    """cosine, ip or l2."""
-    return str(space.recipe.get("metric", "cosine"))
-
-
-def prepared(space: SpaceRow, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows as they are compared: of unit length where the cosine counts."""
-    if metric_of(space) != "cosine":
-        return np.asarray(rows, np.float32)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)
-
-
 def dense_rows(store: Store, space: SpaceRow) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Ids and prepared rows of all living pictures of a dense space."""
+    """Ids and rows, as they are compared, of all living pictures of a dense space."""
     ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, space.width), np.float32)]
-    for segment in store.segments(space.name, space.generation):
-        part = seg.read_dense(store.root, segment.name)
-        ids.append(part.ids)
-        rows.append(prepared(space, part.rows))
-    for chunk in store.vectors_in_chunks(space.name, space.generation, seg.FULL):
-        ids.append(np.array([image for _, image, _ in chunk], np.int64))
-        fresh = seg.unpack_dense([vector for _, _, vector in chunk], space.width)
-        rows.append(prepared(space, fresh))
-    names, matrix = np.concatenate(ids), np.concatenate(rows)
-    alive = ~np.isin(names, np.array([image for _, image in store.tombstones()], np.int64))
-    return names[alive], matrix[alive]
+    for some, raw in raw_rows(store, space):
+        ids.append(some)
+        rows.append(comparable_rows(space, raw))
+    return np.concatenate(ids), np.concatenate(rows)
 
 
 def open_graph(root: Path, space: SpaceRow) -> Graph | None:
@@ -75,7 +56,7 @@ def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> No
     """Grow the graphs that are missing or have fallen behind; the caller holds the lease."""
     limit = FLAT_BELOW if above is None else above
     for space in store.spaces().values():
-        if space.kind != "dense" or not space.generation:
+        if not (space.row_format.grows_graph and space.generation):
             continue
         sealed = sum(row.n_pictures for row in store.segments(space.name, space.generation))
         total = sealed + store.n_vectors(space.name, space.generation)

@@ -16,7 +16,7 @@ _ORDERS = {
 }
 
 
-def listed(
+def list_images(
     store: Store,
     where: Mapping[str, Any],
     sort: str,

@@ -81,7 +81,7 @@ class Pictures:
     ) -> tuple[int, list[ImageRow]]:
         """How many pictures there are (with these conditions), and one page of them in order."""
         conditions = plain_where(where) if where else {}
-        total, ids = listing.listed(self._store, conditions, sort, descending, offset, limit)
+        total, ids = listing.list_images(self._store, conditions, sort, descending, offset, limit)
         rows = self._store.images(ids)
         return total, [rows[i] for i in ids if i in rows]
 

@@ -147,4 +147,28 @@ MIGRATIONS: tuple[str, ...] = (
     WHEN (old.source = 'suggested') <> (new.source = 'suggested')
     BEGIN INSERT OR REPLACE INTO tag_changes (image) VALUES (new.image); END;
     """,
+    # Back-fills that are not over.  They were settings "filling SPACE" that held true, a sentence
+    # or a list of pictures; which of the three it was is a state with a name now.
+    """
+    CREATE TABLE backfills (
+        space TEXT PRIMARY KEY REFERENCES spaces ON DELETE CASCADE,
+        state TEXT NOT NULL CHECK (state IN ('running', 'waiting', 'unreached'))
+    ) WITHOUT ROWID;
+    CREATE TABLE backfill_images (
+        space TEXT NOT NULL REFERENCES backfills ON DELETE CASCADE,
+        image INTEGER NOT NULL REFERENCES images ON DELETE CASCADE,
+        PRIMARY KEY (space, image)
+    ) WITHOUT ROWID;
+    CREATE INDEX backfill_images_by_image ON backfill_images (image);
+    INSERT INTO backfills
+        SELECT s.name, CASE json_type(o.value)
+            WHEN 'array' THEN 'unreached' WHEN 'text' THEN 'waiting' ELSE 'running' END
+        FROM spaces s JOIN settings o ON o.key = 'filling ' || s.name;
+    INSERT INTO backfill_images
+        SELECT DISTINCT b.space, i.id
+        FROM backfills b JOIN settings o ON o.key = 'filling ' || b.space
+        JOIN json_each(o.value) e JOIN images i ON i.id = e.value
+        WHERE b.state = 'unreached';
+    DELETE FROM settings WHERE key LIKE 'filling %';
+    """,
 )

@@ -1,7 +1,7 @@
 """Vectors on disk: fresh ones as blobs in the catalog, sealed ones in immutable segments.
 
 A sparse segment is a folder with the raw rows (term counts, say) and an inverted index of the
-rows as they are ranked; a dense one is a file with a matrix.  A segment is written and synced
+rows as they are compared; a dense one is a file with a matrix.  A segment is written and synced
 first and named in the catalog afterwards; what no row names is garbage and is swept away.
 """
 
@@ -75,14 +75,6 @@ def pack_dense(vector: Any) -> bytes:
     return np.asarray(vector, "<f4").tobytes()
 
 
-def packed(kind: str, row: Any) -> bytes:
-    """A row of a space of this kind as a blob."""
-    if kind == "dense":
-        return pack_dense(row)
-    row = row.tocsr()
-    return pack_sparse(row.indices, row.data)
-
-
 def unpack_dense(blobs: Sequence[bytes], width: int) -> NDArray[np.float32]:
     for blob in blobs:
         if len(blob) != 4 * width:
@@ -92,8 +84,8 @@ def unpack_dense(blobs: Sequence[bytes], width: int) -> NDArray[np.float32]:
     return np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), width)
 
 
-def write_sparse(root: Path, name: str, raw: SparseRows, ranked: Any) -> int:
-    """Write a sparse segment; ``ranked`` are the rows as the index shall hold them.
+def write_sparse(root: Path, name: str, raw: SparseRows, weighted: Any) -> int:
+    """Write a sparse segment; ``weighted`` are the rows as the index shall hold them.
 
     Gives its size in bytes.  The folder appears under its name complete or not at all.
     """
@@ -108,7 +100,7 @@ def write_sparse(root: Path, name: str, raw: SparseRows, ranked: Any) -> int:
         "values": raw.rows.data.astype(np.float32),
     }
     save_arrays(part / _ROWS, _KIND_ROWS, {"width": int(raw.rows.shape[1])}, arrays)
-    InvertedIndex.build(ranked, raw.ids).save(part / _INDEX)
+    InvertedIndex.build(weighted, raw.ids).save(part / _INDEX)
     rename_whole(part, target)
     return size_of(target)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.collection.errors import CollectionBusy, CollectionError, DamagedCollection
+from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.collection.store.schema import MIGRATIONS
 
 FILE = "catalog.sqlite"
@@ -54,7 +55,11 @@ class FileRow:
 
 @dataclass(frozen=True)
 class SpaceRow:
-    """A space and its live generation; ``width`` is 0 and ``files`` empty before the first."""
+    """The record of a space and its live generation.
+
+    ``width`` is 0 and ``files`` empty before the first generation.  What the space can do is said
+    by a ``Space``, which the registry makes of this record.
+    """
 
     name: str
     kind: str
@@ -63,6 +68,11 @@ class SpaceRow:
     width: int
     n_pictures: int
     files: Mapping[str, str]
+
+    @property
+    def row_format(self) -> RowFormat:
+        """How its rows are stored and compared."""
+        return FORMATS[self.kind]
 
 
 @dataclass(frozen=True)

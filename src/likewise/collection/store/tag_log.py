@@ -41,7 +41,7 @@ def lines(store: Store, newest: int | None = None) -> list[TagLine]:
     return [_line(row) for row in reversed(rows)]
 
 
-def withdrawn(store: Store) -> set[int]:
+def withdrawn_lines(store: Store) -> set[int]:
     """Numbers of the lines that were taken back."""
     return {row[0] for row in store.all(_TAKEN_BACK)}
 

@@ -96,7 +96,7 @@ def _in_order(sources: Mapping[str, int]) -> dict[str, int]:
     return {source: sources[source] for source in sorted(sources, key=rank)}
 
 
-def known(store: Store, tags: Sequence[str]) -> set[str]:
+def known_tags(store: Store, tags: Sequence[str]) -> set[str]:
     """Those of the tags that some picture has."""
     found: set[str] = set()
     for part in parts(tags):
@@ -151,7 +151,7 @@ def images_of(store: Store, hashes: Iterable[bytes]) -> dict[bytes, int]:
     return found
 
 
-def refused(store: Store, digest: bytes) -> set[str]:
+def refused_tags(store: Store, digest: bytes) -> set[str]:
     """Tags a person refused for a picture."""
     rows = store.all("SELECT tag FROM tag_words WHERE hash = ? AND NOT accepted", (digest,))
     return {row[0] for row in rows}
@@ -183,7 +183,7 @@ def picture_files(store: Store) -> list[tuple[str, int]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def said_by(store: Store, source: str) -> dict[int, set[str]]:
+def tags_by_source(store: Store, source: str) -> dict[int, set[str]]:
     """All that one source says, by picture."""
     found: dict[int, set[str]] = {}
     rows = store.all("SELECT image, tag FROM tag_sources WHERE source = ?", (source,))
@@ -296,7 +296,7 @@ def _apply(c: sqlite3.Connection, image: int, tag: str, word: Word | None) -> No
     settle(c, [(image, tag)])
 
 
-def come_back(c: sqlite3.Connection, image: int, digest: bytes) -> None:
+def restore_tags(c: sqlite3.Connection, image: int, digest: bytes) -> None:
     """A picture is new here: what people said about the same content earlier counts again."""
     rows = c.execute(
         "SELECT tag, accepted, source, line FROM tag_words WHERE hash = ?", (digest,)

@@ -124,7 +124,7 @@ def _suggest_batch(
 
 def clear_suggestions(store: Store) -> int:
     """Take back every suggestion nobody confirmed; gives how many there were."""
-    said = catalog_tags.said_by(store, SUGGESTED)
+    said = catalog_tags.tags_by_source(store, SUGGESTED)
     with store.write() as c:
         gone = catalog_tags.replace_source(c, SUGGESTED, dict.fromkeys(said, ()))
         drop_setting(c, RUN)

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.annotation.annotator import SparseAnnotator
-from likewise.collection.search.searching import Question, ranked_row
-from likewise.collection.search.views import DenseView, Views
-from likewise.collection.spaces.graphs import prepared
-from likewise.collection.spaces.recipes import made_here
+from likewise.collection.search.dense_view import DenseView
+from likewise.collection.search.query import ResolvedQuery, query_row
+from likewise.collection.search.views import Views
 from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store.row_formats import comparable_rows
 from likewise.collection.store.store import SpaceRow
 
 ALPHA = 0.05
@@ -46,7 +46,9 @@ def usable_spaces(spaces: Mapping[str, SpaceRow]) -> list[tuple[str, ...]]:
     made = []
     for names in CHOICES:
         here = tuple(
-            n for n in names if n in spaces and spaces[n].generation and spaces[n].kind == "dense"
+            n
+            for n in names
+            if n in spaces and spaces[n].generation and not spaces[n].row_format.learns_weights
         )
         if here and here[0] == names[0]:
             made.append(here)
@@ -115,17 +117,17 @@ class Evidence:
         """Those of the pictures of the collection that have a row here, and the rows."""
         return rows_of(self._dense(views), list(images))
 
-    def row_of(self, views: Views, question: Question) -> Rows | None:
+    def row_of(self, views: Views, question: ResolvedQuery) -> Rows | None:
         """The row of a question; None where it cannot be had in these spaces."""
         parts = []
         for view in self._dense(views):
             if question.image is not None:
                 if view.row_of(question.image) is None:
                     return None
-            elif not made_here(view.space.recipe):
+            elif not view.space.is_available():
                 return None
-            row = np.asarray(ranked_row(view, question), np.float32).reshape(1, -1)
-            parts.append(prepared(view.space, row))
+            row = np.asarray(query_row(view, question), np.float32).reshape(1, -1)
+            parts.append(comparable_rows(view.space, row))
         return join_rows(parts)
 
     def reconstruct(self, rows: Rows, images: Sequence[int] = ()) -> list[Reconstruction]:

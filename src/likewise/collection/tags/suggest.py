@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from likewise.collection.jobs import Report, silent
-from likewise.collection.search.searching import Question
+from likewise.collection.search.query import ResolvedQuery
 from likewise.collection.search.views import Views
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.changes import put_setting
@@ -64,7 +64,7 @@ class Suggester:
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
         self._runs: dict[tuple[str, ...], CalibrationRun] = {}
 
-    def suggest(self, question: Question, k: int) -> list[Suggestion]:
+    def suggest(self, question: ResolvedQuery, k: int) -> list[Suggestion]:
         """The k tags most likely, best first; those the picture has or was refused left out."""
         if question.vector is not None:
             raise InvalidInput("tags are suggested for pictures; a vector was given")
@@ -134,16 +134,18 @@ class Suggester:
     def _key(evidence: Evidence) -> str:
         return f"tag_calibration {'+'.join(evidence.names)}"
 
-    def _own_picture(self, question: Question) -> tuple[int, ...]:
+    def _own_picture(self, question: ResolvedQuery) -> tuple[int, ...]:
         """The picture itself, also where a copy from outside is asked about."""
         image = question.image
         if image is None and question.key is not None:
             image = self._store.image_of_hash(question.key)
         return () if image is None else (image,)
 
-    def _excluded_tags(self, question: Question) -> set[str]:
+    def _excluded_tags(self, question: ResolvedQuery) -> set[str]:
         """Tags that are not to be suggested: said already, or refused."""
-        known = set() if question.key is None else catalog_tags.refused(self._store, question.key)
+        known = (
+            set() if question.key is None else catalog_tags.refused_tags(self._store, question.key)
+        )
         if question.image is not None:
             said = catalog_tags.evidence(self._store, [question.image])
             known |= set(said.get(question.image, ()))

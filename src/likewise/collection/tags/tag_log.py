@@ -151,7 +151,7 @@ def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
 def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
     """The lines about tags, oldest first."""
     shown = stored_log.lines(store, newest)
-    gone = stored_log.withdrawn(store)
+    gone = stored_log.withdrawn_lines(store)
     here = rows.images_of(store, {digest for line in shown for digest in line.pictures})
     return [
         TagLogLine(

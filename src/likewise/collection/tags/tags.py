@@ -19,7 +19,7 @@ from likewise.collection.keywords import (
     xmp_export,
 )
 from likewise.collection.plain import absolute
-from likewise.collection.search.searching import Query, understand
+from likewise.collection.search.query import Query, resolve_query
 from likewise.collection.search.views import Views
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.pictures import PictureName, Pictures
@@ -125,7 +125,7 @@ class Tags:
 
     def check_known(self, tags: Sequence[str]) -> None:
         """Refuse tags that no picture has, with those that may have been meant."""
-        there = catalog_tags.known(self._store, list(tags))
+        there = catalog_tags.known_tags(self._store, list(tags))
         lost = next((tag for tag in tags if tag not in there), None)
         if lost is not None:
             every = catalog_tags.counts(self._store)
@@ -144,7 +144,7 @@ class Tags:
         tags that were refused for it are left out.  Empty where nothing is tagged yet.
         """
         k = whole(k, "k")
-        return self.suggester.suggest(understand(self._store, picture, None), k)
+        return self.suggester.suggest(resolve_query(self._store, picture, None), k)
 
     def suggest_for_all(
         self,

@@ -1,6 +1,6 @@
 """What a learned model does to vectors, and its files: a metric is a matrix, a map a KernelMap.
 
-Both take prepared rows of one dense space to rows whose Euclidean distance is the similarity.  A
+Both take comparable rows of one dense space to rows whose Euclidean distance is the similarity.  A
 model is kept as plain arrays with a checksum; a second file holds the rows of the pictures there
 were, so that opening a collection need not place them again.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ _CHUNK = 8_192
 
 Floats32 = NDArray[np.float32]
 Ids = NDArray[np.int64]
+S = TypeVar("S", bound=SpaceRow)
 
 
 class Basis:
@@ -151,7 +152,7 @@ class Map:
         ).astype(np.float32)  # fmt: skip
         return made
 
-    def drawn(self, rows: Floats32) -> Floats32:
+    def drawing_columns(self, rows: Floats32) -> Floats32:
         """The two columns to draw."""
         return rows[:, self.n_ranked :] if rows.shape[1] > self.n_ranked else rows[:, :2]
 
@@ -182,17 +183,17 @@ class Map:
         return made
 
 
-Fitted = Metric | Map
+LearnedModel = Metric | Map
 _KINDS: dict[str, type[Metric] | type[Map]] = {"metric": Metric, "map": Map}
 
 
-class Placed(NamedTuple):
+class PlacedRow(NamedTuple):
     """A row of the model's own, so that nobody transforms it a second time."""
 
     row: Floats32
 
 
-def placed(fitted: Fitted, ids: Ids, rows: Any) -> Floats32:
+def place_rows(fitted: LearnedModel, ids: Ids, rows: Any) -> Floats32:
     """Pictures as the model has them: what was learned about them directly, else transformed."""
     made = fitted.transform(rows)
     if isinstance(fitted, Map) and len(fitted.anchors):
@@ -203,7 +204,7 @@ def placed(fitted: Fitted, ids: Ids, rows: Any) -> Floats32:
     return made
 
 
-def save(root: Path, fitted: Fitted, ids: Ids, rows: Floats32) -> dict[str, str]:
+def save_model(root: Path, fitted: LearnedModel, ids: Ids, rows: Floats32) -> dict[str, str]:
     """Write both files, synced; gives their names for the catalog."""
     (root / FOLDER).mkdir(exist_ok=True)
     stem = f"{FOLDER}/{fitted.kind}-{secrets.token_hex(8)}"
@@ -214,7 +215,7 @@ def save(root: Path, fitted: Fitted, ids: Ids, rows: Floats32) -> dict[str, str]
     return files
 
 
-def open_fitted(root: Path, model: Model) -> Fitted:
+def open_model(root: Path, model: Model) -> LearnedModel:
     """The model of a row of the catalog, checked before it is used."""
     try:
         meta, arrays = open_arrays(root / model.files["model"], _KIND)
@@ -230,7 +231,7 @@ def open_fitted(root: Path, model: Model) -> Fitted:
         ) from error
 
 
-def open_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
+def open_model_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
     """Ids and rows of the pictures there were when it was learned."""
     try:
         _, arrays = open_arrays(root / model.files["rows"], _ROWS)
@@ -245,7 +246,7 @@ def open_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
     return ids, rows
 
 
-def check_fits(model: Model, space: SpaceRow | None) -> SpaceRow:
+def check_fits(model: Model, space: S | None) -> S:
     """The space of a model, if it still has the vectors the model was learned with."""
     if space is None:
         raise CollectionError(f"{model.kind} {model.name!r} lacks its space {model.space!r}")
@@ -258,17 +259,17 @@ def check_fits(model: Model, space: SpaceRow | None) -> SpaceRow:
     return space
 
 
-def check(root: Path, model: Model, space: SpaceRow | None) -> list[str]:
+def check_model_files(root: Path, model: Model, space: SpaceRow | None) -> list[str]:
     """What is wrong with a model on disk; empty when all is well."""
     try:
-        fitted = open_fitted(root, model)
+        fitted = open_model(root, model)
         # One that was learned with another generation is out of date, and not damaged.
         current = space is not None and space.generation == model.generation
         if space is not None and current and fitted.width != space.width:
             return [
                 f"takes vectors of {fitted.width} numbers; space {space.name} has {space.width}"
             ]
-        ids, rows = open_rows(root, model)
+        ids, rows = open_model_rows(root, model)
     except CollectionError as error:
         return [str(error)]
     columns = fitted.transform(np.zeros((1, fitted.width), np.float32)).shape[1]

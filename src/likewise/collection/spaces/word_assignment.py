@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 
 from likewise.coding.bow import count
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.store.segments import pack_sparse
 from likewise.features.deep.projection import Projection
 
 
-class Words(NamedTuple):
+class WordAssigner(NamedTuple):
     """A vocabulary, what its descriptors go through first, and how many words each gets."""
 
     vocabulary: Vocabulary
     projection: Projection | None = None
     soft: int = 1
 
-    def assigned(
+    def assign(
         self, descriptors: NDArray[np.float32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Words of each descriptor and their shares, both (descriptors, words each)."""
@@ -40,13 +39,13 @@ class Words(NamedTuple):
             return words, np.ones(words.shape, np.float32)
         return self.vocabulary.quantise_soft(rows, each)
 
-    def counted(self, descriptors: NDArray[np.float32]) -> bytes:
-        """Term counts of one picture's descriptors."""
+    def count_words(self, descriptors: NDArray[np.float32]) -> tuple[Any, Any]:
+        """Term counts of one picture's descriptors: words and how often each."""
         if len(descriptors) == 0:
-            return pack_sparse([], [])
-        words, shares = self.assigned(descriptors)
+            return np.zeros(0, np.int32), np.zeros(0, np.float32)
+        words, shares = self.assign(descriptors)
         row = count(words, self.vocabulary.n_words, shares)
-        return pack_sparse(row.indices, row.data)
+        return row.indices, row.data
 
 
 @lru_cache(maxsize=4)

@@ -1,4 +1,4 @@
-"""Many may look at once; who changes waits until nobody looks, and looks nobody meanwhile."""
+"""A lock many may read under at once; a writer waits until nobody reads, and is alone then."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Turns:
+class ReadWriteLock:
     """A lock for readers and writers.
 
     Writers do not starve where readers come through another lock that the writer holds, as in
@@ -16,22 +16,22 @@ class Turns:
 
     def __init__(self) -> None:
         self._free = threading.Condition()
-        self._looking = 0
+        self._readers = 0
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
         with self._free:
-            self._looking += 1
+            self._readers += 1
         try:
             yield
         finally:
             with self._free:
-                self._looking -= 1
+                self._readers -= 1
                 self._free.notify_all()
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
         with self._free:
-            while self._looking:
+            while self._readers:
                 self._free.wait()
             yield

@@ -1,0 +1,48 @@
+"""Growth: spaces learn again, or are weighed again, when the collection has outgrown them."""
+
+from __future__ import annotations
+
+import sys
+
+from likewise.collection.ingest.backfill import settle_backfill
+from likewise.collection.ingest.generations import learn_generation, renew_idf
+from likewise.collection.jobs import Report
+from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.registry import open_spaces
+from likewise.collection.store.store import Store
+
+
+def next_growth(store: Store) -> int:
+    """Pictures at which a long ``add`` should stop to let some space learn or be weighed again."""
+    points = [sys.maxsize]
+    for space in open_spaces(store).values():
+        at = space.next_growth() if space.is_available() else None
+        if at is not None:
+            points.append(at)
+    return min(points)
+
+
+def grow_spaces(store: Store, *, workers: int, report: Report) -> None:
+    """Build the next generation of the spaces that the collection has outgrown.
+
+    What is learned, as soon as there are pictures, and again when the kind says so; a new idf when
+    the collection is twice what it was when the idf was frozen.
+    """
+    n = store.n_images()
+    if n == 0:
+        return
+    for space in open_spaces(store).values():
+        if not (space.must_learn and space.is_available()):
+            continue
+        if space.has_outgrown(n):
+            learn_space(store, space, workers=workers, report=report)
+        elif space.idf is not None and space.generation and n >= 2 * max(space.n_pictures, 1):
+            renew_idf(store, space, report)
+
+
+def learn_space(store: Store, space: Space, *, workers: int, report: Report, seed: int = 0) -> None:
+    """The next generation of a space that learns, from the pictures there are."""
+    left = learn_generation(store, space, workers=workers, report=report, seed=seed)
+    if left is not None:
+        # Pictures that could not be read just now: a later add tries them again.
+        settle_backfill(store, space.name, among=set(), left=left)

@@ -1,0 +1,91 @@
+"""A new space: put into the catalog, its files copied in, its rows made for every picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from likewise.collection.ingest.backfill import settle_backfill
+from likewise.collection.ingest.generations import describe_all, start_generation
+from likewise.collection.ingest.growth import learn_space
+from likewise.collection.ingest.workers import n_workers
+from likewise.collection.jobs import Report
+from likewise.collection.spaces.base import Recipe
+from likewise.collection.spaces.registry import (
+    find_kind,
+    new_space,
+    open_space,
+    validate_recipe,
+)
+from likewise.collection.store import changes as change
+from likewise.collection.store.backfills import RUNNING, put_backfill
+from likewise.collection.store.store import Store
+
+
+def first_recipes(words: Recipe | None, deep: bool | None) -> dict[str, dict[str, Any]]:
+    """Recipes of the spaces a new collection starts with, by name.
+
+    ``words`` changes that of its visual words.  ``deep`` adds the network's; None adds them where
+    they can be made here.
+    """
+    _, whole = validate_recipe({**find_kind("words").default_recipe(), **(words or {})})
+    found = {"words": whole, "holistic": find_kind("holistic").default_recipe()}
+    for name in ("deep", "deep-dense"):
+        recipe = find_kind(name).default_recipe()
+        space = new_space(Path(), name, recipe)
+        if deep:
+            space.load()
+        if space.is_available() if deep is None else deep:
+            found[name] = recipe
+    return found
+
+
+def put_first_spaces(store: Store, recipes: dict[str, dict[str, Any]]) -> None:
+    """The spaces of a new collection, those that learn nothing with their generation."""
+    made = [new_space(store.root, name, recipe) for name, recipe in recipes.items()]
+    with store.write(durable=True) as c:
+        for space in made:
+            change.put_space(c, space.name, space.row_format.name, space.recipe)
+    for space in made:
+        width = space.fixed_width()
+        if width is not None:
+            start_generation(store, space.name, width)
+
+
+def create_space(
+    store: Store, name: str, recipe: Recipe, *, workers: int | None, report: Report
+) -> None:
+    """Another space, filled for the pictures there are; the caller holds the lease.
+
+    ``recipe`` is a whole one.  A space that cannot be filled is not there afterwards.
+    """
+    planned = new_space(store.root, name, recipe)
+    planned.load()
+    whole, files = planned.adopt_files()
+    with store.write(durable=True) as c:
+        change.put_space(c, name, planned.row_format.name, whole)
+        put_backfill(c, name, RUNNING)
+    width = new_space(store.root, name, whole).fixed_width()
+    if width is not None:
+        start_generation(store, name, width, files)
+    try:
+        _fill(store, name, workers=workers, report=report)
+    except Exception:
+        # A space that cannot be filled must not trouble every later add.
+        with store.write(durable=True) as c:
+            change.drop_space(c, name)
+        raise
+    settle_backfill(store, name)
+
+
+def _fill(store: Store, name: str, *, workers: int | None, report: Report) -> None:
+    space = open_space(store.root, store.spaces()[name])
+    count = n_workers(workers, store.n_images())
+    if not space.describes_pictures:
+        return
+    space.load()
+    if space.must_learn:
+        learn_space(store, space, workers=count, report=report)
+        return
+    pictures = [(row.id, row.path) for row in store.every_image() if row.path]
+    describe_all(store, space, pictures, count, report)

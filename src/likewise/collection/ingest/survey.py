@@ -1,0 +1,89 @@
+"""Surveys: what a space that learns may ask of the pictures there are, answered by workers."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+
+from likewise.collection.content import read_content
+from likewise.collection.ingest.workers import run
+from likewise.collection.jobs import Progress, Report
+from likewise.collection.spaces.base import DECODE_SIDE, Space
+from likewise.collection.spaces.rows import WORDS_FOLDER
+from likewise.errors import ImageError
+from likewise.images import decode
+
+
+class SampleTask(NamedTuple):
+    """One picture, and the space that is learning."""
+
+    number: int
+    path: str
+    space: Space
+    options: Mapping[str, Any]
+
+
+class PictureSurvey:
+    """Pictures by number, and workers to look at them: a ``Survey`` for one generation.
+
+    ``stem`` begins the names of its files; no other build may have had it, as readers and workers
+    keep what they opened by its name.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        stem: str,
+        paths: Sequence[str],
+        *,
+        workers: int,
+        report: Report,
+        seed: int,
+    ) -> None:
+        self.n_pictures, self.seed, self.report = len(paths), seed, report
+        self.n_threads = max(workers, 1)
+        self._root, self._stem = root, f"{stem}-{secrets.token_hex(6)}"
+        self._paths, self._workers = paths, workers
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, most: int) -> list[int]:
+        """Numbers of at most so many pictures, drawn at random, in order."""
+        if self.n_pictures <= most:
+            return list(range(self.n_pictures))
+        drawn = self._rng.choice(self.n_pictures, most, replace=False)
+        return [int(number) for number in np.sort(drawn)]
+
+    def sample(
+        self, space: Space, numbers: Sequence[int], stage: str, **options: Any
+    ) -> list[tuple[int, Any]]:
+        """What the space finds in some pictures, in their order, whoever was first."""
+        tasks = (SampleTask(i, self._paths[i], space, options) for i in numbers)
+        found = []
+        for done, answer in enumerate(run(take_sample, tasks, self._workers, _no_sample), 1):
+            self.report(Progress(stage, done, len(numbers)))
+            if answer[1] is not None:
+                found.append(answer)
+        return sorted(found, key=lambda answer: answer[0])
+
+    def new_file(self, suffix: str) -> str:
+        """A name for a file of the generation, below the collection's folder."""
+        (self._root / WORDS_FOLDER).mkdir(exist_ok=True)
+        return f"{WORDS_FOLDER}/{self._stem}{suffix}"
+
+
+def take_sample(task: SampleTask) -> tuple[int, Any]:
+    """In a worker: what the space needs of one picture; None where it cannot be read."""
+    try:
+        picture = decode(read_content(task.path), max_side=DECODE_SIDE)
+        return task.number, task.space.sample(picture.pixels, task.number, **task.options)
+    except (ImageError, cv2.error, MemoryError):
+        return task.number, None
+
+
+def _no_sample(task: SampleTask) -> tuple[int, None]:
+    return task.number, None

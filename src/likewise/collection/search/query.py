@@ -1,0 +1,182 @@
+"""Queries: what is asked, resolved to a picture, pixels or a vector, then to a row of a space."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.content import digest_of, is_text, read_content
+from likewise.collection.errors import CollectionError, UnknownPicture, UnknownSpaceKind
+from likewise.collection.search.views import View
+from likewise.collection.spaces.base import DECODE_SIDE
+from likewise.collection.store.store import Store
+from likewise.errors import InvalidInput
+from likewise.features.deep.errors import DeepMissing
+from likewise.images import Picture, decode
+
+REMEMBERED = 64
+"""Rows of queries from outside that a view keeps: a search is often judged and then repeated."""
+
+Region = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class ResolvedQuery:
+    """A query, resolved: a picture of the collection, pixels, or a vector.
+
+    ``key`` names its content, region included: the same question has the same key in any session.
+    ``part_of`` is the picture of the collection that a region was taken from.
+    """
+
+    image: int | None = None
+    pixels: NDArray[np.uint8] | None = None
+    vector: Any = None
+    key: bytes | None = None
+    part_of: int | None = None
+
+
+Query = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture | ResolvedQuery
+
+
+def resolve_query(store: Store, query: Query, region: Region | None) -> ResolvedQuery:
+    """What a query is: an id, a path, encoded bytes, pixels, or a vector."""
+    if isinstance(query, ResolvedQuery):
+        if region is not None:
+            raise InvalidInput("a resolved query has its region already")
+        return query
+    if isinstance(query, bool):
+        raise InvalidInput("a query is an id, a path, bytes, pixels or a vector; got a bool")
+    if isinstance(query, int | np.integer):
+        row = store.image(int(query))
+        if row is None:
+            raise UnknownPicture(f"there is no picture with id {query}")
+        key = store.hash_of(int(query))
+        if region is None:
+            return ResolvedQuery(image=int(query), key=key)
+        pixels = decode(row.path, max_side=None).pixels
+        return ResolvedQuery(
+            pixels=crop(pixels, region), key=_content_key(key, region), part_of=int(query)
+        )
+    if isinstance(query, np.ndarray) and query.dtype == np.uint8 and query.ndim in (2, 3):
+        return _resolve_pixels(query, region)
+    if isinstance(query, Picture):
+        return _resolve_pixels(query.pixels, region)
+    if isinstance(query, np.ndarray) or hasattr(query, "tocsr"):
+        if region is not None:
+            raise InvalidInput("a vector has no region")
+        return ResolvedQuery(vector=query)
+    if isinstance(query, bytes | bytearray | memoryview):
+        content, name = bytes(query), None
+    elif isinstance(query, str | os.PathLike):
+        name = os.path.abspath(Path(query).expanduser())
+        if region is None and (image := _find_unchanged(store, name)) is not None:
+            return ResolvedQuery(image=image, key=store.hash_of(image))
+        content = read_content(name)
+    else:
+        raise InvalidInput(
+            f"a query is an id, a path, bytes, pixels or a vector; got {type(query).__name__}"
+        )
+    digest = digest_of(content)
+    if name is None and region is None and (known := store.image_of_hash(digest)) is not None:
+        return ResolvedQuery(image=known, key=digest)
+    # By its name where it has one: what is wrong with it is then said about that file.  A copy
+    # that lies elsewhere is a query of its own, and the picture in the collection its answer.
+    picture = decode(content if name is None else name, max_side=None if region else DECODE_SIDE)
+    part_of = None if region is None else store.image_of_hash(digest)
+    pixels = crop(picture.pixels, region)
+    return ResolvedQuery(pixels=pixels, key=_content_key(digest, region), part_of=part_of)
+
+
+def query_key(store: Store, query: Query, region: Region | None) -> bytes | None:
+    """What names a query, region included; nothing is decoded where it can be helped."""
+    if isinstance(query, int | np.integer) and not isinstance(query, bool):
+        key = store.hash_of(int(query))
+        if key is not None:
+            return _content_key(key, region)
+    if isinstance(query, bytes | bytearray | memoryview):
+        return _content_key(digest_of(bytes(query)), region)
+    return resolve_query(store, query, region).key
+
+
+def _resolve_pixels(pixels: NDArray[np.uint8], region: Region | None) -> ResolvedQuery:
+    whole = digest_of(repr(pixels.shape).encode() + np.ascontiguousarray(pixels).tobytes())
+    return ResolvedQuery(pixels=crop(pixels, region), key=_content_key(whole, region))
+
+
+def _content_key(digest: bytes | None, region: Region | None) -> bytes | None:
+    """What names a query: its content, and the region where there is one."""
+    if region is None or digest is None:
+        return digest
+    return digest_of(digest + repr(tuple(float(x) for x in region)).encode())
+
+
+def _find_unchanged(store: Store, path: str) -> int | None:
+    """The picture of the collection that lies at a path, if the file is still the same."""
+    row = store.file(path) if is_text(path) else None
+    if row is None or row.image is None:
+        return None
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    same = (status.st_size, status.st_mtime_ns) == (row.size, row.mtime_ns)
+    return row.image if same else None
+
+
+def crop(pixels: NDArray[np.uint8], region: Region | None) -> NDArray[np.uint8]:
+    """The part (x, y, w, h) of a picture, in its own pixels."""
+    if region is None:
+        return pixels
+    height, width = pixels.shape[:2]
+    if len(region) != 4 or not np.isfinite(region).all():
+        raise InvalidInput(f"region is {region}; four finite numbers x, y, w, h expected")
+    x, y, w, h = region
+    left, top = max(0, int(np.floor(x))), max(0, int(np.floor(y)))
+    right, bottom = min(width, int(np.ceil(x + w))), min(height, int(np.ceil(y + h)))
+    if w <= 0 or h <= 0 or left >= right or top >= bottom:
+        raise InvalidInput(
+            f"region {region} has no pixel of the {width} x {height} picture; x, y, w, h expected"
+        )
+    return np.ascontiguousarray(pixels[top:bottom, left:right])
+
+
+def query_row(view: View, query: ResolvedQuery) -> Any:
+    """The query as a row of the view's space, weighted as the index holds rows."""
+    space = view.space
+    if query.image is not None:
+        row = view.row_of(query.image)
+        if row is None:
+            raise UnknownPicture(
+                f"picture {query.image} has no vector in space {space.name!r}; "
+                f"{space.how_to_get()}, or search --by both"
+            )
+        return row
+    if query.vector is not None:
+        return space.row_format.check_vector(query.vector, space.width, space.name)
+    assert query.pixels is not None
+    if query.key is not None and (seen := view.remembered.get(query.key)) is not None:
+        return seen
+    row = _describe(view, query.pixels)
+    if query.key is not None:
+        if len(view.remembered) >= REMEMBERED:
+            view.remembered.clear()
+        view.remembered[query.key] = row
+    return row
+
+
+def _describe(view: View, pixels: NDArray[np.uint8]) -> Any:
+    """The row of a picture that is not in the collection."""
+    space = view.space
+    try:
+        blob = space.packed_row(pixels)
+    except (DeepMissing, UnknownSpaceKind) as error:
+        raise CollectionError(
+            f"space {space.name!r} cannot describe a new picture here: {error}; or search by "
+            "another similarity (both, say), or for a picture of the collection"
+        ) from error
+    return space.row_format.query_row(space.row_format.unpack([blob], space.width), view.idf)

@@ -1,0 +1,115 @@
+"""Ranking: the views of a similarity are asked, filtered, and fused where there are several.
+
+``both`` fuses the rankings of words and the best dense space by reciprocal ranks, of their first
+thousand places (or ten times what is asked for).  Filters never change the ranking of a space:
+more is asked for until enough of it passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from likewise.collection.search.query import ResolvedQuery, query_row
+from likewise.collection.search.similarities import Similarity
+from likewise.collection.search.views import View, Views
+
+# Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).
+FUSION_RANK = 60.0
+FUSION_DEPTH = 1000
+"""Places of each ranking that fusion looks at, or ten times k if that is more."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One picture found; higher scores are better."""
+
+    id: int
+    path: str
+    score: float
+
+
+class Reranker(Protocol):
+    """What was learned, as far as it bears on one query."""
+
+    last: Set[int]
+
+    def row(self, view: View, row: Any) -> Any:
+        """The query's row in a space, changed by what was learned."""
+
+
+def rank(
+    views: Views,
+    similarity: Similarity,
+    query: ResolvedQuery,
+    k: int,
+    *,
+    allowed: set[int] | None,
+    above: float | None,
+    reranker: Reranker | None = None,
+) -> tuple[list[int], list[float]]:
+    """Ids and scores, best first: at most k that are allowed and score above the cut-off.
+
+    Pictures a reranker names last come after all others, if at all.
+    """
+    asked = similarity_views(views, similarity)
+    rows = {name: query_row(view, query) for name, view in asked.items()}
+    last: Set[int] = frozenset()
+    if reranker is not None:
+        rows = {name: reranker.row(asked[name], row) for name, row in rows.items()}
+        last = reranker.last
+    size = max(len(view) for view in asked.values())
+    wanted = k + (query.image is not None) + len(last)
+    while True:
+        ids, scores = _rank_once(similarity, asked, rows, min(wanted, size))
+        keep = [
+            (int(i), float(s))
+            for i, s in zip(ids, scores, strict=True)
+            if i != query.image
+            and (allowed is None or int(i) in allowed)
+            and (above is None or s >= above)
+        ]
+        low = above is not None and len(scores) > 0 and float(scores[-1]) < above
+        if len(keep) - len(last) >= k or wanted >= size or low:
+            keep = _put_last(keep, last)[:k]
+            return [i for i, _ in keep], [s for _, s in keep]
+        wanted = min(size, 8 * wanted)
+
+
+def similarity_views(views: Views, similarity: Similarity) -> dict[str, View]:
+    """The views a similarity ranks by, by space: its model's own where it has one."""
+    if similarity.model is not None:
+        return {similarity.model.space: views.models.view(similarity.model.name)}
+    return {name: views.view(name, similarity.profile) for name in similarity.spaces}
+
+
+def _put_last(found: list[tuple[int, float]], last: Set[int]) -> list[tuple[int, float]]:
+    """Some pictures after all others, with scores that say so."""
+    if not last:
+        return found
+    first = [hit for hit in found if hit[0] not in last]
+    floor = first[-1][1] if first else np.inf
+    return first + [(image, min(score, floor)) for image, score in found if image in last]
+
+
+def _rank_once(
+    similarity: Similarity, views: Mapping[str, View], rows: Mapping[str, Any], wanted: int
+) -> tuple[Sequence[int], Sequence[float]]:
+    if len(views) == 1:
+        ((name, view),) = views.items()
+        ids, scores = view.search_row(rows[name], wanted)
+        return ids.tolist(), scores.tolist()
+    depth = max(FUSION_DEPTH, 10 * wanted)
+    total: dict[int, float] = {}
+    for name, view in views.items():
+        ids, scores = view.search_row(rows[name], depth)
+        # Pictures without a word in common are in no order; their places would be noise.
+        ordered = ids if view.space.row_format.ranks_zero else ids[scores > 0]
+        for place, image in enumerate(ordered.tolist()):
+            share = similarity.spaces[name] / (FUSION_RANK + 1 + place)
+            total[image] = total.get(image, 0.0) + share
+    order = sorted(total.items(), key=lambda item: (-item[1], item[0]))[:wanted]
+    return [image for image, _ in order], [score for _, score in order]

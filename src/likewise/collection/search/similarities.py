@@ -1,0 +1,82 @@
+"""Similarities: names for how to rank, each a space or a fusion of some.
+
+Every space is one; ``both`` fuses words with the best dense space that can be asked here;
+``default`` is what ranks when nothing is chosen.  Kinds of space say which of them these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from likewise.collection.spaces.base import Space
+from likewise.collection.store.models import Model
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a learned similarity amounts to.
+
+    ``agreement`` is the share of triplets that were right *before* they were learned (each
+    judgement is a test, then a lesson), ``agreement_plain`` that of all words counting alike; None
+    before the first.  ``triplets`` is how many were asked.  ``changed`` and ``sparsity`` are shares
+    of the words of ``space``.
+    """
+
+    judgements: int
+    agreement: float | None = None
+    agreement_plain: float | None = None
+    changed: float = 0.0
+    sparsity: float = 0.0
+    space: str | None = None
+    triplets: int = 0
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """A way to rank: the spaces it looks at, with their weights in the fusion.
+
+    A learned one has a ``profile``, whose ``figures`` are filled in by
+    ``Collection.similarities``, or a ``model``: a metric or a map over its one space.
+    """
+
+    name: str
+    spaces: Mapping[str, float]
+    profile: str | None = None
+    figures: Figures | None = None
+    model: Model | None = None
+
+
+def built_in_similarities(
+    spaces: Mapping[str, Space], preferred: str | None
+) -> dict[str, Similarity]:
+    """Every built-in similarity: one for each space, ``both``, and ``default``."""
+    found = {name: Similarity(name, {name: 1.0}) for name in spaces}
+    if {"words", "holistic"} <= set(spaces):
+        pair = ("words", fusion_partner(spaces))
+        # While there are no words yet, what is there ranks alone.
+        ready = [name for name in pair if spaces[name].generation]
+        found["both"] = Similarity("both", dict.fromkeys(ready or pair, 1.0))
+    alone = [
+        one.name
+        for one in spaces.values()
+        if one.is_default and one.name == one.feature and one.generation
+    ]
+    usual = alone[0] if alone else "both" if "both" in found else next(iter(found))
+    chosen = preferred if preferred in found else usual
+    found["default"] = Similarity("default", found[chosen].spaces)
+    return found
+
+
+def fusion_partner(spaces: Mapping[str, Space]) -> str:
+    """The dense space that ``both`` fuses with words: the best there is, and can be asked here.
+
+    A space whose vectors cannot be made on this machine could not rank a new picture.
+    """
+    found = [
+        # Of several of one kind the one that bears the kind's name.
+        (one.fusion_rank, one.name != one.feature, place, one.name)
+        for place, one in enumerate(spaces.values())
+        if one.fusion_rank is not None and one.generation and one.is_available()
+    ]
+    return min(found)[-1] if found else "holistic"

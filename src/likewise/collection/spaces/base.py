@@ -1,0 +1,267 @@
+"""Space: a named kind of vector every picture has, as an object.
+
+A kind of space is one class in one file.  It says how it describes a picture, what it must learn
+from the collection and when it has outgrown that, whether it can be made on this machine and what
+to do if not, how its rows are stored and compared, and what explains a hit.  Jobs, searches and
+checks ask these questions and never which kind it is.  ``registry.py`` finds the class of a recipe,
+in this package or in somebody else's (the entry point group ``likewise.spaces``).
+
+An object belongs to one generation: ``files`` and ``width`` are what that has learned.  It travels
+to another process as its record in the catalog, and the registry there makes it again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.coding.bow import Weighting
+from likewise.collection.errors import CannotDescribe, CollectionError
+from likewise.collection.jobs import Report
+from likewise.collection.store.row_formats import FORMATS, RowFormat
+from likewise.collection.store.store import SpaceRow
+from likewise.errors import InvalidInput, LikewiseError
+from likewise.images import Picture
+
+DECODE_SIDE = 1024
+"""Pictures are decoded no larger than this; every kind shrinks further for itself."""
+SAMPLE_PICTURES = 2_000
+"""Pictures a space learns from, at most."""
+
+Pixels = NDArray[np.uint8]
+"""A picture as kinds get it: upright RGB, (height, width, 3)."""
+Recipe = Mapping[str, Any]
+
+
+class Places(NamedTuple):
+    """Where the columns of a picture's row lie in it: what an explanation shows.
+
+    One line a place: the columns it counts for with their shares, both (places, columns each); its
+    middle (x, y) in pixels, the side of what it covers, and how clear it is.  The shares of all
+    places add up to the raw row.
+    """
+
+    columns: NDArray[np.integer[Any]]
+    shares: NDArray[np.float32]
+    positions: NDArray[np.float32]
+    sides: NDArray[np.float32]
+    strengths: NDArray[np.float32]
+
+
+class LearnedGeneration(NamedTuple):
+    """What the next generation of a space is: its width, its files, and rows that are known.
+
+    ``rows`` are (number of the picture in the survey, row), for pictures whose row came out while
+    learning; the others are described afterwards.
+    """
+
+    width: int
+    files: dict[str, str]
+    rows: Iterable[tuple[int, Any]] = ()
+
+
+class Survey(Protocol):
+    """What a job lends to a space that learns: pictures by number, and workers to look at them."""
+
+    n_pictures: int
+    seed: int
+    n_threads: int
+    report: Report
+
+    def choose(self, most: int) -> list[int]:
+        """Numbers of at most so many pictures, drawn at random, in order."""
+
+    def sample(
+        self, space: Space, numbers: Sequence[int], stage: str, **options: Any
+    ) -> list[tuple[int, Any]]:
+        """``space.sample`` of some pictures in workers: (number, answer), in order.
+
+        Pictures that cannot be read, and answers that are None, are left out.
+        """
+
+    def new_file(self, suffix: str) -> str:
+        """A name for a file of the generation, below the collection's folder."""
+
+
+@dataclass(frozen=True)
+class Space(SpaceRow, ABC):
+    """One generation of a space of a collection; ``root`` is the collection's folder."""
+
+    root: Path
+
+    # -- what a kind declares ---------------------------------------------------------------
+
+    feature: ClassVar[str]
+    """The name of the kind: ``feature`` of its recipes."""
+    defaults: ClassVar[Recipe] = {}
+    """Every parameter of a recipe and its usual value."""
+    least: ClassVar[Mapping[str, int]] = {}
+    """The parameters that are whole numbers, and the least each may be."""
+    vector_type: ClassVar[str] = "dense"
+    """``dense`` or ``sparse``."""
+    describes_pictures: ClassVar[bool] = True
+    """False where the rows come from the user."""
+    must_learn: ClassVar[bool] = False
+    """Whether something is learned from the collection before the first row."""
+    idf: ClassVar[Weighting | None] = None
+    """How term counts are weighed by an idf that is frozen with the generation, and renewed by
+    ``refresh``; None: rows are compared as they are."""
+    placeholder: ClassVar[bytes | None] = None
+    """The packed row of a picture that cannot be read while a generation is built; None: it has
+    none, and the next ``add`` tries again."""
+    has_places: ClassVar[bool] = False
+    """Whether columns lie somewhere in a picture (``find_places``), so that they explain a hit."""
+    fusion_rank: ClassVar[int | None] = None
+    """Which dense space ``both`` fuses with words: the lowest there is; None: never this one."""
+    is_default: ClassVar[bool] = False
+    """Whether a space of this kind, under the kind's own name, ranks when nothing is chosen."""
+    stage: ClassVar[str] = "describing pictures"
+    """What a progress bar says while all pictures are described."""
+
+    # -- recipes ----------------------------------------------------------------------------
+
+    @classmethod
+    def default_recipe(cls) -> dict[str, Any]:
+        """The whole recipe when nothing is chosen."""
+        return {"feature": cls.feature, **cls.defaults}
+
+    @classmethod
+    def validate(cls, recipe: Recipe) -> dict[str, Any]:
+        """The whole recipe of what a user asked for, or a clear refusal."""
+        allowed = cls.default_recipe()
+        unknown = set(recipe) - set(allowed)
+        if unknown:
+            raise InvalidInput(
+                f"{sorted(unknown)[0]!r} is no parameter of {cls.feature!r}; "
+                f"it has {', '.join(k for k in allowed if k != 'feature') or 'none'}"
+            )
+        whole = {**allowed, **recipe}
+        for name, low in cls.least.items():
+            value = whole[name]
+            if value is None and allowed[name] is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+                raise InvalidInput(
+                    f"{name} is {value!r}; a whole number of at least {low} expected"
+                )
+        cls.check_recipe(whole)
+        return whole
+
+    @classmethod
+    def check_recipe(cls, recipe: Recipe) -> None:
+        """Refuse a whole recipe whose other parameters make no sense."""
+
+    @classmethod
+    def format_of(cls, recipe: Recipe) -> RowFormat:
+        """How rows of a recipe are stored."""
+        return FORMATS[cls.vector_type]
+
+    # -- on this machine --------------------------------------------------------------------
+
+    def is_available(self) -> bool:
+        """Whether rows of new pictures can be made on this machine."""
+        return self.describes_pictures
+
+    def how_to_get(self) -> str:
+        """What to do so that a picture that lacks its row gets one."""
+        return "run likewise add again"
+
+    def load(self) -> None:
+        """Have networks and files ready, or fail now rather than as a problem of every picture."""
+
+    def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Before a space is added: its recipe as it is stored, and files copied into ``root``."""
+        return dict(self.recipe), {}
+
+    def fixed_width(self) -> int | None:
+        """Columns of a row, where they are known before anything is learned or given."""
+        return None
+
+    # -- describing -------------------------------------------------------------------------
+
+    @abstractmethod
+    def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
+        """The raw row of a picture: an array where dense, (columns, values) where sparse.
+
+        ``shared`` is empty for each new picture and is there for what several spaces need, such as
+        one pass through a network.
+        """
+
+    def packed_row(self, picture: Picture | Pixels, shared: dict[str, Any] | None = None) -> bytes:
+        """The raw row of a picture as a blob; :class:`CannotDescribe` where the kind fails."""
+        pixels = picture.pixels if isinstance(picture, Picture) else picture
+        try:
+            row = self.describe(pixels, {} if shared is None else shared)
+        except (LikewiseError, MemoryError):
+            raise
+        except Exception as error:
+            # Somebody else's code, or OpenCV's: one picture fails, and not the whole job.
+            raise CannotDescribe(f"space {self.name!r}: {error or type(error).__name__}") from error
+        try:
+            return self.row_format.pack(self.row_format.check_row(row, self.width))
+        except InvalidInput as error:
+            raise CannotDescribe(f"space {self.name!r}: {error}") from error
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def learn(self, survey: Survey) -> LearnedGeneration | None:
+        """The next generation from the pictures there are; None where they are too few.
+
+        Asked of a space without ``files``: a generation begins from nothing.
+        """
+        raise NotImplementedError(f"{type(self).__name__} learns nothing")
+
+    def sample(self, picture: Pixels, number: int, **options: Any) -> Any:
+        """In a worker: what ``learn`` needs of one picture, by what ``files`` hold so far."""
+        raise NotImplementedError(f"{type(self).__name__} learns nothing")
+
+    def has_outgrown(self, n_pictures: int) -> bool:
+        """Whether it should learn again: from more pictures, or more."""
+        return self.must_learn and not self.generation
+
+    def next_growth(self) -> int | None:
+        """Pictures at which a long ``add`` should stop to learn or to weigh again; None: never."""
+        return None
+
+    def match_columns(self, other: Space) -> NDArray[np.int64] | None:
+        """For each column the one of another generation that means most nearly the same.
+
+        None where columns of two generations have nothing to do with each other.
+        """
+        return None
+
+    def has_same_columns(self, other: Space) -> bool:
+        """Whether columns mean exactly the same in another generation."""
+        return False
+
+    # -- explaining -------------------------------------------------------------------------
+
+    def find_places(self, picture: Pixels) -> Places:
+        """Where the columns of a picture's row lie in it (``has_places``)."""
+        raise CollectionError(f"space {self.name!r} has no words to explain by; use a words space")
+
+    # -- looking after it -------------------------------------------------------------------
+
+    def card(self) -> dict[str, Any] | None:
+        """What made the vectors, where a network did."""
+        return None
+
+    def verify(self) -> Iterable[str]:
+        """What is wrong with the files of the generation; may raise what reading them raises."""
+        return ()
+
+    @property
+    def record(self) -> SpaceRow:
+        """What the catalog knows."""
+        return SpaceRow(*(getattr(self, one.name) for one in fields(SpaceRow)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from likewise.collection.spaces.registry import open_space
+
+        return open_space, (self.root, self.record)

@@ -1,0 +1,21 @@
+"""``holistic``: colour, texture and edges of the whole picture in 428 numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from likewise.collection.spaces.base import Pixels, Space
+from likewise.features.holistic import N_HOLISTIC, Holistic
+
+
+class HolisticSpace(Space):
+    """One vector of colour moments, wavelet energies and edges."""
+
+    feature = "holistic"
+    fusion_rank = 3
+
+    def fixed_width(self) -> int:
+        return N_HOLISTIC
+
+    def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
+        return Holistic().extract(picture)

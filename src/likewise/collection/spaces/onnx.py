@@ -1,0 +1,144 @@
+"""``onnx``: a network of the user's own, copied into the collection by its hash, with a card.
+
+The copy is the file as it was given, so that its hash is the one its makers know it by.  It is
+named in the catalog like every file of a collection: backups carry it, ``verify`` checks it, and
+it goes when no space names it any more.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from likewise._durable import write_whole
+from likewise._validation import number
+from likewise.collection.errors import DamagedCollection
+from likewise.collection.spaces.base import Pixels, Recipe, Space
+from likewise.collection.spaces.own import check_format
+from likewise.collection.store.row_formats import FORMATS, RowFormat
+from likewise.errors import InvalidInput
+from likewise.features.deep.card import Card, model_card, wrong_with
+from likewise.features.deep.errors import INSTALL, ChangedModel
+from likewise.features.deep.onnx_model import OnnxModel, hash_of, open_content, read_model
+from likewise.features.deep.recipes import KEEP, strongest
+from likewise.features.deep.runtime import Preparation, three
+
+FOLDER = "models"
+
+
+class OnnxSpace(Space):
+    """What an ONNX file makes of a picture."""
+
+    feature = "onnx"
+    defaults = {
+        "path": None,
+        "kind": "dense",
+        "size": 224,
+        "scale": 255.0,
+        "mean": 0.0,
+        "std": 1.0,
+        "layer": None,
+        "pool": "mean",
+        "keep": KEEP,
+        "licence": "not stated",
+    }
+    least = {"keep": 1, "size": 16}
+
+    @classmethod
+    def check_recipe(cls, recipe: Recipe) -> None:
+        check_format(recipe["kind"])
+        if not isinstance(recipe["path"], str) or not recipe["path"]:
+            raise InvalidInput(f"path is {recipe['path']!r}; the path of an .onnx file expected")
+        if not isinstance(recipe["licence"], str):
+            raise InvalidInput(f"licence is {recipe['licence']!r}; text expected")
+        open_network(recipe, recipe["path"])
+
+    @classmethod
+    def format_of(cls, recipe: Recipe) -> RowFormat:
+        return FORMATS[recipe["kind"]]
+
+    def is_available(self) -> bool:
+        # A layer inside the graph is made an output of it, which takes onnx.
+        inner = self.recipe.get("inner", self.recipe.get("layer") is not None)
+        needed = ("onnxruntime", "onnx") if inner else ("onnxruntime",)
+        return all(importlib.util.find_spec(name) for name in needed)
+
+    def how_to_get(self) -> str:
+        return f"run likewise add again with the extra deep installed ({INSTALL})"
+
+    def load(self) -> None:
+        for text in self.verify() if self.generation else ():
+            raise DamagedCollection(text)
+
+    def fixed_width(self) -> int:
+        return int(self.recipe["width"])
+
+    def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """The recipe with hash and width in the place of the path; the network has run once.
+
+        What runs is what was hashed: the bytes are read once.
+        """
+        recipe = self.recipe
+        source = os.path.abspath(Path(recipe["path"]).expanduser())
+        content = read_model(source)
+        sha256 = hash_of(content)
+        network = open_network({**recipe, "sha256": sha256}, source)
+        outputs = open_content(content, Path(source).name, None, sha256).outputs
+        layer, inner = network.layer or outputs[0], network.layer not in (None, *outputs)
+        if network.layer is not None:
+            open_content(content, Path(source).name, network.layer, sha256)
+        width = network.width()
+        files = {
+            "model": f"{FOLDER}/{sha256[:20]}.onnx",
+            "card": f"{FOLDER}/{self.name}-{sha256[:20]}.json",
+        }
+        card = model_card(network, Path(source).name, sha256, layer, recipe["licence"])
+        (self.root / FOLDER).mkdir(exist_ok=True)
+        write_whole(self.root / files["model"], content)
+        write_whole(self.root / files["card"], (json.dumps(card, indent=2) + "\n").encode())
+        stored = {key: value for key, value in recipe.items() if key != "path"}
+        known = {"model": Path(source).name, "sha256": sha256, "width": width, "inner": inner}
+        return {**stored, **known}, files
+
+    def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
+        try:
+            network = open_network(self.recipe, str(self.root / self.files["model"]))
+            values = network.activations(picture)
+        except ChangedModel as error:
+            raise DamagedCollection(
+                f"{error}; restore it from a backup, or drop space {self.name!r}"
+            ) from error
+        if self.row_format.learns_weights:
+            return strongest(values, self.recipe["keep"])
+        return values
+
+    def card(self) -> Card:
+        try:
+            found: Card = json.loads((self.root / self.files["card"]).read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, RecursionError) as error:
+            raise DamagedCollection(f"the card of space {self.name!r}: {error}") from error
+        if (wrong := wrong_with(found, self.recipe["sha256"])) is not None:
+            raise DamagedCollection(f"the card of space {self.name!r} is damaged: {wrong}")
+        return found
+
+    def verify(self) -> Iterable[str]:
+        if "model" not in self.files:
+            yield f"the model of space {self.name!r} is not named; drop the space"
+            return
+        self.card()
+        if hash_of(read_model(self.root / self.files["model"])) != self.recipe["sha256"]:
+            yield (
+                f"{self.files['model']} is damaged; restore it from a backup, or drop space "
+                f"{self.name!r}"
+            )
+
+
+def open_network(recipe: Recipe, path: str) -> OnnxModel:
+    """The user's network of a recipe, to be read from ``path``."""
+    mean, std = three(recipe["mean"], "mean"), three(recipe["std"], "std")
+    preparation = Preparation(recipe["size"], number(recipe["scale"], "scale"), mean, std)
+    return OnnxModel(path, preparation, recipe["layer"], recipe["pool"], recipe.get("sha256"))
