@@ -33,6 +33,17 @@ def test_make_targets_and_links_exist() -> None:
         assert (ROOT / link).exists(), link
 
 
+def test_the_two_commands_stand_side_by_side_near_the_top() -> None:
+    """What somebody types first, with what it needs, how long it takes and what it skips."""
+    top = README[: README.index("## On the command line")]
+    block = next(b for b in re.findall(r"```\n(.*?)```", top, flags=re.DOTALL) if "make demo" in b)
+    lines = {line.split("#")[0].strip(): line for line in block.splitlines()}
+    assert {"make demo", "make test"} <= set(lines)
+    assert all("minutes" in lines[name] for name in ("make demo", "make test"))
+    assert "Python 3.11" in top
+    assert "make browser" in top
+
+
 def test_no_path_of_a_machine_is_written_down() -> None:
     """Documentation and results speak of the project, not of where it was built."""
     for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.csv")):
