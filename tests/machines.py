@@ -150,7 +150,9 @@ def read_summary(text: str) -> tuple[dict[str, int], list[str]]:
     >>> read_summary("FAILED tests/a.py::test_b - assert 1 == 2\\n1 failed, 3 passed in 0.10s")
     ({'failed': 1, 'passed': 3}, ['tests/a.py::test_b'])
     """
-    failures = re.findall(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\])?)(?: - .*)?$", text, re.MULTILINE)
+    failures = re.findall(
+        r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\])?)(?: - .*)?$", text, re.MULTILINE
+    )
     counts: dict[str, int] = {}
     lines = [line for line in text.splitlines() if re.search(r"\d+ \w+.* in [\d.]+s", line)]
     for number, what in re.findall(r"(\d+) ([a-z]+)", lines[-1].split(" in ")[0]) if lines else ():

@@ -61,11 +61,11 @@ def search(
     wanted = _conditions(where)
     with stoppable("nothing was changed"), opened(collection) as col:
         one = picture(query)
-        words = _words_space(col, by) if explain else None
+        why = _explained_by(col, by) if explain else None
         col.check_tags(wanted.get("tag", []))
         hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
         asked = _asked(col, one, by, part, wanted)
-        answers = _answers(col, asked, hits, words)
+        answers = _answers(col, one, asked, hits, why)
     if sheet is not None:
         _write(sheet, asked, answers)
     if json_:
@@ -137,20 +137,21 @@ def _tag(text: str) -> str:
     return " ".join(plain.split())
 
 
-def _words_space(col: Collection, by: str) -> str:
-    """The words space by which a similarity can be explained."""
+def _explained_by(col: Collection, by: str) -> tuple[str, str | None]:
+    """The words space by which a similarity can be explained, and the profile that weighs them."""
     from likewise.collection.vectors.recipes import learns
 
-    for name in col.similarity(by).spaces:
+    similarity = col.similarity(by)
+    for name in similarity.spaces:
         if learns(col.spaces[name].recipe):
-            return name
+            return name, similarity.profile
     if by == "default":
         # Nobody chose a similarity without words: what else the pictures share is shown.
         for name in ("deep-words", "words"):
             if name in col.spaces and col.spaces[name].generation:
                 used = default_of(col)
                 typer.echo(f"ranked by {used}; shown are words they share in {name}", err=True)
-                return name
+                return name, None
     raise LikewiseError(f"{by!r} has no words to explain by; --explain needs a words space")
 
 
@@ -184,22 +185,31 @@ def _asked(
     )
 
 
-def _answers(col: Collection, asked: Asked, hits: list[Any], words: str | None) -> list[Answer]:
+def _answers(
+    col: Collection,
+    query: int | str,
+    asked: Asked,
+    hits: list[Any],
+    explained_by: tuple[str, str | None] | None,
+) -> list[Answer]:
     from likewise.cli.sheet import Answer
 
-    if words is None or not hits:
+    if explained_by is None or not hits:
         return [Answer(hit, col.image(hit.id)) for hit in hits]
-    from likewise.collection.finding.searching import cropped
-    from likewise.images import decode
+    from likewise.images import probe
 
-    # Pixels of the whole file, so that places are measured in the file's own pixels.
-    pixels = cropped(decode(asked.path).pixels, asked.region)
+    probe(asked.path)  # An error if the query's own file has gone.
+    words, profile = explained_by
+    # By its id or its file, not by pixels: what was said about this very query counts.
+    one = query if isinstance(query, int) else asked.path
     answers = []
     for hit in hits:
         why = None
         # One picture that has gone since must not cost the explanation of the others.
         with suppress(ImageError):
-            why = col.explain(pixels, hit.id, top=_TOP_WORDS, by=words)
+            why = col.explain(
+                one, hit.id, top=_TOP_WORDS, by=words, region=asked.region, profile=profile
+            )
         answers.append(Answer(hit, col.image(hit.id), why))
     return answers
 
