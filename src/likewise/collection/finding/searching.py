@@ -249,15 +249,8 @@ def ranked_row(root: Path, view: View, question: Question) -> Any:
     if question.image is not None:
         row = view.row_of(question.image)
         if row is None:
-            if space.recipe["feature"] == "own":
-                todo = f"give it one: likewise space fill {space.name}"
-            elif space.recipe["feature"] in ("words", "holistic"):
-                todo = "run likewise add again"
-            else:
-                todo = "run likewise add again with the extra deep installed"
             raise UnknownPicture(
-                f"picture {question.image} has no vector in space {space.name!r}; {todo}, or "
-                "search --by both"
+                f"picture {question.image} has no vector in space {space.name!r}; {_remedy(space)}"
             )
         return row
     if question.vector is not None:
@@ -271,6 +264,18 @@ def ranked_row(root: Path, view: View, question: Question) -> Any:
             view.remembered.clear()
         view.remembered[question.key] = row
     return row
+
+
+def _remedy(space: SpaceRow) -> str:
+    """What somebody can do whose picture lacks its vector in a space: why it does differs."""
+    feature = space.recipe["feature"]
+    if feature == "own":
+        return f"give it one: likewise space fill {space.name}, or search --by both"
+    if not made_here(space.recipe):
+        return "run likewise add again with the extra deep installed, or search --by both"
+    # Nothing is missing here, so its file was: ``both`` may ask the same space again.
+    other = "words" if feature == "holistic" else "holistic"
+    return f"run likewise add again once its file can be read, or search --by {other}"
 
 
 def _described(root: Path, view: View, pixels: NDArray[np.uint8]) -> Any:
