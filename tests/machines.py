@@ -50,6 +50,16 @@ ROOMS = (
 """Where numbers are made or compared.  The others (pages, commands, files, readers) compute with
 these rooms or not at all, and start processes by the dozen."""
 
+LEFT_OUT = (
+    "tests/coding/test_docs.py",
+    "tests/features/test_deep_weights.py",
+    "tests/index/test_files.py",
+    "tests/index/test_hostile_files.py",
+    "tests/neighbours/test_container.py",
+    "tests/ordinal/test_docs.py",
+)
+"""Files of those rooms that are about bytes on disk and about documents, and slow."""
+
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "opencv-python-headless", "onnxruntime",
 )  # fmt: skip
@@ -101,6 +111,8 @@ def all_machines(numpy_features: Sequence[str] = ()) -> list[Machine]:
     opencv = {
         "OPENCV_CPU_DISABLE": "SSSE3,SSE4.1,POPCNT,SSE4.2,AVX,FP16,AVX2,FMA3",
         "OPENCV_IPP": "disabled",
+        # It would warn of that in every process.
+        "OPENCV_LOG_LEVEL": "ERROR",
     }
     plainest = {"OPENBLAS_CORETYPE": "Prescott", **numba, **faiss, **numpy, **opencv}
     return [
@@ -178,7 +190,8 @@ def run(machine: Machine, paths: Sequence[str], *, workers: int, root: Path = RO
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "no:cacheprovider",
-         "-n", str(workers), *paths],
+         "-n", str(workers), "-k", "not compiles_nothing",
+         *(f"--ignore={path}" for path in LEFT_OUT), *paths],
         cwd=root, env=settings_of(machine), capture_output=True, text=True, check=False,
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

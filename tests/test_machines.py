@@ -40,7 +40,7 @@ def test_a_processor_is_not_asked_for_what_it_lacks() -> None:
 
 
 def test_what_is_tested_exists() -> None:
-    assert all((machines.ROOT / room).exists() for room in machines.ROOMS)
+    assert all((machines.ROOT / path).exists() for path in (*machines.ROOMS, *machines.LEFT_OUT))
 
 
 @pytest.mark.parametrize(
