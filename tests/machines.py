@@ -169,7 +169,7 @@ def read_summary(text: str) -> tuple[dict[str, int], list[str]]:
     lines = [line for line in text.splitlines() if re.search(r"\d+ \w+.* in [\d.]+s", line)]
     for number, what in re.findall(r"(\d+) ([a-z]+)", lines[-1].split(" in ")[0]) if lines else ():
         counts[what] = int(number)
-    return counts, failures
+    return counts, list(dict.fromkeys(failures))
 
 
 def settings_of(machine: Machine) -> dict[str, str]:
