@@ -110,6 +110,34 @@ def test_an_earlier_outcome_counts_for_the_same_source_only(
     assert machines.kept(machine, ["tests"]) is None
 
 
+def test_a_switch_that_changes_nothing_is_not_tested_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machines, "KEPT", tmp_path)
+    ran: list[str] = []
+
+    def run(machine: Machine, *_: object, **__: object) -> Outcome:
+        ran.append(machine.name)
+        return outcome(machine.name)
+
+    monkeypatch.setattr(machines, "run", run)
+    seen = {"one": "fast", "two": "plain", "three": "fast"}
+    monkeypatch.setattr(
+        machines, "promised", lambda m: {"promises": {PROMISE: "a1"}, "seen": {"x": seen[m.name]}}
+    )
+    made: list[Outcome] = []
+    for name in seen:
+        machine = Machine(name, "")
+        made.append(machines.outcome_of(machine, ["tests"], 0, resume=False, earlier=made))
+    assert ran == ["one", "two"]
+    assert [one.same_as for one in made] == ["", "", "one"]
+    assert all(one.good for one in made)
+    every = [Machine(name, "") for name in seen]
+    page = machines.rendered(every, made, [], ["tests"], "a processor")
+    assert "| three |  | as 'one' |  |  |  | x fast |" in page
+    assert "the same as 'one'" in machines.told(made[2])
+
+
 def test_bits_that_differ_are_named() -> None:
     found = [outcome("one"), outcome("two", "b2"), outcome("three")]
     assert machines.differing(found) == {PROMISE: ["two"]}
