@@ -1,6 +1,7 @@
 # Everything runs inside .venv; nothing is installed globally.
 #   make setup        create .venv with the project and its test extras
 #   make test         lint, type-check, test
+#   make test-machines  the rooms that compute, under several processors' arithmetic (RESUME=1)
 #   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
 #   make trust        many more rounds of kill -9 (ROUNDS=500)
 #   make check-page   check the types of the page's JavaScript (needs node and npm)
@@ -17,7 +18,7 @@ BIN    := $(VENV)/bin
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup test lint types unit demo trust page-tools check-page browser screenshots frames readers lock clean bench-setup
+.PHONY: setup test test-machines lint types unit demo trust page-tools check-page browser screenshots frames readers lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -46,6 +47,10 @@ types: setup
 unit: export OPENBLAS_NUM_THREADS := 1
 unit: setup
 	$(BIN)/python -m pytest $(ARGS)
+
+# Each library chooses code for the processor it finds; here it is told to choose otherwise.
+test-machines: setup
+	$(BIN)/python -m tests.machines $(if $(RESUME),--resume)
 
 demo: setup
 	$(BIN)/likewise demo $(if $(DIR),"$(DIR)") $(if $(FRESH),--fresh)

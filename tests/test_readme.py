@@ -33,7 +33,37 @@ def test_make_targets_and_links_exist() -> None:
         assert (ROOT / link).exists(), link
 
 
+def test_the_two_commands_stand_side_by_side_near_the_top() -> None:
+    """What somebody types first, with what it needs, how long it takes and what it skips."""
+    top = README[: README.index("## On the command line")]
+    block = next(b for b in re.findall(r"```\n(.*?)```", top, flags=re.DOTALL) if "make demo" in b)
+    lines = {line.split("#")[0].strip(): line for line in block.splitlines()}
+    assert {"make demo", "make test"} <= set(lines)
+    assert all("minutes" in lines[name] for name in ("make demo", "make test"))
+    assert "Python 3.11" in top
+    assert "make browser" in top
+
+
 def test_no_path_of_a_machine_is_written_down() -> None:
     """Documentation and results speak of the project, not of where it was built."""
     for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.csv")):
         assert not re.search(r"(?<![\w.])/(home|root|work|tmp)/", path.read_text()), path
+
+
+def test_the_citation_file_lists_papers_that_are_known() -> None:
+    """CFF 1.2.0 wants type, title and authors of every reference; what is not known is no entry."""
+    text = (ROOT / "CITATION.cff").read_text()
+    head, _, listed = text.partition("\nreferences:\n")
+    for key in ("cff-version: 1.2.0", "message: ", "title: ", "authors:", "type: software"):
+        assert re.search(rf"^{re.escape(key)}", head, flags=re.MULTILINE), key
+    entries = re.split(r"^  - ", listed, flags=re.MULTILINE)[1:]
+    assert len(entries) == 4
+    for entry in entries:
+        assert entry.startswith(("type: article\n", "type: conference-paper\n")), entry
+        assert re.search(r'^    title: "[^"]+"$', entry, flags=re.MULTILINE), entry
+        assert re.search(r"^    year: \d{4}$", entry, flags=re.MULTILINE), entry
+        people = entry.count("- family-names: ")
+        assert people > 1
+        assert people == entry.count("given-names: ")
+    assert "SISO" in head
+    assert "SISO" not in listed

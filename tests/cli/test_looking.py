@@ -135,6 +135,38 @@ def test_explain_and_sheet(built: Likewise, tmp_path: Path) -> None:
         assert -1 <= float(str(ring["cy"])) <= 301
 
 
+def test_an_explanation_counts_what_a_profile_learned(built: Likewise, tmp_path: Path) -> None:
+    """The words that are said to matter add up to the score that ranked, for files and for ids."""
+    from likewise.collection.collection import Collection
+
+    shutil.copytree(built.folder / "photos.lw", tmp_path / "photos.lw")
+    query = built.pictures / "coffee-01-crop.jpg"
+    with Collection.open(tmp_path / "photos.lw") as col:
+        col.profiles.create("taste", "words")
+        number = col.id_of(query)
+        plain = col.search(number, by="words")
+        col.judge(number, [plain[1].id], [plain[0].id], profile="taste")
+    unlearned = {hit.id: hit.score for hit in plain}
+    for asked in (query, number):
+        hits = Likewise(tmp_path).json("search", asked, "--by", "taste", "--explain")["hits"]
+        # The disliked one comes last whatever its words, with the score of the one before it.
+        *others, last = hits
+        assert last["id"] == plain[0].id
+        assert len(others) > 5
+        for hit in others:
+            assert hit["words_score"] == pytest.approx(hit["score"], abs=1e-5)
+        assert any(abs(h["words_score"] - unlearned[h["id"]]) > 0.05 for h in others)
+
+
+def test_places_of_a_region_are_those_of_the_file(built: Likewise) -> None:
+    asked = ("search", built.pictures / "coffee-01-crop.jpg", "--by", "words", "--explain", "-k", 3)
+    for hit in built.json(*asked, "--region", "90,60,150,120")["hits"]:
+        for word in hit["words"]:
+            for x, y in word["in_query"]:
+                assert 90 <= x <= 240
+                assert 60 <= y <= 180
+
+
 def test_sheet_of_a_region_with_a_hostile_name(built: Likewise, tmp_path: Path) -> None:
     name = "<b onload=x>&'\".jpg"
     shutil.copy(built.pictures / "china-00-original.jpg", tmp_path / name)

@@ -13,7 +13,7 @@ import pytest
 from likewise.coding.aggregate import VLAD
 from likewise.coding.pooling import MaxPooling
 from likewise.collection.collection import Collection
-from likewise.collection.errors import CollectionError
+from likewise.collection.errors import CollectionError, UnknownPicture
 from likewise.collection.search.similarities import fusion_partner
 from likewise.collection.spaces import base, pooled
 from likewise.collection.spaces.pooled_coder import PooledCoder, dense_sift
@@ -173,6 +173,14 @@ def test_pictures_that_cannot_be_read_are_made_up_for(
     own.retrain(workers=0)
     assert len(views_of(own).view("psc")) == 24
     assert own.verify() == []
+    # What is said to help does: nothing needs to be installed for these spaces.
+    late = own.id_of(gone)
+    for by in ("psc", "vlad"):
+        with pytest.raises(UnknownPicture, match="add again once its file can be read") as told:
+            own.search(late, by=by)
+        assert "deep" not in str(told.value)
+        assert "--by holistic" in str(told.value)
+    assert names(own.search(late, k=1, by="holistic"))[0].startswith("flower")
     moved.rename(gone)
     own.add(built / "pictures", workers=0)
     assert len(views_of(own).view("psc")) == 25

@@ -251,7 +251,7 @@ def test_a_start_saves_steps(method: str) -> None:
     np.testing.assert_array_equal(useless.precision, first.precision)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-200, 1e-40, 1e-6, 1.0, 1e6, 1e40, 1e200])
 @pytest.mark.parametrize("method", METHODS)
 def test_units_do_not_matter(method: str, scale: float) -> None:
     S = covariance(12, 30)
@@ -260,6 +260,33 @@ def test_units_do_not_matter(method: str, scale: float) -> None:
     assert other.converged
     np.testing.assert_allclose(other.precision * scale, one.precision, atol=1e-3)
     np.testing.assert_array_equal(other.precision != 0, one.precision != 0)
+    assert other.gap <= 1e-8 * 12
+    assert other.objective == pytest.approx(one.objective + 12 * np.log(scale), abs=1e-6)
+    # The certificate is one in the units asked for.
+    assert (np.abs(other.covariance - scale * S) <= 0.1 * scale * (1 + 1e-12)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_units_may_differ_between_blocks_of_any_size() -> None:
+    """Blocks of one, two and four variables, each in units of its own."""
+    one, two, four = np.array([[2.0]]), covariance(2, 9), covariance(4, 30)
+    for l1 in (0.0, 1e-3):
+        for scales in ((1.0, 1e-200, 1e200), (1e150, 1.0, 1e-180), (1e-200, 1e-200, 1e-200)):
+            unit = min(scales)
+            blocks = [scale * S for S, scale in zip((one, two, four), scales, strict=True)]
+            found = sparse_inverse_covariance(in_blocks_of(blocks), l1 * unit, tol=1e-8)
+            assert found.converged
+            assert np.isfinite(found.objective)
+            at = 0
+            for S, scale in zip((one, two, four), scales, strict=True):
+                alone = sparse_inverse_covariance(S, l1 * unit / scale, tol=1e-8).precision
+                part = found.precision[at : at + len(S), at : at + len(S)] * scale
+                np.testing.assert_allclose(part, alone, rtol=1e-5, atol=1e-6)
+                at += len(S)
+
+
+def in_blocks_of(blocks: list[np.ndarray]) -> np.ndarray:
+    return np.asarray(sp.block_diag(blocks).toarray())
 
 
 def test_a_low_limit_is_reported() -> None:

@@ -56,6 +56,19 @@ def test_options(options: dict[str, Any], message: str) -> None:
         sparse_inverse_covariance(np.eye(2), **({"l1": 0.1} | options))
 
 
+def test_what_lies_beyond_float64_is_said() -> None:
+    with pytest.raises(InvalidInput, match="an inverse is beyond float64; multiply S and l1"):
+        sparse_inverse_covariance(1e-320 * np.eye(3), 0.0)
+    S = np.cov(np.random.default_rng(0).standard_normal((6, 40)))
+    with pytest.raises(InvalidInput, match="too far from 1 for smoothing; multiply S and l1"):
+        sparse_inverse_covariance(1e-200 * S, 1e-202, smoothing=0.1)
+    # What has no minimum is told in the units in which that was found.
+    S[0, 1] = S[1, 0] = 5.0
+    S[0, 2] = S[2, 0] = 0.5
+    with pytest.raises(InvalidInput, match=r"no minimum exists.*S and l1 as divided by"):
+        sparse_inverse_covariance(1e-200 * S, 1e-202)
+
+
 def test_rounding_of_float32_is_forgiven() -> None:
     """Nearly symmetric is symmetric; the answer is so to the bit."""
     rng = np.random.default_rng(0)

@@ -150,15 +150,11 @@ def _pair(answer: Answer, asked: SheetQuery, query: Thumbnail, thumb: Thumbnail)
     wide = query.width * left
     start = wide + _GAP
     total = start + thumb.width * right
-    dx, dy = (asked.region[0], asked.region[1]) if asked.region else (0.0, 0.0)
     to_query = wide / asked.frame[0]
     to_hit = thumb.width * right / answer.row.width
     drawn = []
     for word, colour in zip(answer.why.words, _COLOURS, strict=False):
-        one = [
-            ((x + max(dx, 0)) * to_query, (y + max(dy, 0)) * to_query)
-            for x, y in word.in_query[:_PLACES].tolist()
-        ]
+        one = [(x * to_query, y * to_query) for x, y in word.in_query[:_PLACES].tolist()]
         other = [(start + x * to_hit, y * to_hit) for x, y in word.in_hit[:_PLACES].tolist()]
         if len(word.in_query) == len(word.in_hit) == 1:
             (x1, y1), (x2, y2) = one[0], other[0]

@@ -50,8 +50,9 @@ class Vocabulary(Estimator):
     n_iter : rounds of k-means.
     n_near : words a descriptor is compared with in a round (see ``kmeans``).
     assignment : how ``quantise`` finds words: "exact", "hnsw", or "auto" (exact up to 10,000).
-    random_state : int, ``numpy.random.Generator`` or None.  One seed, thread count and set of
-        library versions give the same bits, however the stream is cut into batches.
+    random_state : int, ``numpy.random.Generator`` or None.  One seed, thread count, set of
+        library versions and kind of processor give the same bits, however the stream is cut into
+        batches.
     n_threads : threads for training and assignment.
     progress : True for a progress bar, or a function of (round, rounds, mean squared error).
 

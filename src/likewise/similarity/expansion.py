@@ -2,8 +2,9 @@
 
 Rocchio's expansion (1971), ``q + beta mean(liked) - gamma mean(disliked)``, with every word then
 weighted by the log-odds of the liked pictures against the disliked ones (the relevance weight of
-Robertson and Sparck Jones, 1976).  It is a closed form of two sets: the same bits come out whatever
-order the pictures are given in, nothing has to converge, and one click is enough to start.
+Robertson and Sparck Jones, 1976).  It is a closed form of two sets: on one machine the same bits
+come out whatever order the pictures are given in, nothing has to converge, and one click is enough
+to start.
 """
 
 from __future__ import annotations

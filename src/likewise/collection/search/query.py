@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from likewise.collection.content import digest_of, is_text, read_content
 from likewise.collection.errors import CollectionError, UnknownPicture, UnknownSpaceKind
 from likewise.collection.search.views import View
-from likewise.collection.spaces.base import DECODE_SIDE
+from likewise.collection.spaces.base import DECODE_SIDE, Space
 from likewise.collection.store.store import Store
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import DeepMissing
@@ -152,8 +152,7 @@ def query_row(view: View, query: ResolvedQuery) -> Any:
         row = view.row_of(query.image)
         if row is None:
             raise UnknownPicture(
-                f"picture {query.image} has no vector in space {space.name!r}; "
-                f"{space.how_to_get()}, or search --by both"
+                f"picture {query.image} has no vector in space {space.name!r}; {_remedy(space)}"
             )
         return row
     if query.vector is not None:
@@ -167,6 +166,15 @@ def query_row(view: View, query: ResolvedQuery) -> Any:
             view.remembered.clear()
         view.remembered[query.key] = row
     return row
+
+
+def _remedy(space: Space) -> str:
+    """What somebody can do whose picture lacks its vector in a space: why it does differs."""
+    if not space.is_available():
+        return f"{space.how_to_get()}, or search --by both"
+    # Nothing is missing here, so its file was: ``both`` may ask the same space again.
+    other = "words" if space.name == "holistic" else "holistic"
+    return f"run likewise add again once its file can be read, or search --by {other}"
 
 
 def _describe(view: View, pixels: NDArray[np.uint8]) -> Any:

@@ -32,7 +32,8 @@ class Projection:
         """The ``width`` directions of largest variance of all rows of all batches.
 
         The covariance is added up in float64, a batch at a time; directions have their largest
-        entry positive, so that the same rows give the same bits.
+        entry positive, so that the same rows give the same directions (on one machine the same
+        bits; elsewhere up to rounding) and never their mirror images.
         """
         total, count = 0.0, 0
         products: Any = 0.0

@@ -1,9 +1,9 @@
 """Networks at work: an ONNX file opened by onnxruntime, pixels in, activations out.
 
 One session a process and model, on one thread: workers are one a core already, and a single thread
-gives the same bits every time.  :class:`Preparation` is all there is to preprocessing: the picture
-is resized to a square as it is (nothing is cut off, so a cell of the map has a place in the
-picture) and each channel becomes ``(x / scale - mean) / std``.
+gives the same bits every time on one machine.  :class:`Preparation` is all there is to
+preprocessing: the picture is resized to a square as it is (nothing is cut off, so a cell of the map
+has a place in the picture) and each channel becomes ``(x / scale - mean) / std``.
 """
 
 from __future__ import annotations

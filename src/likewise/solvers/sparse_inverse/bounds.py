@@ -36,6 +36,12 @@ def refuse_diagonal(diagonal: Floats, penalised: bool) -> None:
             f"no minimum exists: {said} = {diagonal[worst]:g} is not positive{but}, so that "
             f"M[{worst}, {worst}] can grow for ever; {REMEDY}"
         )
+    largest = float(diagonal.max())
+    if not (1.0 / np.finfo(np.float64).max < diagonal[worst] and np.isfinite(largest)):
+        raise InvalidInput(
+            f"the diagonal of S (with l1, where that is added) reaches from {diagonal[worst]:g} to "
+            f"{largest:g}: an inverse is beyond float64; multiply S and l1 by a constant"
+        )
 
 
 def feasible_at_once(problem: Problem) -> Floats | None:

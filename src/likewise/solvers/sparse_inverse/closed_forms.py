@@ -26,16 +26,18 @@ def toward_zero(off: Floats, l1: float) -> Floats:
 
 def twos(first: Floats, second: Floats, off: Floats, l1: float) -> tuple[Floats, Floats, Floats]:
     """M_11, M_22, M_12 for diagonals of A and |off| > l1; ``toward_zero`` gives Z_12."""
-    z = toward_zero(off, l1)
-    det = first * second - z * z
+    # In units of the larger diagonal entry, a power of two: products of entries stay in range.
+    unit = np.ldexp(1.0, np.frexp(np.maximum(first, second))[1] - 1)
+    a, b, z = first / unit, second / unit, toward_zero(off, l1) / unit
+    det = a * b - z * z
     if np.any(det <= 0.0):
         worst = int(np.argmin(det))
         raise UnboundedProblem(
             f"no minimum exists: an entry of S, {off[worst]:g}, exceeds l1 = {l1:g} by more than "
             "the geometric mean of both (penalised) diagonal entries, "
-            f"{np.sqrt(first[worst] * second[worst]):g}; {REMEDY}"
+            f"{np.sqrt(first[worst]) * np.sqrt(second[worst]):g}; {REMEDY}"
         )
-    return second / det, first / det, -z / det
+    return b / det / unit, a / det / unit, -z / det / unit
 
 
 def plain_inverse(problem: Problem) -> Solution:

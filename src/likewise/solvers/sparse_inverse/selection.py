@@ -7,11 +7,13 @@ alternating linearisation (``alternating``).  Every answer carries its duality g
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from likewise.errors import InvalidInput
 from likewise.solvers.sparse_inverse.blocks import (
     Assembly,
     Proof,
@@ -22,6 +24,7 @@ from likewise.solvers.sparse_inverse.blocks import (
     taken,
 )
 from likewise.solvers.sparse_inverse.bounds import (
+    UnboundedProblem,
     feasible_at_once,
     refuse_diagonal,
     refuse_plainly_unbounded,
@@ -37,6 +40,10 @@ from likewise.solvers.sparse_inverse.input import (
 )
 from likewise.solvers.sparse_inverse.newton import solve_newton
 from likewise.solvers.sparse_inverse.problem import Floats, Problem, Solution, cholesky
+
+# Engines multiply entries with each other, some of them in float32: beyond this they would leave
+# its range.
+_USUAL = 2.0**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +191,7 @@ def _pairs(
     for rows, columns, values in ((i, i, first), (j, j, second), (i, j, z), (j, i, z)):
         proof.entries(rows, columns, values)
     # At the optimum G(M) = m for any block, and det Z = A_11 / M_22.
-    return float(np.log(first / two).sum()) + 2.0 * len(pairs)
+    return float((np.log(first) - np.log(two)).sum()) + 2.0 * len(pairs)
 
 
 def _part(start: Any, block: Any, place: Any) -> Floats | None:
@@ -196,6 +203,39 @@ def _part(start: Any, block: Any, place: Any) -> Floats | None:
 
 
 def _solve(S: Floats, settings: Settings, start: Floats | None) -> Solution:
+    """One block, in a unit of its own where its entries are very small or very large.
+
+    F(M / c) for c S and c l1 is F(M) for S and l1, plus m log c; and a power of two rounds nothing.
+    """
+    largest = float(np.abs(S).max() + settings.l1)
+    if 1.0 / _USUAL <= largest <= _USUAL:
+        return _solve_usual(S, settings, start)
+    if settings.smoothing > 0.0:
+        # The smoothed penalty has a length of its own, which such a change of units would change.
+        raise InvalidInput(
+            f"entries of S (and l1) are up to {largest:g}, too far from 1 for smoothing; multiply "
+            "S and l1 by a constant, or leave smoothing at 0"
+        )
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - 1)
+    try:
+        found = _solve_usual(
+            S / unit,
+            replace(settings, l1=settings.l1 / unit),
+            None if start is None else start * unit,
+        )
+    except UnboundedProblem as error:
+        raise UnboundedProblem(f"{error} (S and l1 as divided by {unit:g})") from error
+    more = len(S) * math.log(unit)
+    return replace(
+        found,
+        M=found.M / unit,
+        value=found.value + more,
+        dual=found.dual + more,
+        Z=None if found.Z is None else found.Z * unit,
+    )
+
+
+def _solve_usual(S: Floats, settings: Settings, start: Floats | None) -> Solution:
     """One block by the engine asked for."""
     problem = Problem(S, settings.l1, settings.penalise_diagonal)
     tol, most = settings.tol, settings.max_iter
