@@ -306,7 +306,8 @@ def rendered(
         "",
         f"Machine: {about}.",
         "",
-        f"Tested: {', '.join(f'`{path}`' for path in paths)}.",
+        f"Tested: {', '.join(f'`{path}`' for path in paths)}; without "
+        f"{', '.join(f'`{path}`' for path in LEFT_OUT)} and the tests of the compiler's cache.",
         "",
     ]
     lines += [f"Not run: {one.what}; this processor has no `{one.needs}`." for one in left_out]
