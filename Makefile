@@ -17,6 +17,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The tests start hundreds of processes: each would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup test test-machines lint types unit demo trust page-tools check-page browser screenshots frames readers lock clean bench-setup
 
