@@ -126,7 +126,7 @@ def test_a_file_edited_under_a_running_process_is_not_kept(package: Path) -> Non
     old = (
         "import pathlib, pack.main\n"
         "path = pathlib.Path(pack.helpers.__file__)\n"
-        "path.write_text(path.read_text().replace('10 * n', '20 * n'))\n"
+        "path.write_text(path.read_text().replace('10 * n', ' 20 * n'))\n"
     )
     assert ask(package, old + ASK) == [111, 0, 1]
     assert ask(package) == [121, 0, 1]

@@ -457,7 +457,7 @@ def test_a_phone_is_wide_enough(chrome: Browser, server: Served, profile: str) -
     page.locator(".tile:not(.own) .look").nth(2).tap()
     page.get_by_role("dialog").get_by_role("button", name="Why it matched").tap()
     why = page.get_by_role("dialog", name="Why it matched")
-    why.get_by_role("button", name="Close").tap()
+    why.get_by_role("button", name="Close", exact=True).tap()
     page.wait_for_function("() => !location.search.includes('why') && !history.state?.opens")
     page.get_by_role("button", name="Ranking and cut-off").tap()
     assert page.get_by_label("Rank by").is_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -218,7 +219,9 @@ def test_questions_are_answered_with_one_key_each(page: Page, server: Served) ->
         page.locator(".pick img").first.wait_for()
         now = page.locator(".anchor img, .pick img").evaluate_all("all => all.map(i => i.src)")
         seen.add(tuple(now))
-        with page.expect_response("**/api/compare/**"):
+        # Skipping asks the server for nothing while there are questions left.
+        asked = page.expect_response("**/api/compare/**") if key != "0" else nullcontext()
+        with asked:
             page.keyboard.press(key)
         page.wait_for_function(
             """before => { const now = [...document.querySelectorAll('.anchor img, .pick img')]
