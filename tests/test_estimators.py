@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 from likewise._estimators import Estimator, Transformer, check_is_fitted
+from likewise.coding.bow import BagOfWords
 from likewise.errors import InvalidInput
 
 
@@ -91,6 +92,23 @@ def test_output_in_the_container_that_was_asked_for() -> None:
                 frame = made.fit(X).transform(X)
             assert isinstance(frame, pandas.DataFrame)
             assert list(frame.columns) == ["scaled0", "scaled1"]
+
+
+def test_columns_without_names_are_refused_by_a_pipeline() -> None:
+    """Not passed over: a data frame that was asked for and does not come is a wrong answer."""
+    assert not hasattr(BagOfWords(), "set_output")
+    with pytest.raises(ValueError, match="Unable to configure output"):
+        make_pipeline(BagOfWords()).set_output(transform="pandas")
+    with pytest.raises(InvalidInput, match="transform is 'lists'"):
+        Scale().set_output(transform="lists")
+
+
+def test_a_class_without_an_init_has_no_parameters() -> None:
+    class Plain(Estimator):
+        pass
+
+    assert Plain().get_params() == {}
+    assert repr(Plain()) == "Plain()"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from likewise.errors import InvalidInput
@@ -27,8 +28,7 @@ class Estimator:
     @functools.cache
     def _get_param_names(cls) -> list[str]:
         """Names of the parameters, sorted (scikit-learn's tools ask for them by this name)."""
-        signature = inspect.signature(cls.__init__)
-        return sorted(name for name in signature.parameters if name != "self")
+        return sorted(_parameters(cls))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; with ``deep`` those of estimators among them too."""
@@ -58,7 +58,7 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
+        defaults = _parameters(type(self))
         changed = {
             name: value
             for name, value in self.get_params(deep=False).items()
@@ -99,8 +99,20 @@ class Transformer(Estimator):
             return fitted.fit(X, **fit_params).transform(X)
         return fitted.fit(X, y, **fit_params).transform(X)
 
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """What ``transform`` gives: ``"default"`` (arrays), ``"pandas"`` or ``"polars"``."""
+    @property
+    def set_output(self) -> Callable[..., Self]:
+        """``set_output(transform="pandas")``: what ``transform`` gives, as scikit-learn has it.
+
+        Only there where the columns have names (``get_feature_names_out``): a pipeline refuses the
+        others instead of passing them over.
+        """
+        if not hasattr(self, "get_feature_names_out"):
+            raise AttributeError(f"the columns of {type(self).__name__} have no names")
+        return self._set_output
+
+    def _set_output(self, *, transform: str | None = None) -> Self:
+        if transform not in (None, "default", "pandas", "polars"):
+            raise InvalidInput(f"transform is {transform!r}; default, pandas or polars expected")
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}
         return self
@@ -111,6 +123,14 @@ class Transformer(Estimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags = TransformerTags()
         return tags
+
+
+def _parameters(cls: type) -> dict[str, inspect.Parameter]:
+    """The arguments of a class's own ``__init__``; none where it has only ``object``'s."""
+    if cls.__init__ is object.__init__:
+        return {}
+    found = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    return {p.name: p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
 def _in_container(transform: Any) -> Any:
