@@ -12,8 +12,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from likewise.cli.app import app
-from likewise.cli.curve import curve
 from likewise.cli.learned_page import learned_page
+from likewise.cli.learning_curve import curve
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.learned_report import CurvePoint
 from tests.cli.process import Likewise

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from likewise.cli import serving
+from likewise.cli import serve
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import lease
 from tests.cli.process import Likewise, few_views
@@ -119,9 +119,9 @@ def test_a_request_that_computes_cannot_keep_a_server_alive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ended: list[int] = []
-    monkeypatch.setattr(serving, "_PATIENCE", 0.01)
-    monkeypatch.setattr(serving.os, "_exit", ended.append)
-    serving._end_for_sure()
+    monkeypatch.setattr(serve, "_PATIENCE", 0.01)
+    monkeypatch.setattr(serve.os, "_exit", ended.append)
+    serve._end_for_sure()
     until = time.monotonic() + 30
     while not ended and time.monotonic() < until:
         time.sleep(0.01)

@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.curve import CURVE_STYLE, curve
+from likewise.cli.feedback_output import describe_line, format_time, summarize_profile
+from likewise.cli.learning_curve import CURVE_STYLE, draw_curve
+from likewise.cli.output import plural
 from likewise.cli.page import Thumbnail, document, escape_html, thumbnail
-from likewise.cli.rendering import plural
-from likewise.cli.saying import describe_line, format_time, summarize_profile
 from likewise.errors import ImageError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _curve(found: LearnedReport) -> str:
         "picture above the other one? The share of yes so far, with the weights learned up to "
         "then, and with all words counting alike."
     )
-    return f"<h2>Right before it was told</h2><p>{escape_html(lead)}</p>{curve(found.curve)}"
+    return f"<h2>Right before it was told</h2><p>{escape_html(lead)}</p>{draw_curve(found.curve)}"
 
 
 # -- words ----------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.feedback_output import format_time
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural
-from likewise.cli.saying import format_time
 
 if TYPE_CHECKING:
     from likewise.collection.store.models import Model

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Where, Workers, open_collection, picture, stoppable
+from likewise.cli.output import echo_json, plural, printable, span
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, plural, printable, span
-from likewise.collection.plain import absolute
+from likewise.collection.filters_and_metadata import absolute
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection

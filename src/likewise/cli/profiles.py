@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.feedback_output import offer_sparse
 from likewise.cli.options import DEFAULT, Json, Where, open_collection
-from likewise.cli.rendering import echo_json, echo_table, plural
-from likewise.cli.saying import offer_sparse
+from likewise.cli.output import echo_json, echo_table, plural
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli.keeping import default_of
+from likewise.cli.maintenance import default_of
 from likewise.cli.models import record
 from likewise.cli.options import (
     DEFAULT,
@@ -21,8 +21,8 @@ from likewise.cli.options import (
     stoppable,
     value_of,
 )
+from likewise.cli.output import echo_json, echo_table, plural
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural
 from likewise.errors import InvalidInput
 
 space = typer.Typer(no_args_is_help=True, help="Kinds of vectors every picture has.")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
+from likewise.cli.output import echo_json, plural, printable
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, plural, printable
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.learning import Profile
+from likewise.cli.feedback import Profile
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, printable
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural, printable
 from likewise.errors import InvalidInput, LikewiseError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.options import Json, Usage, Workers, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, printable
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural, printable
 
 classify = typer.Typer(no_args_is_help=True, help="Name what is in pictures, as folders name it.")
 
@@ -49,7 +49,7 @@ def train(
     likewise classify train animals/ -m animals.lwm learns the labels cat, dog, ... from the
     folders animals/cat, animals/dog, ...; of a collection, the folders its pictures lie in.
     """
-    from likewise.collection import classifying
+    from likewise.collection import classifier_training
 
     if not 0 < held_out < 1:
         raise Usage(f"--held-out {held_out}: a share between 0 and 1 expected")
@@ -57,8 +57,8 @@ def train(
         raise Usage(f"--model {model}: there is no folder {model.parent}")
     assert labels is Labels.folders
     with stoppable("nothing was written"), progress_bar() as report:
-        classifier, outcome = classifying.train(
-            classifying.find_labelled(source.expanduser()),
+        classifier, outcome = classifier_training.train(
+            classifier_training.find_labelled(source.expanduser()),
             n_words=words,
             held_out=held_out,
             workers=workers,

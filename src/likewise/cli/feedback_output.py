@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from likewise.cli.rendering import plural
+from likewise.cli.output import plural
 
 if TYPE_CHECKING:
     from likewise.collection.feedback.judge import Judgement

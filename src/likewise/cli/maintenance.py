@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Usage, Where, Workers, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, printable, size
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural, printable, size
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:

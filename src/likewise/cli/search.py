@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.keeping import default_of
+from likewise.cli.maintenance import default_of
 from likewise.cli.options import (
     DEFAULT,
     Json,
@@ -22,12 +22,12 @@ from likewise.cli.options import (
     stoppable,
     value_of,
 )
-from likewise.cli.rendering import day, echo_json, echo_table, plural
-from likewise.collection.plain import absolute
+from likewise.cli.output import day, echo_json, echo_table, plural
+from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import ImageError, LikewiseError
 
 if TYPE_CHECKING:
-    from likewise.cli.sheet import Answer, SheetQuery
+    from likewise.cli.search_page import Answer, PageQuery
     from likewise.collection.collection import Collection
     from likewise.collection.search.rank import Hit
 
@@ -158,8 +158,8 @@ def _describe_query(
     by: str,
     region: tuple[float, float, float, float] | None,
     where: dict[str, Any],
-) -> SheetQuery:
-    from likewise.cli.sheet import SheetQuery
+) -> PageQuery:
+    from likewise.cli.search_page import PageQuery
     from likewise.images import probe
 
     if by == "default":
@@ -171,7 +171,7 @@ def _describe_query(
     else:
         info = probe(query)
         path, frame = query, (info.width, info.height)
-    return SheetQuery(
+    return PageQuery(
         path=str(absolute(path)),
         by=by,
         pictures=len(col),
@@ -191,7 +191,7 @@ def _answers(
     *,
     explain: bool,
 ) -> list[Answer]:
-    from likewise.cli.sheet import Answer
+    from likewise.cli.search_page import Answer
 
     answers = []
     for hit in hits:
@@ -204,11 +204,11 @@ def _answers(
     return answers
 
 
-def _write(path: Path, asked: SheetQuery, answers: list[Answer]) -> None:
-    from likewise.cli.sheet import sheet
+def _write(path: Path, asked: PageQuery, answers: list[Answer]) -> None:
+    from likewise.cli.search_page import search_page
 
     try:
-        path.write_text(sheet(asked, answers), encoding="utf-8")
+        path.write_text(search_page(asked, answers), encoding="utf-8")
     except OSError as error:
         raise LikewiseError(f"{path} cannot be written: {error.strerror}") from error
 
@@ -239,7 +239,7 @@ def _record(answer: Answer) -> dict[str, Any]:
     return record
 
 
-def _print(answers: list[Answer], asked: SheetQuery) -> None:
+def _print(answers: list[Answer], asked: PageQuery) -> None:
     if not answers:
         typer.echo("No hits." if asked.pictures else "The collection is empty.")
         return

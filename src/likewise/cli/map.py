@@ -9,8 +9,8 @@ import typer
 
 from likewise.cli.models import describe_model, record
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, plural, size
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, plural, size
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:

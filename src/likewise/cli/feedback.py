@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.finding import _region as region_of
-from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
-from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import day, echo_json, echo_table, plural, size
-from likewise.cli.saying import (
+from likewise.cli.feedback_output import (
     describe_line,
     describe_pictures,
     format_time,
@@ -22,6 +18,10 @@ from likewise.cli.saying import (
     offer_sparse,
     summarize_profile,
 )
+from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
+from likewise.cli.output import day, echo_json, echo_table, plural, size
+from likewise.cli.progress import progress_bar
+from likewise.cli.search import _region as region_of
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Where
+from likewise.cli.output import echo_json, plural
 from likewise.cli.pictures import offer_deep
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, plural
-from likewise.collection.plain import absolute
+from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ def _serve(
     json_: bool,
     begin: _TakingIn | None = None,
 ) -> None:
-    from likewise.server.serving import Address
-    from likewise.server.serving import serve as run
+    from likewise.server.run import Address
+    from likewise.server.run import serve as run
 
     def ready(address: Address) -> None:
         if json_:
