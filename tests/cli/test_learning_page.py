@@ -65,8 +65,8 @@ def test_page(taught: Collection) -> None:
     assert "Words that count less" in text
     # Versions: four lines, one of which no longer counts.
     assert text.count("<b>") >= 4
-    assert text.count("taken back</div>") == 1
-    assert "took back judgement 3" in text
+    assert text.count("undone</div>") == 1
+    assert "undid judgement 3" in text
 
 
 def test_command(taught: Collection, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_command(taught: Collection, tmp_path: Path) -> None:
     options = ("--profile", "mine", "--top", 1, "-C", taught.root)
     done = run("learned", "--html", out, *options)
     assert done.returncode == 0, done.stderr
-    assert f"Look at {out}" in done.stdout
+    assert f"Open {out}" in done.stdout
     assert "2 judgements standing" in done.stdout
     Page(out.read_text())
     command = ["learned", *map(str, options), "--json"]
@@ -97,8 +97,8 @@ def test_page_without_lessons_and_without_words(taught: Collection) -> None:
     assert "has no words" in colours
     empty = learned_page(taught.profiles.report("empty"), "photos.lw")
     Page(empty)
-    assert "No word has moved yet" in empty
-    assert "Nothing was said" in empty
+    assert "No word has changed its weight yet" in empty
+    assert "is empty" in empty
 
 
 def test_a_picture_that_is_gone_leaves_a_gap(taught: Collection, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_open_tells_what_is_still_to_do(
             assert asked(server, "/api/collection").json()["job"]["what"] == "add"
             assert server.ended() == 0
             _, said = server.process.communicate()
-            assert "the same command goes on from here" in said
+            assert "run the same command again to continue" in said
 
 
 def test_open_while_another_job_runs(

@@ -95,7 +95,7 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         _fail(error, f"{where}{error.strerror or error}")
     except Exception as error:
-        _fail(error, f"{type(error).__name__}: {error} (a fault of ours; --debug shows where)")
+        _fail(error, f"{type(error).__name__}: {error} (a bug in Likewise; --debug shows where)")
 
 
 def _fail(error: Exception, text: str) -> None:

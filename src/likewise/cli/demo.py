@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="Your own pictures; default planted views."),
+        typer.Argument(metavar="[DIR]", help="Your own pictures; default: planted views."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where collection and page are written.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for the collection and the page.")] = Path(
         "demo"
     ),
     views: Annotated[int, typer.Option(min=2, help="Planted views of each scene.")] = 16,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Build the collection anew, even if it is there.")
+        bool, typer.Option("--fresh", help="Rebuild the collection, even if it exists.")
     ] = False,
     json_: Json = False,
 ) -> None:
-    """Build a collection, search it, print how well and how fast, leave a page to look at."""
+    """Build a collection, search it, print quality and speed, write a page of results."""
     from likewise.cli.demo_page import demo_page
     from likewise.demo import run
 
@@ -39,7 +39,7 @@ def demo(
         typer.echo(text, err=json_)
 
     start = time.perf_counter()
-    with stoppable("the same command goes on from here"):
+    with stoppable("run the same command again to continue"):
         with progress_bar() as report:
             result = run(
                 out, folder=folder, n_views=views, fresh=fresh, say=say, report=report
@@ -103,7 +103,7 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
         rate = result.added / result.seconds
         typer.echo(
             f"{plural(result.added, 'picture')} added in {span(result.seconds)} "
-            f"({rate:.1f} a second, words learned on the way)"
+            f"({rate:.1f} per second, including learning the words)"
         )
     else:
         typer.echo(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
@@ -147,10 +147,10 @@ def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
     example = result.asked[0].row.path
     typer.echo("")
     typer.echo("What to do next:")
-    typer.echo(f"  look at {page}")
+    typer.echo(f"  open {page}")
     if result.lesson is not None:
-        typer.echo(f"  and at {out / 'learned.html'}: what the judgements taught")
-    typer.echo(f"  .venv/bin/likewise open {place}        # the page: search, judge, undo")
+        typer.echo(f"  open {out / 'learned.html'}: what was learned from the judgements")
+    typer.echo(f"  .venv/bin/likewise open {place}        # in the browser: search, judge, undo")
     typer.echo(
         f"  .venv/bin/likewise search -C {place} {_short(Path(example))} "
         f"--explain --sheet {out / 'search.html'}"

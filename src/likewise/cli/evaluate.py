@@ -31,32 +31,32 @@ class Dataset(enum.StrEnum):
 
 
 def evaluate(
-    dataset: Annotated[Dataset, typer.Argument(help="Which data set it is.")],
+    dataset: Annotated[Dataset, typer.Argument(help="Name of the data set.")],
     path: Annotated[
-        Path, typer.Argument(help="Where it lies; planted views are written there.")
+        Path, typer.Argument(help="Its folder; planted views are written there.")
     ],
     distractors: Annotated[
         list[Path] | None,
-        typer.Option(help="Folder of other pictures that are searched too."),
+        typer.Option(help="Folder of other pictures to search as well."),
     ] = None,
     by: Annotated[
-        list[str] | None, typer.Option(help="A similarity; default words, holistic and both.")
+        list[str] | None, typer.Option(help="A similarity; default: words, holistic and both.")
     ] = None,
     queries: Annotated[
-        int | None, typer.Option(min=1, help="Ask only so many, drawn by seed.")
+        int | None, typer.Option(min=1, help="Number of queries, drawn at random; default: all.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the queries.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for drawing queries.")] = 0,
     views: Annotated[int, typer.Option(min=2, help="Planted views of each scene.")] = 16,
     collection: Annotated[
         Path | None,
         typer.Option(
             "-C", "--collection", metavar="PATH",
-            help="Collection to build or go on with, and keep; default a temporary one.",
+            help="Collection to build or continue, and keep; default: a temporary one.",
         ),
     ] = None,
     json_: Json = False,
 ) -> None:  # fmt: skip
-    """Measure how well searches find what belongs together, by the data set's own protocol."""
+    """Measure how well search finds what belongs together, by the data set's own protocol."""
     from likewise.evaluation.retrieval import Ranker, read_task, some
 
     task = read_task(dataset.value, path, n_views=views)
@@ -104,7 +104,7 @@ def evaluate(
     if ranker.missing:
         typer.echo(f"{plural(len(ranker.missing), 'picture')} could not be used")
     echo_table(
-        ("similarity", "mAP", "mean of groups", "ms a query"),
+        ("similarity", "mAP", "mean of groups", "ms per query"),
         [
             (r["by"], f"{r['mAP']:.4f}", f"{r['mAP_of_groups']:.4f}", f"{r['ms_per_query']:.1f}")
             for r in rows
@@ -120,7 +120,7 @@ def datasets(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Read every data set that is there and print what it holds."""
+    """Read every data set in a folder and print what it holds."""
     from dataclasses import asdict
 
     from likewise.errors import DatasetError

@@ -38,7 +38,7 @@ _TOP_WORDS = 10
 def search(
     query: Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")],
     collection: Where = DEFAULT,
-    k: Annotated[int, typer.Option("-k", min=1, help="Hits, at most.")] = 20,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of hits.")] = 20,
     by: Annotated[str, typer.Option(help="A similarity ('likewise similarity list').")] = "default",
     region: Annotated[
         str | None, typer.Option(metavar="X,Y,W,H", help="Search with this part of the picture.")
@@ -48,17 +48,22 @@ def search(
         typer.Option(
             metavar="KEY=VALUE",
             help="Only pictures with this folder, tag, format, after, before or metadata; "
-            "tag may be said several times.",
+            "tag may be repeated.",
         ),
     ] = None,
-    above: Annotated[float | None, typer.Option(help="The lowest score shown.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say which words are shared.")] = False,
+    above: Annotated[
+        float | None, typer.Option(help="Show only hits with at least this score.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show which visual words are shared.")
+    ] = False,
     sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page of query and hits.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the query and its hits to an HTML page."),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Find the pictures most alike."""
+    """Find the most similar pictures."""
     part = _region(region)
     wanted = _conditions(where)
     with stoppable("nothing was changed"), open_collection(collection) as col:
@@ -76,7 +81,7 @@ def search(
         return
     _print(answers, asked)
     if sheet is not None:
-        typer.echo(f"Look at {sheet}")
+        typer.echo(f"Open {sheet}")
 
 
 def duplicates(
@@ -149,7 +154,7 @@ def _check_explained(col: Collection, by: str) -> None:
         raise NoPlaces(f"{by!r} has no words to explain by; --explain needs a words space")
     if space not in col.similarities.find(by).spaces:
         used = default_of(col)
-        typer.echo(f"ranked by {used}; shown are words they share in {space}", err=True)
+        typer.echo(f"ranked by {used}; the shared words shown are those of {space}", err=True)
 
 
 def _describe_query(
