@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from likewise.cli.app import app
 from likewise.cli.learned_page import learned_page
-from likewise.cli.learning_curve import curve
+from likewise.cli.learning_curve import draw_curve
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.learned_report import CurvePoint
 from tests.cli.process import Likewise
@@ -123,7 +123,7 @@ def points(*shares: tuple[float, float]) -> list[CurvePoint]:
 
 @pytest.mark.parametrize("shares", [[(1.0, 1.0)], [(0.0, 0.0), (1.0, 0.5)], [(0.55, 0.5)] * 900])
 def test_curve_stays_on_its_drawing(shares: list[tuple[float, float]]) -> None:
-    text = curve(points(*shares))
+    text = draw_curve(points(*shares))
     Page(text)
     lines = re.findall(r'<path class="(learned|plain)" d="M([^"]+)"', text)[2:]
     assert [kind for kind, _ in lines] == ["plain", "learned"]
