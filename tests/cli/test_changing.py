@@ -79,10 +79,10 @@ def test_spaces(built: Likewise, tmp_path: Path) -> None:
 
     built.refused("space", "fill", "mine", vectors, code=2)
     np.save(vectors, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    assert "no plain .npy" in built.refused("space", "fill", "mine", vectors, "--paths", paths)
+    assert "not a plain .npy" in built.refused("space", "fill", "mine", vectors, "--paths", paths)
     paths.write_text("three\n")
     np.save(vectors, np.zeros((1, 2)))
-    assert "one id a line" in built.refused("space", "fill", "mine", vectors, "--ids", paths)
+    assert "one id per line" in built.refused("space", "fill", "mine", vectors, "--ids", paths)
 
     assert set(built.json("space", "list")) == {"holistic", "mine", "small", "words"}
     assert built.json("space", "drop", "mine") == {"dropped": "mine"}

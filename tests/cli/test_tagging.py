@@ -164,7 +164,7 @@ def test_options_before_a_command_are_refused(here: Path) -> None:
         cli.refused(*arguments, code=2)
     assert json.loads(run("tags", "-C", "other.lw", "--json")) == before
     assert json.loads(run("tags", "--json")) == before
-    assert "Took back" in run("tags", "undo", "-C", "other.lw")
+    assert "Undid" in run("tags", "undo", "-C", "other.lw")
     assert json.loads(run("tags", "--json")) == before
 
 
