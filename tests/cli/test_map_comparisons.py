@@ -131,7 +131,7 @@ def test_bad_lines_are_named_and_nothing_is_taken(here: Path) -> None:
     )
     text = refused("comparisons", "import", "bad.csv")
     for part in (
-        f"line 3: there is not a picture with id {N + 50}",
+        f"line 3: there is no picture with id {N + 50}",
         "line 4: 2 columns; 3 expected",
         "line 5: the same picture twice",
         "line 6: 'nope.png' is not a picture",
