@@ -27,7 +27,7 @@ def test_add_sync_problems_remove(empty: Likewise) -> None:
 
     done = empty("add", "pictures", "--set", "album=first", "--set", "year=2024")
     assert done.returncode == 0, done.stderr
-    assert "Made a new collection: photos.lw" in done.stderr
+    assert "Created a new collection: photos.lw" in done.stderr
     assert "half.jpg: is a truncated or corrupt JPEG" in done.stdout
     assert "12 added, 0 known, 1 skipped" in done.stdout
     again = empty.json("add", "pictures")
@@ -79,14 +79,14 @@ def test_spaces(built: Likewise, tmp_path: Path) -> None:
 
     built.refused("space", "fill", "mine", vectors, code=2)
     np.save(vectors, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    assert "no plain .npy" in built.refused("space", "fill", "mine", vectors, "--paths", paths)
+    assert "not a plain .npy" in built.refused("space", "fill", "mine", vectors, "--paths", paths)
     paths.write_text("three\n")
     np.save(vectors, np.zeros((1, 2)))
-    assert "one id a line" in built.refused("space", "fill", "mine", vectors, "--ids", paths)
+    assert "one id per line" in built.refused("space", "fill", "mine", vectors, "--ids", paths)
 
     assert set(built.json("space", "list")) == {"holistic", "mine", "small", "words"}
     assert built.json("space", "drop", "mine") == {"dropped": "mine"}
-    assert built("space", "drop", "small").stdout == "Space small is gone\n"
+    assert built("space", "drop", "small").stdout == "Deleted space small\n"
     assert "part of every collection" in built.refused("space", "drop", "words")
 
 

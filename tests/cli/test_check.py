@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from likewise.cli.output import printable
 from likewise.cli.pictures import _files, _line
-from likewise.cli.rendering import printable
 from tests.corpus import quarters, saved
 
 
@@ -39,7 +39,7 @@ def test_reasons_are_text_and_not_markup(
 ) -> None:
     import typer
 
-    from likewise.cli.measuring import datasets
+    from likewise.cli.evaluate import datasets
 
     monkeypatch.setattr(Console, "width", 200)
     root = tmp_path / "[" / "b]"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from likewise.cli import serving
+from likewise.cli import serve
 from likewise.cli.app import app
 from likewise.collection.collection import Collection
 from likewise.collection.spaces import deep as deep_kind
@@ -86,7 +86,7 @@ def test_a_machine_without_the_extra_is_told_of_it(
 ) -> None:
     write(tmp_path / "pictures" / "rocket.jpg", small_scenes()["rocket"])
     monkeypatch.setattr(deep_kind, "installed", lambda: False)
-    monkeypatch.setattr(serving, "_serve", lambda *_: None)
+    monkeypatch.setattr(serve, "_serve", lambda *_: None)
     for told in (True, False):
         done = CliRunner().invoke(app, ["open", str(tmp_path / "pictures"), "--no-browser"])
         assert done.exit_code == 0, done.output

@@ -123,7 +123,7 @@ def test_learn_from_a_file(here: Here) -> None:
     assert (said["written"], said["judgements"]) == (2, 2)
     assert 0 <= said["agreement"] <= 1
     again = here("learn", "--from", "log", "--profile", "mine")
-    assert "gives what is in use" in again
+    assert "same result as the weights in use" in again
     assert "nearer to" in here("log", "--profile", "mine")
 
 
@@ -180,7 +180,7 @@ def test_sparse_profile_and_its_smaller_index(here: Here) -> None:
     assert here.json(*search)["hits"] == before
     text = here("compact", "mine-sparse")
     assert [line.split("  ")[0] for line in text.splitlines()[2:]] == [
-        "lists", "postings", "a search (CPU)",
+        "lists", "postings", "CPU per search",
     ]  # fmt: skip
     shown = here("learned", "--profile", "mine-sparse")
     assert f"{said['sparse']['kept_words']:,} of the {said['sparse']['width']:,} words" in shown
@@ -217,7 +217,7 @@ def test_profiles(here: Here) -> None:
     # A copy goes its own way.
     back = here("profile", "rollback", 0, "--profile", "mine")
     assert "0 judgements standing" in back
-    assert f"Forward again: likewise profile rollback {judged} --profile mine" in back
+    assert f"To go forward again: likewise profile rollback {judged} --profile mine" in back
     names = {one["name"]: one["judgements"] for one in here.json("profile", "list")}
     assert names == {"default": 0, "mine": 0, "other": 1}
     here("profile", "rollback", judged, "--profile", "mine")

@@ -12,8 +12,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from likewise.cli.app import app
-from likewise.cli.curve import curve
 from likewise.cli.learned_page import learned_page
+from likewise.cli.learning_curve import draw_curve
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.learned_report import CurvePoint
 from tests.cli.process import Likewise
@@ -65,8 +65,8 @@ def test_page(taught: Collection) -> None:
     assert "Words that count less" in text
     # Versions: four lines, one of which no longer counts.
     assert text.count("<b>") >= 4
-    assert text.count("taken back</div>") == 1
-    assert "took back judgement 3" in text
+    assert text.count("undone</div>") == 1
+    assert "undid judgement 3" in text
 
 
 def test_command(taught: Collection, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_command(taught: Collection, tmp_path: Path) -> None:
     options = ("--profile", "mine", "--top", 1, "-C", taught.root)
     done = run("learned", "--html", out, *options)
     assert done.returncode == 0, done.stderr
-    assert f"Look at {out}" in done.stdout
+    assert f"Open {out}" in done.stdout
     assert "2 judgements standing" in done.stdout
     Page(out.read_text())
     command = ["learned", *map(str, options), "--json"]
@@ -97,8 +97,8 @@ def test_page_without_lessons_and_without_words(taught: Collection) -> None:
     assert "has no words" in colours
     empty = learned_page(taught.profiles.report("empty"), "photos.lw")
     Page(empty)
-    assert "No word has moved yet" in empty
-    assert "Nothing was said" in empty
+    assert "No word has changed its weight yet" in empty
+    assert "is empty" in empty
 
 
 def test_a_picture_that_is_gone_leaves_a_gap(taught: Collection, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def points(*shares: tuple[float, float]) -> list[CurvePoint]:
 
 @pytest.mark.parametrize("shares", [[(1.0, 1.0)], [(0.0, 0.0), (1.0, 0.5)], [(0.55, 0.5)] * 900])
 def test_curve_stays_on_its_drawing(shares: list[tuple[float, float]]) -> None:
-    text = curve(points(*shares))
+    text = draw_curve(points(*shares))
     Page(text)
     lines = re.findall(r'<path class="(learned|plain)" d="M([^"]+)"', text)[2:]
     assert [kind for kind, _ in lines] == ["plain", "learned"]

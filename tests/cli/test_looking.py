@@ -173,7 +173,7 @@ def test_sheet_of_a_region_with_a_hostile_name(built: Likewise, tmp_path: Path) 
     out = tmp_path / "sheet.html"
     done = built("search", tmp_path / name, "--region", "10,10,300,200", "--sheet", out, "-k", 2)
     assert done.returncode == 0, done.stderr
-    assert f"Look at {out}" in done.stdout
+    assert f"Open {out}" in done.stdout
     text = out.read_text()
     page = Page(text)
     check_pictures(page, 3)
@@ -240,7 +240,7 @@ def test_export(built: Likewise, tmp_path: Path) -> None:
 
 
 def test_verify_says_what_is_wrong(built: Likewise, tmp_path: Path) -> None:
-    assert built("verify").stdout == "All is well: 12 pictures.\n"
+    assert built("verify").stdout == "No damage found: 12 pictures.\n"
     broken = tmp_path / "broken.lw"
     shutil.copytree(built.folder / "photos.lw", broken)
     (words,) = (broken / "words").glob("*.lwv")

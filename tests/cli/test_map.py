@@ -67,7 +67,7 @@ def test_a_metric_from_the_log(here: Path) -> None:
     assert figures["agreement"] > figures["agreement_plain"]
     assert "taste: mine  (learned metric)" in run("similarity", "list").output
     run("judge", 1, "--liked", "7")
-    assert "1 line of the log came later" in run("model", "show", "taste").output
+    assert "1 newer line in the log" in run("model", "show", "taste").output
     run("model", "relearn", "taste")
     run("model", "rename", "taste", "flavour")
     assert [row["name"] for row in as_json("model", "list")] == ["flavour", "metric"]

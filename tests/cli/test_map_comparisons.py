@@ -101,7 +101,7 @@ def test_columns_may_be_separated_otherwise(here: Path) -> None:
     assert as_json("comparisons", "import", "bare.csv")["written"] == 2
     # A comma in a name does not make columns where semicolons do.
     (here / "paths.csv").write_text("anchor;nearer;farther\n1;3;2\na,b.png;3;2\n")
-    assert "line 3: 'a,b.png' is no picture" in refused("comparisons", "import", "paths.csv")
+    assert "line 3: 'a,b.png' is not a picture" in refused("comparisons", "import", "paths.csv")
     (here / "bad.csv").write_text("1;3\n")
     assert "line 1: 1 column; 3 expected" in refused("comparisons", "import", "bad.csv")
 
@@ -134,7 +134,7 @@ def test_bad_lines_are_named_and_nothing_is_taken(here: Path) -> None:
         f"line 3: there is no picture with id {N + 50}",
         "line 4: 2 columns; 3 expected",
         "line 5: the same picture twice",
-        "line 6: 'nope.png' is no picture",
+        "line 6: 'nope.png' is not a picture",
         "line 7: no picture in the column of the nearer",
         "nothing was imported",
     ):

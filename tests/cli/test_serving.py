@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from likewise.cli import serving
+from likewise.cli import serve
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import lease
 from tests.cli.process import Likewise, few_views
@@ -78,7 +78,7 @@ def test_open_tells_what_is_still_to_do(
             assert asked(server, "/api/collection").json()["job"]["what"] == "add"
             assert server.ended() == 0
             _, said = server.process.communicate()
-            assert "the same command goes on from here" in said
+            assert "run the same command again to continue" in said
 
 
 def test_open_while_another_job_runs(
@@ -97,7 +97,7 @@ def test_open_while_another_job_runs(
 
 
 def test_refusals(built: Likewise, tmp_path: Path) -> None:
-    assert "no folder" in built.refused("open", "nowhere", "--no-browser")
+    assert "not a folder" in built.refused("open", "nowhere", "--no-browser")
     assert "likewise open DIR" in built.refused("serve", "-C", "nothing.lw")
     assert "stays on 127.0.0.1" in built.refused("serve", "--host", "0.0.0.0", "--no-key")
     assert "16 characters" in built.refused("serve", "--key", "short")
@@ -119,9 +119,9 @@ def test_a_request_that_computes_cannot_keep_a_server_alive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ended: list[int] = []
-    monkeypatch.setattr(serving, "_PATIENCE", 0.01)
-    monkeypatch.setattr(serving.os, "_exit", ended.append)
-    serving._end_for_sure()
+    monkeypatch.setattr(serve, "_PATIENCE", 0.01)
+    monkeypatch.setattr(serve.os, "_exit", ended.append)
+    serve._end_for_sure()
     until = time.monotonic() + 30
     while not ended and time.monotonic() < until:
         time.sleep(0.01)

@@ -65,7 +65,7 @@ def test_tag_suggests_and_explains(here: Path) -> None:
     (one,) = said["suggestions"]
     assert (one["tag"], one["calibrated"]) == ("red", True)
     assert one["because"][0]["path"].endswith(".png")
-    assert "it has: red" in run("tag", inside("red", 0))
+    assert "tags: red" in run("tag", inside("red", 0))
 
 
 def test_set_accept_reject_undo(here: Path) -> None:
@@ -74,12 +74,12 @@ def test_set_accept_reject_undo(here: Path) -> None:
     said = json.loads(run("tag", picture, "--remove", "sea", "--json"))
     assert (said["tags"], len(said["lines"])) == (["two words"], 1)
     assert "red, two words" in run("accept", picture, "red")
-    assert "said before" in run("accept", picture, "red")
+    assert "Nothing changed" in run("accept", picture, "red")
     run("reject", picture, "two words", "boat")
-    assert "refused 'two words', 'boat'" in run("tags", "log")
+    assert "rejected 'two words', 'boat'" in run("tags", "log")
     run("tags", "undo")
     assert json.loads(run("accept", picture, "red", "--json"))["tags"] == ["red", "two words"]
-    assert "(taken back)" in run("tags", "log")
+    assert "(undone)" in run("tags", "log")
 
 
 def test_bulk(here: Path) -> None:
@@ -91,7 +91,7 @@ def test_bulk(here: Path) -> None:
     rows = {row["tag"]: row for row in json.loads(run("tags", "--json"))}
     assert rows["red"]["sources"]["user"] == 8
     assert rows["red"]["sources"]["suggested"] > 0
-    assert "taken back" in run("tags", "clear")
+    assert "removed" in run("tags", "clear")
 
 
 def test_where_by_tags(here: Path) -> None:
@@ -164,7 +164,7 @@ def test_options_before_a_command_are_refused(here: Path) -> None:
         cli.refused(*arguments, code=2)
     assert json.loads(run("tags", "-C", "other.lw", "--json")) == before
     assert json.loads(run("tags", "--json")) == before
-    assert "Took back" in run("tags", "undo", "-C", "other.lw")
+    assert "Undid" in run("tags", "undo", "-C", "other.lw")
     assert json.loads(run("tags", "--json")) == before
 
 

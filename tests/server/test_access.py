@@ -17,7 +17,7 @@ from likewise.collection.errors import CollectionError
 from likewise.server import access
 from likewise.server.access import Access, Guard, allowed_hosts
 from likewise.server.app import make_app
-from likewise.server.serving import is_loopback, serve
+from likewise.server.run import is_loopback, serve
 from tests.server.conftest import HOST, KEY, TICKET, Client, check_error, client_of
 
 OWN = f"http://{HOST}"

@@ -22,7 +22,7 @@ from likewise._version import __version__
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.jobs import lease
-from likewise.server import service, shapes, thumbnails
+from likewise.server import schemas, service, thumbnails
 from tests.doors import store_of
 from tests.server.conftest import Client, N, check_error, client_of
 
@@ -36,7 +36,7 @@ def opened(content: bytes) -> Any:
 def upload(client: Client, path: Path) -> str:
     answer = client.post("/api/uploads", content=path.read_bytes())
     assert answer.status_code == 201, answer.text
-    said = shapes.UploadOut(**answer.json())
+    said = schemas.UploadOut(**answer.json())
     with Image.open(path) as image:
         assert (said.width, said.height) == image.size
     return said.upload
@@ -48,7 +48,7 @@ def upload(client: Client, path: Path) -> str:
 def test_search_by_a_picture(reader: Client) -> None:
     picture, *others = reader.ids()
     found = reader.search(picture)
-    shapes.SearchOut.model_validate(found, strict=True)
+    schemas.SearchOut.model_validate(found, strict=True)
     assert set(found["items"][0]) == PICTURE | {"score", "verdict"}
     assert found["total"] == N - 1
     assert {item["id"] for item in found["items"]} == set(others)
@@ -294,7 +294,7 @@ def test_judge_changes_the_order_and_undo_restores_it(client: Client) -> None:
         "/api/judge",
         {"query": {"picture": picture}, "liked": [liked], "disliked": [disliked], "shown": before},
     )
-    shapes.JudgeOut.model_validate(said, strict=True)
+    schemas.JudgeOut.model_validate(said, strict=True)
     assert said["contradicts"] == []
     assert said["learned"]["judgements"] == 1
     found = client.search(picture)
@@ -362,7 +362,7 @@ def test_log_roll_back_and_what_was_learned(client: Client) -> None:
         numbers.append(client.post_json("/api/judge", said)["judgement"])
         orders.append(client.order(ids[0]))
     log = client.get_json("/api/profiles/default/log")
-    shapes.LogOut.model_validate(log, strict=True)
+    schemas.LogOut.model_validate(log, strict=True)
     assert log["position"] == numbers[-1]
     assert [line["number"] for line in log["items"]] == numbers[:0:-1]
     assert set(log["items"][0]["query"]) == PICTURE
@@ -380,7 +380,7 @@ def test_log_roll_back_and_what_was_learned(client: Client) -> None:
     client.refused("/api/profiles/default/rollback", {"position": 999}, 409, "refused")
     client.refused("/api/profiles/default/rollback", {"position": 1 << 70}, 422, "invalid")
     found = client.get_json("/api/profiles/default/learned")
-    shapes.LearnedOut.model_validate(found)
+    schemas.LearnedOut.model_validate(found)
     assert (found["profile"], found["space"]) == ("default", "words")
     assert found["figures"]["judgements"] == 3
     assert found["gained"]
@@ -396,7 +396,7 @@ def test_log_roll_back_and_what_was_learned(client: Client) -> None:
 def test_similarities_and_profiles(client: Client) -> None:
     ids = client.ids()
     found = client.get_json("/api/similarities")
-    shapes.SimilaritiesOut.model_validate(found, strict=True)
+    schemas.SimilaritiesOut.model_validate(found, strict=True)
     assert found["default"] == "default"
     by_name = {item["name"]: item for item in found["items"]}
     assert {"words", "holistic", "both", "default"} <= set(by_name)
@@ -439,7 +439,7 @@ def test_why_it_matched(reader: Client, home: Path) -> None:
     about = reader.get_json(f"/api/pictures/{ids[0]}")
     said = {"query": {"picture": ids[0]}, "picture": ids[1]}
     found = reader.post_json("/api/explain", said)
-    shapes.ExplainOut.model_validate(found)
+    schemas.ExplainOut.model_validate(found)
     assert found["query_size"] == [about["width"], about["height"]]
     contributions = [word["contribution"] for word in found["words"]]
     assert 0 < len(contributions) <= 12
@@ -467,7 +467,7 @@ def test_why_it_matched(reader: Client, home: Path) -> None:
 
 def test_the_list_of_pictures(reader: Client, home: Path) -> None:
     found = reader.get_json("/api/pictures")
-    shapes.PageOut.model_validate(found, strict=True)
+    schemas.PageOut.model_validate(found, strict=True)
     assert found["total"] == len(found["items"]) == N
     assert set(found["items"][0]) == PICTURE
     dates = [item["date"] or "" for item in found["items"]]
@@ -488,7 +488,7 @@ def test_the_list_of_pictures(reader: Client, home: Path) -> None:
 
 def test_one_picture(reader: Client, home: Path) -> None:
     found = reader.get_json(f"/api/pictures/{reader.ids()[0]}")
-    shapes.PictureMore.model_validate(found, strict=True)
+    schemas.PictureMore.model_validate(found, strict=True)
     assert set(found) == PICTURE | {"tags", "path", "metadata", "format"}
     assert found["tags"] == ["first"]
     assert found["path"] == str(home / "pictures" / "even" / found["name"])
@@ -643,7 +643,7 @@ def test_uploads_are_kept_for_a_while(
 
 def test_the_collection_and_its_problems(reader: Client, home: Path) -> None:
     found = reader.get_json("/api/collection")
-    shapes.CollectionOut.model_validate(found, strict=True)
+    schemas.CollectionOut.model_validate(found, strict=True)
     assert (found["name"], found["pictures"], found["problems"]) == ("photos.lw", N, 1)
     assert found["folders"] == [str(home / "pictures")]
     assert {space["name"]: space["pictures"] for space in found["spaces"]} == {

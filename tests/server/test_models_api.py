@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.server.atlas import ACROSS, SPRITE, important, sprite
+from likewise.server.thumbnail_sheets import ACROSS, SPRITE, important, sprite
 from tests.server.conftest import Client, N, check_error
 from tests.server.waiting import ended
 

@@ -22,10 +22,10 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.ingest.add import AddResult
 from likewise.collection.jobs import Progress
-from likewise.server import working
-from likewise.server.serving import _listener
-from likewise.server.shapes import EventsOut
-from likewise.server.working import Events, Work
+from likewise.server import jobs
+from likewise.server.jobs import Events, Work
+from likewise.server.run import _listener
+from likewise.server.schemas import EventsOut
 from tests.server.conftest import N, Process
 
 Start = Callable[..., Process]
@@ -163,11 +163,11 @@ def test_a_slow_listener_loses_old_progress_never_the_end() -> None:
         told = Events()
         stream = told.listen(lambda: 1)
         await anext(stream)
-        for i in range(5 * working._WAITING):
+        for i in range(5 * jobs._WAITING):
             told.tell("progress", {"done": i})
         told.tell("done", {"added": 1})
         await asyncio.sleep(0)
-        found = [await anext(stream) for _ in range(working._WAITING)]
+        found = [await anext(stream) for _ in range(jobs._WAITING)]
         await stream.aclose()
         return found
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from likewise.server.shapes import EventsOut
+from likewise.server.schemas import EventsOut
 from tests.server.conftest import Client
 
 DONE: TypeAdapter[Any] = TypeAdapter(EventsOut.model_fields["done"].annotation)

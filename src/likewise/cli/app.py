@@ -15,19 +15,20 @@ from typing import Annotated
 import typer
 
 from likewise.cli import (
-    classifying,
-    comparing,
-    finding,
-    keeping,
-    learning,
-    mapping,
-    measuring,
+    classify,
+    compare,
+    demo,
+    evaluate,
+    feedback,
+    maintenance,
+    map,
     models,
     pictures,
     profiles,
-    serving,
+    search,
+    serve,
     spaces,
-    tagging,
+    tag_pictures,
     tags,
 )
 from likewise.cli.options import STOPPED
@@ -41,42 +42,42 @@ app = typer.Typer(
 )
 _debug = False
 
-app.command("open", rich_help_panel="The page")(serving.open_)
-app.command(rich_help_panel="The page")(serving.serve)
+app.command("open", rich_help_panel="Browser")(serve.open_)
+app.command(rich_help_panel="Browser")(serve.serve)
 for _panel, _commands in {
     "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
-    "Finding": (finding.search, finding.duplicates),
-    "Tags": (tagging.tag, tagging.accept, tagging.reject),
-    "ProfileStates": (
-        learning.judge,
-        learning.undo,
-        learning.log,
-        learning.learn,
-        learning.compact,
-        learning.learned,
-        comparing.compare,
+    "Search": (search.search, search.duplicates),
+    "Tags": (tag_pictures.tag, tag_pictures.accept, tag_pictures.reject),
+    "Learning": (
+        feedback.judge,
+        feedback.undo,
+        feedback.log,
+        feedback.learn,
+        feedback.compact,
+        feedback.learned,
+        compare.compare,
     ),
-    "Keeping": (
-        keeping.info,
-        keeping.verify,
-        keeping.backup,
-        keeping.restore,
-        keeping.export,
-        keeping.refresh,
-        keeping.retrain,
+    "Maintenance": (
+        maintenance.info,
+        maintenance.verify,
+        maintenance.backup,
+        maintenance.restore,
+        maintenance.export,
+        maintenance.refresh,
+        maintenance.retrain,
     ),
-    "Measuring": (measuring.evaluate, measuring.datasets, measuring.demo),
+    "Evaluation": (evaluate.evaluate, evaluate.datasets, demo.demo),
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
 app.add_typer(tags.tags, name="tags", rich_help_panel="Tags")
-app.command("map", rich_help_panel="ProfileStates")(mapping.map_)
-app.add_typer(comparing.comparisons, name="comparisons", rich_help_panel="ProfileStates")
-app.add_typer(models.model, name="model", rich_help_panel="ProfileStates")
-app.add_typer(classifying.classify, name="classify", rich_help_panel="ProfileStates")
-app.add_typer(profiles.profile, name="profile", rich_help_panel="ProfileStates")
-app.add_typer(spaces.space, name="space", rich_help_panel="Keeping")
-app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Keeping")
+app.command("map", rich_help_panel="Learning")(map.map_)
+app.add_typer(compare.comparisons, name="comparisons", rich_help_panel="Learning")
+app.add_typer(models.model, name="model", rich_help_panel="Learning")
+app.add_typer(classify.classify, name="classify", rich_help_panel="Learning")
+app.add_typer(profiles.profile, name="profile", rich_help_panel="Learning")
+app.add_typer(spaces.space, name="space", rich_help_panel="Maintenance")
+app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Maintenance")
 
 
 def main() -> None:
@@ -94,7 +95,7 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         _fail(error, f"{where}{error.strerror or error}")
     except Exception as error:
-        _fail(error, f"{type(error).__name__}: {error} (a fault of ours; --debug shows where)")
+        _fail(error, f"{type(error).__name__}: {error} (a bug in Likewise; --debug shows where)")
 
 
 def _fail(error: Exception, text: str) -> None:

@@ -34,6 +34,6 @@ def _question(number: int, rows: Sequence[ImageRow]) -> str:
             f"<figcaption><b>{what}</b> {escape_html(name)}</figcaption></figure>"
         )
     return (
-        f'<section class="row"><h3>ResolvedQuery {number}</h3><div class="strip" '
+        f'<section class="row"><h3>Question {number}</h3><div class="strip" '
         f'style="grid-template-columns:repeat(3,minmax(0,1fr))">{"".join(parts)}</div></section>'
     )

@@ -170,7 +170,7 @@ class _Finder:
                     f"{text!r} is the name of {len(same)} pictures; say which by its path or id"
                 ) from error
             if not same:
-                raise InvalidInput(f"{text!r} is no picture of the collection") from error
+                raise InvalidInput(f"{text!r} is not a picture of the collection") from error
             return same[0]
 
 

@@ -6,8 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from likewise.cli.output import plural
 from likewise.cli.page import Thumbnail, document, escape_html, thumbnail, view
-from likewise.cli.rendering import plural
 
 if TYPE_CHECKING:
     from likewise.demo import DemoHit, DemoQuery, DemoResult

@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.curve import CURVE_STYLE, curve
+from likewise.cli.feedback_output import describe_line, format_time, summarize_profile
+from likewise.cli.learning_curve import CURVE_STYLE, draw_curve
+from likewise.cli.output import plural
 from likewise.cli.page import Thumbnail, document, escape_html, thumbnail
-from likewise.cli.rendering import plural
-from likewise.cli.saying import describe_line, format_time, summarize_profile
 from likewise.errors import ImageError
 
 if TYPE_CHECKING:
@@ -89,10 +89,10 @@ def _curve(found: LearnedReport) -> str:
         return ""
     lead = (
         "Each judgement is a test before it is a lesson: would the profile have ranked the liked "
-        "picture above the other one? The share of yes so far, with the weights learned up to "
-        "then, and with all words counting alike."
+        "picture above the other one? The curve is the share of yes so far, with the weights "
+        "learned up to then, and with equal weights."
     )
-    return f"<h2>Right before it was told</h2><p>{escape_html(lead)}</p>{curve(found.curve)}"
+    return f"<h2>Before each judgement</h2><p>{escape_html(lead)}</p>{draw_curve(found.curve)}"
 
 
 # -- words ----------------------------------------------------------------------------------
@@ -102,13 +102,13 @@ def _words(found: LearnedReport) -> str:
     if found.space is None:
         return ""
     if not (found.gained or found.lost):
-        return "<h2>Words</h2><p>No word has moved yet.</p>"
+        return "<h2>Words</h2><p>No word has changed its weight yet.</p>"
     located = any(e.box for w in (*found.gained, *found.lost) for e in w.examples)
     if located:
-        lead = "A word is a kind of spot; its own square is marked in each example."
+        lead = "A visual word is a kind of image patch; a square marks it in each example."
     else:
         lead = (
-            f"A word of space {found.space} is a number without a place; the examples are the "
+            f"A word of space {found.space} has no place in a picture; the examples are the "
             "pictures that have most of it."
         )
     parts: list[str] = []
@@ -145,7 +145,7 @@ def _word(word: LearnedWord, kind: str, most: float) -> str:
         f'<li class="card {kind}">{shown}<div class="facts"><div class="score">'
         f'<span class="rank">word {word.word:,}</span><b class="by">{word.change:+.3f}</b></div>'
         f'<div class="bar"><i style="width:{100 * abs(word.change) / most:.1f}%"></i></div>'
-        f"weighs {word.weight:.3f} · in {plural(word.pictures, 'picture')}</div></li>"
+        f"weight {word.weight:.3f} · in {plural(word.pictures, 'picture')}</div></li>"
     )
 
 
@@ -216,7 +216,7 @@ def _versions(found: LearnedReport) -> str:
     lines = found.log
     newest = list(reversed(lines[-_LINES:]))
     if not newest:
-        return "<h2>Versions</h2><p>Nothing was said in this profile yet.</p>"
+        return "<h2>Versions</h2><p>The log of this profile is empty.</p>"
     items = "".join(_line(found, line) for line in newest)
     more = ""
     if len(lines) > len(newest):
@@ -233,7 +233,7 @@ def _versions(found: LearnedReport) -> str:
 
 
 def _line(found: LearnedReport, line: LogLine) -> str:
-    state = "counts" if line.stands else "taken back"
+    state = "counts" if line.stands else "undone"
     if line.kind in ("undo", "rollback"):
         state = ""
     return (
@@ -252,7 +252,7 @@ def _faces(found: LearnedReport, line: LogLine) -> str:
     if line.query is not None:
         faces = [_face(found, line.query, "q")]
     elif sketch is not None:
-        faces = [f'<img class="q" src="{_sketch(sketch)}" alt="query from outside">']
+        faces = [f'<img class="q" src="{_sketch(sketch)}" alt="query outside the collection">']
     else:
         faces = ['<span class="blank q"></span>']
     for kind, images in (("y", line.liked), ("n", line.disliked)):
@@ -261,7 +261,7 @@ def _faces(found: LearnedReport, line: LogLine) -> str:
 
 
 def _sketch(jpeg: bytes) -> str:
-    """The picture the log keeps of a query from outside, smaller still."""
+    """The picture the log keeps of a query outside the collection, smaller still."""
     from likewise.images import decode, small_jpeg
 
     return _uri(small_jpeg(decode(jpeg, max_side=_SMALL).pixels, _SMALL))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.feedback_output import format_time
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural
-from likewise.cli.saying import format_time
 
 if TYPE_CHECKING:
     from likewise.collection.store.models import Model
@@ -48,12 +48,12 @@ def learn_model(
         typer.echo(line)
     typer.echo(f"Rank by it with: likewise search IMAGE --by {made.name}")
     if made.kind == "map":
-        typer.echo(f"Look at it with: likewise map map.html --name {made.name}")
+        typer.echo(f"Draw it with: likewise map map.html --name {made.name}")
 
 
 @model.command("list")
 def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """List the learned metrics and maps with what each amounts to."""
+    """List the learned metrics and maps with their accuracy."""
     with open_collection(collection) as col:
         found = {name: (one, col.models.count_new_lines(name)) for name, one in col.models.items()}
     if json_:
@@ -78,7 +78,7 @@ def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 @model.command("show")
 def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Say what a metric or map was made from, and what it amounts to."""
+    """Show what a metric or map was learned from, and its accuracy."""
     with open_collection(collection) as col:
         since = col.models.count_new_lines(name)
         one = col.models[name]
@@ -88,7 +88,7 @@ def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     for line in describe_model(one):
         typer.echo(line)
     if since:
-        typer.echo(f"{plural(since, 'line')} of the log came later: likewise model relearn {name}")
+        typer.echo(f"{plural(since, 'newer line')} in the log: likewise model relearn {name}")
 
 
 @model.command("relearn")
@@ -110,18 +110,18 @@ def rename(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Give a metric or map another name."""
+    """Rename a metric or map."""
     with open_collection(collection) as col:
         col.models.rename(name, new)
     if json_:
         echo_json({"name": new, "before": name})
     else:
-        typer.echo(f"{name} is called {new} now")
+        typer.echo(f"{name} is now called {new}")
 
 
 @model.command("delete")
 def delete(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Forget a metric or map; the log it was learned from stays."""
+    """Delete a metric or map; the log it was learned from stays."""
     with open_collection(collection) as col:
         col.models.delete(name)
     if json_:
@@ -160,7 +160,7 @@ def _describe_held_out(figures: Mapping[str, Any]) -> list[str]:
     """What the triplets held out were, where that bears on the figures; old models do not say."""
     lines = []
     if figures.get("held_out_from") == "random":
-        lines.append("their far pictures were drawn at random, since too few were called unlike")
+        lines.append("their far pictures were drawn at random, since too few were disliked")
     if figures.get("chosen_by_held_out"):
         lines.append("the same triplets chose how strongly pairs count, which flatters a little")
     return lines
@@ -170,12 +170,12 @@ def _describe_metric(figures: Mapping[str, Any]) -> list[str]:
     said = (
         f"{plural(figures['similar'], 'similar pair')}, "
         f"{plural(figures['dissimilar'], 'dissimilar pair')} and "
-        f"{plural(figures['unlabelled'], 'picture')} nobody spoke of"
+        f"{plural(figures['unlabelled'], 'picture')} without judgements"
     )
     if not figures["learned"]:
         return [
             said,
-            f"nothing was learned, and the distance of the space kept: {figures['reason']}",
+            f"nothing was learned; the distance of the space is used as it is: {figures['reason']}",
         ]
     return [
         said,

@@ -28,7 +28,7 @@ Where = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=0, help="Processes that describe pictures; default one a core, 0 for none."),
+    typer.Option(min=0, help="Worker processes; default: one per core, 0 for none."),
 ]
 DEFAULT = Path("photos.lw")
 STOPPED = 130
@@ -44,7 +44,7 @@ def open_collection(path: Path) -> Iterator[Collection]:
     """The collection at a path, closed afterwards."""
     if not path.expanduser().exists():
         raise LikewiseError(
-            f"there is no collection {path}; 'likewise add DIR' makes one, -C names another"
+            f"there is no collection {path}; 'likewise add DIR' creates one, -C names another"
         )
     from likewise.collection.collection import Collection
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Where, Workers, open_collection, picture, stoppable
+from likewise.cli.output import echo_json, plural, printable, span
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, plural, printable, span
-from likewise.collection.plain import absolute
+from likewise.collection.filters_and_metadata import absolute
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -31,17 +31,17 @@ def add(
     tags_from_folders: Annotated[
         bool,
         typer.Option(
-            "--tags-from-folders", help="Make folder names tags ('likewise tags from-folders')."
+            "--tags-from-folders", help="Use folder names as tags ('likewise tags from-folders')."
         ),
     ] = False,
     workers: Workers = None,
     json_: Json = False,
 ) -> None:
-    """Take in pictures and folders of pictures; makes the collection if there is none.
+    """Add pictures and folders of pictures; creates the collection if there is none.
 
     Pictures are only read, never changed.  Keywords inside them (XMP, IPTC) and in sidecars beside
     them become tags.  Files that cannot be used are listed with the reason.  A run that was stopped
-    goes on where it was.
+    continues where it left off.
     """
     from likewise.cli.options import pairs, value_of
 
@@ -57,7 +57,7 @@ def add(
 
 
 def sync(collection: Where = DEFAULT, workers: Workers = None, json_: Json = False) -> None:
-    """Follow new, changed and deleted files below everything that was added."""
+    """Update the collection: new, changed and deleted files in the folders that were added."""
     with stoppable(_GOES_ON), open_collection(collection) as col:
         with progress_bar() as report:
             result = col.sync(workers=workers, report=report)
@@ -66,14 +66,14 @@ def sync(collection: Where = DEFAULT, workers: Workers = None, json_: Json = Fal
 
 def remove(
     pictures: Annotated[
-        list[str], typer.Argument(help="Ids or paths; of a folder, all pictures below it.")
+        list[str], typer.Argument(help="Ids or paths; a folder means all pictures in it.")
     ],
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Take pictures out of the collection; the files stay where they are.
+    """Remove pictures from the collection; the files stay where they are.
 
-    Neither sync nor adding their folder takes them in again; adding the file itself does.
+    Neither sync nor adding their folder brings them back; adding the file itself does.
     """
     with open_collection(collection) as col:
         wanted = [one for text in pictures for one in _choose_pictures(col, text)]
@@ -86,7 +86,7 @@ def remove(
 
 
 def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """List the files that were met and could not be used, with the reason."""
+    """List the files that could not be used, with the reason."""
     with open_collection(collection) as col:
         rows = col.problems()
     if json_:
@@ -101,7 +101,7 @@ def check(
     paths: Annotated[list[Path], typer.Argument(help="Pictures, or folders to look through.")],
     json_: Json = False,
 ) -> None:
-    """Say which pictures can be used, and of each other file why not.
+    """Show which pictures can be used, and why any other file cannot.
 
     Every picture is decoded in full, so that a truncated one is found.  Exit code 1 if any file
     was refused.
@@ -145,7 +145,7 @@ def _open_or_create(path: Path, wanted: list[Path]) -> Collection:
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         return Collection.open(place)
     col = Collection.create(place)
-    typer.echo(f"Made a new collection: {path}", err=True)
+    typer.echo(f"Created a new collection: {path}", err=True)
     offer_deep(col)
     return col
 

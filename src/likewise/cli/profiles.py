@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.feedback_output import offer_sparse
 from likewise.cli.options import DEFAULT, Json, Where, open_collection
-from likewise.cli.rendering import echo_json, echo_table, plural
-from likewise.cli.saying import offer_sparse
+from likewise.cli.output import echo_json, echo_table, plural
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
 
-profile = typer.Typer(no_args_is_help=True, help="What was learned, by name.")
+profile = typer.Typer(
+    no_args_is_help=True, help="Profiles: learned similarities, each with its history."
+)
 
 Name = Annotated[str, typer.Argument(help="Name of the profile.")]
-OrInUse = Annotated[str, typer.Argument(help="Name of the profile; default the one in use.")]
+OrInUse = Annotated[str, typer.Argument(help="Name of the profile; default: the one in use.")]
 
 
 @profile.command("list")
@@ -44,7 +46,7 @@ def list_profiles(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 @profile.command("show")
 def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Say what a profile is: its figures, its version, and the versions it can go back to."""
+    """Show a profile: its figures, its version, and the versions it can go back to."""
     with open_collection(collection) as col:
         version = col.profiles.version(name)
         said = _record_of(col, version.profile)
@@ -80,12 +82,12 @@ def create(
     name: Name,
     base: Annotated[
         str | None,
-        typer.Option(help="The built-in similarity it changes; default what search ranks by."),
+        typer.Option(help="The similarity it starts from; default: what search ranks by."),
     ] = None,
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Make a profile that has learned nothing yet."""
+    """Create a profile that has learned nothing yet."""
     with open_collection(collection) as col:
         col.profiles.create(name, base)
     _tell_created(name, json_)
@@ -93,7 +95,7 @@ def create(
 
 @profile.command("use")
 def use(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Make a profile the one that is meant when none is named."""
+    """Use a profile whenever none is named."""
     with open_collection(collection) as col:
         # Only profiles: a built-in similarity is chosen with 'likewise similarity use'.
         col.use(name if name == "default" else col.profiles.version(name).profile)
@@ -101,14 +103,14 @@ def use(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     if json_:
         echo_json({"in_use": in_use})
     else:
-        typer.echo(f"search, judge and undo use profile {in_use} unless told otherwise")
+        typer.echo(f"search, judge and undo use profile {in_use} by default")
 
 
 @profile.command("rollback")
 def rollback(
     version: Annotated[int, typer.Argument(min=0, help="A line of its log; 0 is the beginning.")],
     name: Annotated[
-        str, typer.Option("--profile", metavar="NAME", help="The profile; default the one in use.")
+        str, typer.Option("--profile", metavar="NAME", help="The profile; default: the one in use.")
     ] = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
@@ -126,7 +128,7 @@ def rollback(
     typer.echo(f"Profile {before.profile} is as it was at version {version}: {standing} standing")
     if before.position != version:
         which = f"{before.position} --profile {before.profile}"
-        typer.echo(f"Forward again: likewise profile rollback {which}")
+        typer.echo(f"To go forward again: likewise profile rollback {which}")
 
 
 @profile.command("copy")
@@ -136,7 +138,7 @@ def copy(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Make a profile that begins with all another has learned."""
+    """Copy a profile, with all it has learned."""
     with open_collection(collection) as col:
         col.profiles.copy(source, name)
     _tell_created(name, json_)
@@ -146,7 +148,7 @@ def copy(
 def export(
     path: Annotated[Path, typer.Argument(help="File to write.")],
     name: Annotated[
-        str, typer.Option("--profile", metavar="NAME", help="The profile; default the one in use.")
+        str, typer.Option("--profile", metavar="NAME", help="The profile; default: the one in use.")
     ] = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
@@ -170,7 +172,7 @@ def import_(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Make a profile from a file; weights for another vocabulary are refused."""
+    """Create a profile from a file; weights for another vocabulary are refused."""
     with open_collection(collection) as col:
         made = col.profiles.load(path, name)
     _tell_created(made, json_)
@@ -180,7 +182,7 @@ def _tell_created(name: str, json_: bool) -> None:
     if json_:
         echo_json({"profile": name})
     else:
-        typer.echo(f"Profile {name} is there: search with --by {name}, judge with --profile {name}")
+        typer.echo(f"Created profile {name}: search with --by {name}, judge with --profile {name}")
 
 
 def _all_records(col: Collection) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli.keeping import default_of
+from likewise.cli.maintenance import default_of
 from likewise.cli.models import record
 from likewise.cli.options import (
     DEFAULT,
@@ -21,8 +21,8 @@ from likewise.cli.options import (
     stoppable,
     value_of,
 )
+from likewise.cli.output import echo_json, echo_table, plural
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural
 from likewise.errors import InvalidInput
 
 space = typer.Typer(no_args_is_help=True, help="Kinds of vectors every picture has.")
@@ -76,29 +76,30 @@ def add_space(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="What it is made of (its name, if not said): words, holistic, deep, deep-dense, "
-            "deep-words, psc, vlad, onnx, own (your vectors), or what another package brings.",
+            help="What it is made of (default: its name): words, holistic, deep, deep-dense, "
+            "deep-words, psc, vlad, onnx, own (your vectors), or a kind from another package.",
         ),
     ] = None,
     onnx: Annotated[
-        Path | None, typer.Option(help="A network of your own: its .onnx file, copied.")
+        Path | None, typer.Option(help="The .onnx file of your own network; it is copied.")
     ] = None,
-    size: Annotated[int | None, typer.Option(help="Pixels a side it wants.")] = None,
+    size: Annotated[int | None, typer.Option(help="Side of its input in pixels.")] = None,
     scale: Annotated[
-        float | None, typer.Option(help="What pixels are divided by first; 255 if not said.")
+        float | None, typer.Option(help="Pixels are divided by this first; default: 255.")
     ] = None,
     mean: Annotated[
-        str | None, typer.Option(help="Then subtracted: a number, or R,G,B; 0 if not said.")
+        str | None, typer.Option(help="Then subtracted: a number or R,G,B; default: 0.")
     ] = None,
     std: Annotated[
-        str | None, typer.Option(help="Then divided by: a number, or R,G,B; 1 if not said.")
+        str | None, typer.Option(help="Then divided by: a number or R,G,B; default: 1.")
     ] = None,
     layer: Annotated[
-        str | None, typer.Option(help="The output or inner layer to read; else its first output.")
+        str | None,
+        typer.Option(help="The output or inner layer to use; default: its first output."),
     ] = None,
-    pool: Annotated[Pool | None, typer.Option(help="Of tokens: the mean, or the first.")] = None,
+    pool: Annotated[Pool | None, typer.Option(help="For tokens: their mean, or the first.")] = None,
     kind: Annotated[
-        Kind | None, typer.Option(help="Of the network's numbers: all, or the strongest.")
+        Kind | None, typer.Option(help="Keep all activations, or only the strongest.")
     ] = None,
     licence: Annotated[
         str | None, typer.Option(help="The licence of the network, for its card.")
@@ -111,12 +112,12 @@ def add_space(
     workers: Workers = None,
     json_: Json = False,
 ) -> None:
-    """Give every picture another kind of vector, those that are there already included.
+    """Add another kind of vector for every picture, present and future.
 
     likewise space add psc (or vlad) codes and pools local descriptors into one short vector, over
-    codebooks learned from the collection; likewise space add deep-words makes words of what a
-    network sees; likewise space add NAME --onnx model.onnx --size 224 --mean 0.485,0.456,0.406
-    --std 0.229,0.224,0.225 uses a network of yours.
+    codebooks learned from the collection; likewise space add deep-words makes words from the
+    features of a network; likewise space add NAME --onnx model.onnx --size 224
+    --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses your own network.
     """
     network = {
         "path": str(onnx) if onnx else None,
@@ -141,14 +142,14 @@ def add_space(
     if json_:
         echo_json({"space": name, "width": one.width, "recipe": dict(one.recipe)})
     elif not one.describes_pictures:
-        typer.echo(f"Space {name} is there; fill it: likewise space fill {name} vectors.npy --ids")
+        typer.echo(f"Created space {name}; fill it: likewise space fill {name} vectors.npy --ids")
     else:
-        typer.echo(f"Space {name} is there: search with --by {name}")
+        typer.echo(f"Created space {name}: search with --by {name}")
 
 
 @space.command("card")
 def card(name: Name, collection: Where = DEFAULT) -> None:
-    """Show what made the vectors of a deep space: model, hash, preprocessing, licence (JSON)."""
+    """Show how the vectors of a deep space are made: model, hash, preprocessing, licence (JSON)."""
 
     with open_collection(collection) as col:
         if name not in col.spaces:
@@ -161,24 +162,24 @@ def card(name: Name, collection: Where = DEFAULT) -> None:
 
 @space.command("drop")
 def drop_space(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Forget a space and its vectors."""
+    """Delete a space and its vectors."""
     with open_collection(collection) as col:
         col.spaces.drop(name)
     if json_:
         echo_json({"dropped": name})
     else:
-        typer.echo(f"Space {name} is gone")
+        typer.echo(f"Deleted space {name}")
 
 
 @space.command("fill")
 def fill(
     name: Name,
-    vectors: Annotated[Path, typer.Argument(help="A .npy file, one row a picture.")],
+    vectors: Annotated[Path, typer.Argument(help="A .npy file, one row per picture.")],
     ids: Annotated[
-        Path | None, typer.Option(help="Text file: the id of each row's picture, one a line.")
+        Path | None, typer.Option(help="Text file: the picture id of each row, one per line.")
     ] = None,
     paths: Annotated[
-        Path | None, typer.Option(help="Text file: the path of each row's picture, one a line.")
+        Path | None, typer.Option(help="Text file: the picture path of each row, one per line.")
     ] = None,
     collection: Where = DEFAULT,
     json_: Json = False,
@@ -228,14 +229,14 @@ def use(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Make a similarity the one that is meant when none is named."""
+    """Use a similarity whenever none is named."""
     with open_collection(collection) as col:
         col.use(name)
         default = default_of(col)
     if json_:
         echo_json({"default": default})
     else:
-        typer.echo(f"search ranks by {default} unless told otherwise")
+        typer.echo(f"search ranks by {default} by default")
 
 
 def _feature(name: str, feature: str | None, network: dict[str, Any]) -> str:
@@ -248,7 +249,7 @@ def _feature(name: str, feature: str | None, network: dict[str, Any]) -> str:
         return "onnx"
     if feature is None:
         if name not in kind_names() or name in ("onnx", "own"):
-            raise Usage(f"say what {name} is made of: --feature, or --onnx for a network of yours")
+            raise Usage(f"what is {name} made of? give --feature, or --onnx for your own network")
         feature = name
     if feature not in kind_names():
         raise Usage(f"--feature {feature}: one of {', '.join(kind_names())} expected")
@@ -285,7 +286,7 @@ def _ids(lines: list[str], path: Path) -> list[int]:
     try:
         return [int(line) for line in lines]
     except ValueError as error:
-        raise InvalidInput(f"{path}: {error}; one id a line expected") from None
+        raise InvalidInput(f"{path}: {error}; one id per line expected") from None
 
 
 def _matrix(path: Path) -> Any:
@@ -297,7 +298,7 @@ def _matrix(path: Path) -> Any:
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, EOFError) as error:
-        raise InvalidInput(f"{path} is no plain .npy array: {error}") from error
+        raise InvalidInput(f"{path} is not a plain .npy array: {error}") from error
     if not isinstance(loaded, np.ndarray):
         raise InvalidInput(f"{path} is an archive of arrays; one .npy array expected")
     return loaded

@@ -1,4 +1,4 @@
-"""``likewise tags``: all tags with their counts, and the ways they come in and are taken back."""
+"""``likewise tags``: all tags with their counts, their import, and the log of changes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Annotated
 
 import typer
 
+from likewise.cli.feedback_output import format_time
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, printable
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural, printable
-from likewise.cli.saying import format_time
 
 _LISTED = 20
 
-tags = typer.Typer(help="List tags; bring them in from folders and files; what was said.")
+tags = typer.Typer(help="List tags, import them from folders and files, show and undo changes.")
 
 
 @tags.callback(invoke_without_command=True)
 def list_(
     context: typer.Context,
     collection: Where = DEFAULT,
-    prefix: Annotated[str, typer.Option(help="Only tags that begin like this.")] = "",
+    prefix: Annotated[str, typer.Option(help="Only tags that start with this.")] = "",
     json_: Json = False,
 ) -> None:
     """List tags with the number of their pictures and where they come from."""
@@ -50,9 +50,9 @@ def _refuse_options(context: typer.Context, command: str) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise Usage(
-                f"{option} goes with the list of tags"
+                f"{option} only filters the list of tags"
                 if option == "--prefix"
-                else f"say {option} behind the command: likewise tags {command} … {option}"
+                else f"put {option} after the command: likewise tags {command} … {option}"
             )
 
 
@@ -61,11 +61,11 @@ def import_(
     file: Annotated[Path, typer.Argument(help="CSV (path, tags…) or JSON ({path: [tags]}).")],
     collection: Where = DEFAULT,
     replace: Annotated[
-        bool, typer.Option("--replace", help="In place of what files said about these pictures.")
+        bool, typer.Option("--replace", help="Replace the tags earlier files gave these pictures.")
     ] = False,
     json_: Json = False,
 ) -> None:
-    """Tags from a CSV or JSON file; pictures it names that are not here are listed."""
+    """Import tags from a CSV or JSON file; pictures not in the collection are listed."""
     with open_collection(collection) as col:
         done = col.tags.import_file(file, replace=replace)
     if json_:
@@ -82,19 +82,21 @@ def import_(
         typer.echo(f"... and {len(done.unknown) - _LISTED:,} more; --json lists them all")
     typer.echo(f"{plural(done.tags, 'tag')} for {plural(done.pictures, 'picture')}")
     if done.refused:
-        typer.echo(f"{done.refused:,} of them were refused by hand before, and stay so")
+        typer.echo(f"{done.refused:,} of them were rejected by hand before, and stay rejected")
 
 
 @tags.command("from-folders")
 def from_folders(
     collection: Where = DEFAULT,
-    levels: Annotated[int, typer.Option(min=1, help="Folders above a picture that count.")] = 1,
-    off: Annotated[bool, typer.Option("--off", help="No more: take these tags back.")] = False,
+    levels: Annotated[
+        int, typer.Option(min=1, help="How many folders above a picture to use.")
+    ] = 1,
+    off: Annotated[bool, typer.Option("--off", help="Stop, and remove these tags.")] = False,
     json_: Json = False,
 ) -> None:
-    """Make the names of folders tags, now and whenever pictures are added or followed.
+    """Use folder names as tags, now and at every add and sync.
 
-    Names above what was added do not count, nor do camera folders and names without a letter.
+    Folders above those that were added, camera folders and names without a letter are skipped.
     """
     with open_collection(collection) as col:
         moved = col.tags.from_folders(None if off else levels)
@@ -102,17 +104,17 @@ def from_folders(
     if json_:
         echo_json({"changed": moved, "levels": None if off else levels, "tags": named})
     elif off:
-        typer.echo(f"{plural(moved, 'tag')} taken back; folders count no more")
+        typer.echo(f"{plural(moved, 'tag')} removed; folder names are no longer used")
     else:
-        typer.echo(f"{plural(moved, 'tag')} changed; {plural(named, 'name')} of folders in use")
+        typer.echo(f"{plural(moved, 'tag')} changed; {plural(named, 'folder name')} in use")
 
 
 @tags.command()
 def read(collection: Where = DEFAULT, json_: Json = False) -> None:
     """Read the keywords inside and beside all pictures again (XMP, IPTC, sidecars).
 
-    'add' and 'sync' do that for new pictures and changed sidecars; this is for pictures that were
-    added by an older Likewise.
+    'add' and 'sync' do that for new pictures and changed sidecars; use this for pictures added
+    by an older version of Likewise.
     """
     stopped = stoppable("what was read is kept")
     with stopped, open_collection(collection) as col, progress_bar() as report:
@@ -129,10 +131,10 @@ def read(collection: Where = DEFAULT, json_: Json = False) -> None:
 @tags.command()
 def log(
     collection: Where = DEFAULT,
-    newest: Annotated[int, typer.Option("-n", min=1, help="Lines, counted from the end.")] = 20,
+    newest: Annotated[int, typer.Option("-n", min=1, help="Number of lines, the newest.")] = 20,
     json_: Json = False,
 ) -> None:
-    """What people said about tags, newest last; lines taken back are marked."""
+    """Show the changes people made to tags, newest last; undone ones are marked."""
     with open_collection(collection) as col:
         found = col.tags.log(newest)
     if json_:
@@ -140,41 +142,41 @@ def log(
         return
     for one in found:
         if one.kind == "withdraw":
-            said = f"took back line {one.withdraws}"
+            said = f"undid line {one.withdraws}"
         else:
-            what = "gave" if one.kind == "accept" else "refused"
-            where = ", ".join(map(str, one.pictures[:8])) or "pictures that have left"
+            what = "added" if one.kind == "accept" else "rejected"
+            where = ", ".join(map(str, one.pictures[:8])) or "removed pictures"
             more = f" and {len(one.pictures) - 8} more" if len(one.pictures) > 8 else ""
             said = f"{what} {', '.join(map(repr, one.tags))} for {where}{more}"
-        mark = "" if one.stands else "  (taken back)"
+        mark = "" if one.stands else "  (undone)"
         typer.echo(f"{one.number:>6}  {format_time(one.made)}  {printable(said)}{mark}")
     if not found:
-        typer.echo("Nothing was said about tags yet.")
+        typer.echo("No tags were changed by hand yet.")
 
 
 @tags.command()
 def undo(
     number: Annotated[
-        int | None, typer.Argument(help="A line of 'likewise tags log'; default the last.")
+        int | None, typer.Argument(help="A line of 'likewise tags log'; default: the last.")
     ] = None,
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Take back the last word about tags, or the one named."""
+    """Undo the last change to tags, or the given one."""
     with open_collection(collection) as col:
         done = col.tags.undo(number)
     if json_:
         echo_json({"withdrawn": done})
     else:
-        typer.echo(f"Took back line {done}.")
+        typer.echo(f"Undid line {done}.")
 
 
 @tags.command()
 def clear(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Take back every suggested tag of 'likewise tag --all' that nobody confirmed."""
+    """Remove the tags suggested by 'likewise tag --all' that nobody accepted."""
     with open_collection(collection) as col:
         gone = col.tags.clear_suggestions()
     if json_:
         echo_json({"cleared": gone})
     else:
-        typer.echo(f"{plural(gone, 'suggestion')} taken back")
+        typer.echo(f"{plural(gone, 'suggestion')} removed")

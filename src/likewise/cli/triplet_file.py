@@ -63,7 +63,7 @@ def read_lines(path: Path) -> list[tuple[int, list[str]]]:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} is not UTF-8 text") from error
     except csv.Error as error:
-        raise InvalidInput(f"{path} is no CSV file: {error}") from error
+        raise InvalidInput(f"{path} is not a CSV file: {error}") from error
     enough = [lines for lines in others if lines and len(lines[0][1]) >= _THREE]
     return enough[0] if enough else commas
 

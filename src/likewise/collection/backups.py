@@ -13,8 +13,8 @@ import shutil
 from pathlib import Path
 
 from likewise._durable import rename_whole, sync_file
-from likewise.collection.checking import verify
 from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.integrity import verify
 from likewise.collection.store.segments import sweep
 from likewise.collection.store.store import FILE, Store
 

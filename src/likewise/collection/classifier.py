@@ -75,7 +75,7 @@ class Classifier:
     """Names what is in a picture, as one of the labels it was trained with.
 
     ``figures`` are those of the held-out part: see
-    :class:`~likewise.collection.classifying.Outcome`.
+    :class:`~likewise.collection.classifier_training.Outcome`.
     """
 
     def __init__(

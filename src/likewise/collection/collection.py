@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from likewise.collection import backups, checking, jobs
+from likewise.collection import backups, integrity, jobs
 from likewise.collection.creation import create_collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback import judge as judging
@@ -24,12 +24,12 @@ from likewise.collection.feedback.profiles import Profiles
 from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.feedback.shares import Shares
 from likewise.collection.feedback.similarities import Similarities
+from likewise.collection.filters_and_metadata import absolute, plain_metadata
 from likewise.collection.ingest import add as adding
 from likewise.collection.ingest.spaces import Spaces
 from likewise.collection.ingest.sync import sync
 from likewise.collection.models.comparisons import Comparisons
 from likewise.collection.models.models import Models
-from likewise.collection.plain import absolute, plain_metadata
 from likewise.collection.search.explain import Explanation
 from likewise.collection.search.query import Query, Region
 from likewise.collection.search.rank import Hit
@@ -333,11 +333,11 @@ class Collection:
 
     def info(self) -> dict[str, Any]:
         """Counts and sizes, for people and for ``--json``."""
-        return checking.info(self._store)
+        return integrity.info(self._store)
 
     def verify(self) -> list[str]:
         """Check every byte that can be checked; gives what is wrong, empty when all is well."""
-        return checking.verify(self._store)
+        return integrity.verify(self._store)
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """A consistent copy, made while the collection is in use."""

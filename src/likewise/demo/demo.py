@@ -16,10 +16,10 @@ import numpy as np
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
+from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.ingest.add import AddResult
 from likewise.collection.ingest.walk import candidates
 from likewise.collection.jobs import Report, silent
-from likewise.collection.plain import absolute
 from likewise.collection.search.rank import Hit
 from likewise.collection.spaces.base import DECODE_SIDE
 from likewise.collection.store.store import ImageRow

@@ -41,12 +41,12 @@ from likewise.server import (
     routes_tags,
 )
 from likewise.server.access import Access, App, Guard
-from likewise.server.measuring import MeasuringApp, Metrics
+from likewise.server.jobs import Events, Work
+from likewise.server.metrics import Metrics, MetricsMiddleware
 from likewise.server.replies import plain_error
+from likewise.server.schemas import ErrorOut, EventsOut
 from likewise.server.service import Service, UnknownUpload
-from likewise.server.shapes import ErrorOut, EventsOut
 from likewise.server.thumbnails import LostPicture, prune
-from likewise.server.working import Events, Work
 
 _DESCRIPTION = """Search, judge and keep a collection of pictures.
 
@@ -118,7 +118,7 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
         app.include_router(routes.router)
     _say_errors(app)
     _describe(app)
-    return MeasuringApp(Guard(app, access), app.state.metrics), app
+    return MetricsMiddleware(Guard(app, access), app.state.metrics), app
 
 
 def _describe(app: FastAPI) -> None:

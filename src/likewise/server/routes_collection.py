@@ -15,10 +15,10 @@ from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import running
 from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
-from likewise.server.measuring import Metrics
+from likewise.server.jobs import Events, Job, Work
+from likewise.server.metrics import Metrics
 from likewise.server.routes_pictures import Serving
-from likewise.server.service import Service
-from likewise.server.shapes import (
+from likewise.server.schemas import (
     AddIn,
     CollectionOut,
     HealthOut,
@@ -29,7 +29,7 @@ from likewise.server.shapes import (
     SpaceOut,
     WrongOut,
 )
-from likewise.server.working import Events, Job, Work
+from likewise.server.service import Service
 
 router = APIRouter(prefix="/api", tags=["collection"])
 

@@ -15,8 +15,8 @@ from likewise.collection.models.comparison_report import ComparisonReport
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
 from likewise.server.routes_pictures import Serving
+from likewise.server.schemas import Line, Name, PictureId, PictureOut, Strict
 from likewise.server.service import Service
-from likewise.server.shapes import Line, Name, PictureId, PictureOut, Strict
 
 router = APIRouter(prefix="/api", tags=["compare"])
 OFTEN = 5

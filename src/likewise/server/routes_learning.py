@@ -11,8 +11,7 @@ from likewise.collection.feedback.learned_report import LearnedWord
 from likewise.collection.feedback.log import LogLine
 from likewise.collection.search.similarities import Similarity
 from likewise.server.routes_pictures import Serving
-from likewise.server.service import Service, figures_out
-from likewise.server.shapes import (
+from likewise.server.schemas import (
     CurveOut,
     ExampleOut,
     ExplainIn,
@@ -33,6 +32,7 @@ from likewise.server.shapes import (
     UseIn,
     WordOut,
 )
+from likewise.server.service import Service, figures_out
 
 router = APIRouter(prefix="/api", tags=["learning"])
 

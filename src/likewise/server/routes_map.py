@@ -14,11 +14,11 @@ from pydantic import BaseModel
 
 from likewise.errors import InvalidInput
 from likewise.ordinal.layout import fitted_places, tidy
-from likewise.server.atlas import A_SHEET, ACROSS, SPRITE, important, sheet, sheet_key
 from likewise.server.routes_page import has_tag
 from likewise.server.routes_pictures import FOREVER, JPEG, Serving
+from likewise.server.schemas import Name, PictureId, QueryIn, Strict
 from likewise.server.service import MOST, Service
-from likewise.server.shapes import Name, PictureId, QueryIn, Strict
+from likewise.server.thumbnail_sheets import A_SHEET, ACROSS, SPRITE, important, sheet, sheet_key
 
 router = APIRouter(prefix="/api/maps", tags=["map"])
 KEPT_MAPS = 2

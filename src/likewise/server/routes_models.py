@@ -12,8 +12,8 @@ from likewise.collection.jobs import Report
 from likewise.collection.store.models import Model
 from likewise.server.routes_collection import start_job
 from likewise.server.routes_pictures import Serving
+from likewise.server.schemas import JobOut, Name, Strict
 from likewise.server.service import Service
-from likewise.server.shapes import JobOut, Name, Strict
 
 router = APIRouter(prefix="/api", tags=["models"])
 

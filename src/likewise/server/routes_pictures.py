@@ -14,8 +14,7 @@ from likewise.collection.store.store import ImageRow
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode, small_jpeg
 from likewise.server.routes_page import has_tag
-from likewise.server.service import MOST, Answer, Service
-from likewise.server.shapes import (
+from likewise.server.schemas import (
     PageOut,
     PictureMore,
     SearchIn,
@@ -23,6 +22,7 @@ from likewise.server.shapes import (
     UploadOut,
     WhereIn,
 )
+from likewise.server.service import MOST, Answer, Service
 from likewise.server.thumbnails import LostPicture, side_for, thumbnail
 
 router = APIRouter(prefix="/api", tags=["pictures"])

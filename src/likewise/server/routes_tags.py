@@ -12,8 +12,8 @@ from likewise.collection.errors import CollectionError
 from likewise.errors import InvalidInput
 from likewise.server.routes_collection import start_job
 from likewise.server.routes_pictures import Serving
+from likewise.server.schemas import JobOut, Line, PictureId, PictureOut, Strict
 from likewise.server.service import Service
-from likewise.server.shapes import JobOut, Line, PictureId, PictureOut, Strict
 
 router = APIRouter(prefix="/api", tags=["tags"])
 

@@ -21,7 +21,7 @@ from likewise.collection.search.similarities import Figures
 from likewise.collection.store.store import ImageRow
 from likewise.errors import LikewiseError
 from likewise.images import decode
-from likewise.server.shapes import FiguresOut, PictureOut, QueryIn
+from likewise.server.schemas import FiguresOut, PictureOut, QueryIn
 
 T = TypeVar("T")
 

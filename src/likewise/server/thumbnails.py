@@ -11,7 +11,7 @@ import secrets
 import time
 from pathlib import Path
 
-from likewise.collection.checking import THUMBNAILS
+from likewise.collection.integrity import THUMBNAILS
 from likewise.errors import LikewiseError
 from likewise.images import decode, small_jpeg
 

@@ -29,7 +29,7 @@ from likewise.collection.feedback.profile_names import (
 )
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.similarities import Similarities, profile_figures, sparse_space
-from likewise.collection.plain import absolute
+from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.search.similarities import Figures, Similarity
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import Views

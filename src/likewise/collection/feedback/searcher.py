@@ -10,7 +10,7 @@ from likewise.collection.errors import CollectionError, NoPlaces
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.reranker import ProfileReranker
 from likewise.collection.feedback.similarities import Similarities
-from likewise.collection.plain import plain_where
+from likewise.collection.filters_and_metadata import plain_where
 from likewise.collection.search import explain as explaining
 from likewise.collection.search.duplicates import find_duplicates
 from likewise.collection.search.query import Query, Region, ResolvedQuery, resolve_query

@@ -16,6 +16,7 @@ from typing import Any
 
 from likewise.collection.content import digest_of_file, is_text
 from likewise.collection.errors import CollectionError
+from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.ingest.backfill import fill_gaps, note_unmade
 from likewise.collection.ingest.generations import describe_crash, spaces_to_describe
 from likewise.collection.ingest.growth import grow_spaces, next_growth
@@ -30,7 +31,6 @@ from likewise.collection.ingest.workers import (
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords.folder_tags import follow_folders
 from likewise.collection.keywords.sidecars import follow_sidecars
-from likewise.collection.plain import absolute
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import grow_graphs

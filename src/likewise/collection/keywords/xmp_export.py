@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from likewise._durable import write_whole
 from likewise.collection.errors import CollectionError
+from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import xmp
 from likewise.collection.keywords.sidecars import sidecars_of
-from likewise.collection.plain import absolute
 from likewise.collection.store import sidecars as catalog_sidecars
 from likewise.collection.store import tags as rows
 from likewise.collection.store.sidecars import SidecarRow

@@ -11,7 +11,7 @@ import numpy as np
 
 from likewise.collection.content import is_text
 from likewise.collection.errors import UnknownPicture
-from likewise.collection.plain import absolute, plain_where
+from likewise.collection.filters_and_metadata import absolute, plain_where
 from likewise.collection.store import listing
 from likewise.collection.store.changes import put_setting
 from likewise.collection.store.store import FileRow, ImageRow, Store

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from likewise._validation import whole
 from likewise.collection import jobs
 from likewise.collection.errors import UnknownName
+from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.keywords import (
     folder_tags,
     picture_keywords,
@@ -18,7 +19,6 @@ from likewise.collection.keywords import (
     tag_files,
     xmp_export,
 )
-from likewise.collection.plain import absolute
 from likewise.collection.search.query import Query, resolve_query
 from likewise.collection.search.views import Views
 from likewise.collection.store import tags as catalog_tags

@@ -9,8 +9,8 @@ import typer
 
 from likewise.cli.models import describe_model, record
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, plural, size
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, plural, size
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -25,15 +25,19 @@ def map_(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="The map; learned first if there is none.")
     ] = "map",
-    limit: Annotated[int, typer.Option(min=1, help="Pictures drawn, at most.")] = MOST,
-    title: Annotated[str | None, typer.Option(help="Title; default the collection's name.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the pictures if there are more.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of pictures.")] = MOST,
+    title: Annotated[
+        str | None, typer.Option(help="Title; default: the collection's name.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed for drawing pictures if there are more.")
+    ] = 0,
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Draw the collection as a map to zoom into: one page, with the pictures inside.
+    """Draw the collection as a zoomable map: one HTML page, with the pictures inside.
 
-    It holds small copies of the pictures and the names of their files: mind whom you give it to.
+    It holds small copies of the pictures and their file names: share it with care.
     """
     from likewise.cli.map_page import map_page
 
@@ -59,7 +63,7 @@ def map_(
             typer.echo(line)
     drawn = plural(len(pictures), "picture")
     whole = "" if len(pictures) == total else f" of {total:,}, drawn at random (--limit draws more)"
-    typer.echo(f"{drawn}{whole}; {size(len(page.encode()))}. Look at {out}")
+    typer.echo(f"{drawn}{whole}; {size(len(page.encode()))}. Open {out}")
 
 
 def _pictures(col: Collection, name: str, limit: int, seed: int) -> tuple[list[MapPicture], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from likewise.cli.rendering import plural
+from likewise.cli.output import plural
 
 if TYPE_CHECKING:
     from likewise.collection.feedback.learned_report import CurvePoint
@@ -31,7 +31,7 @@ _POINTS = 240
 """Points drawn at most; more could not be told apart."""
 
 
-def curve(points: Sequence[CurvePoint]) -> str:
+def draw_curve(points: Sequence[CurvePoint]) -> str:
     """The figure: shares right so far, learned and plain, after each judgement."""
     last = points[-1]
     kept = pick_evenly(len(points), _POINTS)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.learning import Profile
+from likewise.cli.feedback import Profile
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, printable
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural, printable
 from likewise.errors import InvalidInput, LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
     from likewise.collection.models.questions import ComparisonQuestion
 
-comparisons = typer.Typer(no_args_is_help=True, help="What was compared: a nearer to b than to c.")
+comparisons = typer.Typer(no_args_is_help=True, help="Comparisons: a is nearer to b than to c.")
 
 By = Annotated[
-    str | None, typer.Option("--by", metavar="WHO", help="Who compares, where several people do.")
+    str | None, typer.Option("--by", metavar="WHO", help="Name of the person who compares.")
 ]
 _AT_ONCE = 10
 """Questions that are chosen at a time; the answers decide what is asked next."""
@@ -36,26 +36,28 @@ _KEYS = {
 
 
 def compare(
-    n: Annotated[int, typer.Option("-n", min=1, help="Questions, at most.")] = 20,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of questions.")] = 20,
     by: By = None,
     sheet: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the pictures of the questions to this page."),
+        typer.Option(
+            metavar="FILE", help="Write the questions with their pictures to an HTML page."
+        ),
     ] = None,
     space: Annotated[
         str | None, typer.Option(metavar="NAME", help="Dense space the questions come from.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Chooses the questions; default others each time.")
+        int | None, typer.Option(min=0, help="Random seed; default: different questions each time.")
     ] = None,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Answer which of two pictures is nearer to a third; 'learn --map' draws a map from it.
+    """Answer which of two pictures is nearer to a third; 'learn --map' makes a map of the answers.
 
-    Keys: l or the left arrow, r or the right arrow, s to skip, q to quit.  Where standard input
-    is no terminal, one answer a line is read.
+    Keys: l or the left arrow, r or the right arrow, s to skip, q to quit.  If standard input
+    is not a terminal, one answer per line is read.
     """
     answered: list[dict[str, Any]] = []
     skipped = 0
@@ -89,20 +91,20 @@ def import_(
     file: Annotated[Path, typer.Argument(help="CSV: anchor, nearer, farther; or Salmon's.")],
     by: By = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Take in what is there already once more.")
+        bool, typer.Option("--again", help="Also import comparisons that are there already.")
     ] = False,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Take in comparisons from a CSV file; with a bad line in it, none is taken.
+    """Import comparisons from a CSV file; if any line is bad, nothing is imported.
 
-    A line that says what the same person said before, and that stands, is skipped: a file that is
-    taken in twice counts once.
+    A comparison the same person made before, and did not undo, is skipped: a file imported twice
+    counts once.
     """
     from likewise.cli.comparison_file import read_comparisons, without_known
 
-    kept = "comparisons written so far are kept; the same command goes on with the rest"
+    kept = "comparisons written so far are kept; run the same command again to add the rest"
     with stoppable(kept), open_collection(collection) as col:
         name = col.profiles.version(profile).profile
         found = read_comparisons(file, col.id_of, lambda: _names(col))
@@ -126,7 +128,7 @@ def import_(
     typer.echo(f"{plural(len(rows), 'comparison')} written to the log of {name}{said}")
     if skipped:
         were = "was" if skipped == 1 else "were"
-        typer.echo(f"{skipped:,} {were} there already and skipped; --again takes them in as well")
+        typer.echo(f"{skipped:,} {were} there already and skipped; --again imports them as well")
 
 
 @comparisons.command("export")
@@ -135,12 +137,12 @@ def export(
     salmon: Annotated[
         bool, typer.Option("--salmon", help="Columns as in Salmon: head, winner, loser, puid.")
     ] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Ids of pictures in place of paths.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Ids of pictures instead of paths.")] = False,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Write the comparisons that stand to a CSV file."""
+    """Write the comparisons (without undone ones) to a CSV file."""
     from likewise.cli.comparison_file import format_comparisons
 
     rows: list[tuple[str, str, str, str, str]] = []
@@ -167,20 +169,20 @@ def export(
     if json_:
         echo_json({"file": str(file), "comparisons": len(rows), "left_out": left_out})
         return
-    gone = f"; {left_out:,} speak of pictures that left the collection" if left_out else ""
+    gone = f"; {left_out:,} name pictures no longer in the collection" if left_out else ""
     typer.echo(f"{file}: {plural(len(rows), 'comparison')}{gone}")
 
 
 @comparisons.command("report")
 def report_(
     space: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Dense space a map is tried in.")
+        str | None, typer.Option(metavar="NAME", help="Dense space to try a map in.")
     ] = None,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Say how far comparisons agree: with a map that was not told them, and with each other."""
+    """Show how well comparisons agree: with a map learned without them, and with each other."""
     from dataclasses import asdict
 
     with stoppable("nothing was changed"), open_collection(collection) as col:
@@ -192,7 +194,7 @@ def report_(
         echo_json(said)
         return
     if not found.comparisons:
-        typer.echo("Nothing was compared yet: likewise compare.")
+        typer.echo("There are no comparisons yet: likewise compare.")
         return
     typer.echo(
         f"{plural(found.comparisons, 'comparison')} of {plural(found.pictures, 'picture')}; "
@@ -201,7 +203,7 @@ def report_(
     )
     if found.agreement is not None and found.agreement_plain is not None:
         typer.echo(
-            f"A map that was not told them agrees with {found.agreement:.1%}, space {found.space} "
+            f"A map learned without them agrees with {found.agreement:.1%}, space {found.space} "
             f"alone with {found.agreement_plain:.1%}"
         )
     rows = [
@@ -215,7 +217,7 @@ def report_(
     for pair in found.between:
         one, other = pair.one or "(nobody named)", pair.other or "(nobody named)"
         asked = plural(pair.questions, "question")
-        typer.echo(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered alike")
+        typer.echo(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered the same")
 
 
 def _questions(
@@ -244,7 +246,7 @@ def _questions(
             return
         if sheet is not None:
             _write(col, found, sheet, n - left)
-            typer.echo(f"Look at {sheet}", err=aside)
+            typer.echo(f"Open {sheet}", err=aside)
         for ask in found:
             asked.add((ask.anchor, *sorted((ask.left, ask.right))))
             yield ask
@@ -256,7 +258,7 @@ def _answer(col: Collection, number: int, of: int, ask: ComparisonQuestion, asid
     """What a person says to a question; with ``aside`` it is asked on standard error."""
     rows = col.pictures.rows(ask)
     paths = [printable(rows[i].path) if i in rows else "gone" for i in ask]
-    head = f"ResolvedQuery {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
+    head = f"Question {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
     typer.echo(head, err=aside)
     typer.echo(f"  left   {ask.left:>7}  {paths[1]}", err=aside)
     typer.echo(f"  right  {ask.right:>7}  {paths[2]}", err=aside)

@@ -30,7 +30,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
-class MeasuringApp:
+class MetricsMiddleware:
     """Counts what goes through."""
 
     def __init__(self, app: App, metrics: Metrics) -> None:

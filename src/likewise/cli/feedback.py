@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.finding import _region as region_of
-from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
-from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import day, echo_json, echo_table, plural, size
-from likewise.cli.saying import (
+from likewise.cli.feedback_output import (
     describe_line,
     describe_pictures,
     format_time,
@@ -22,6 +18,10 @@ from likewise.cli.saying import (
     offer_sparse,
     summarize_profile,
 )
+from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
+from likewise.cli.output import day, echo_json, echo_table, plural, size
+from likewise.cli.progress import progress_bar
+from likewise.cli.search import _region as region_of
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from likewise.collection.search.rank import Hit
 
 Profile = Annotated[
-    str, typer.Option(metavar="NAME", help="The profile meant; default is the one in use.")
+    str, typer.Option(metavar="NAME", help="Name of the profile; default: the one in use.")
 ]
 _KEPT = "comparisons written so far are kept; 'likewise log' shows them"
 
@@ -46,29 +46,30 @@ def judge(
     query: Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")],
     liked: Annotated[
         list[str] | None,
-        typer.Option(metavar="IMAGE|ID", help="A picture that is alike; may be repeated, or 3,5."),
+        typer.Option(metavar="IMAGE|ID", help="A picture like the query; may be repeated, or 3,5."),
     ] = None,
     disliked: Annotated[
         list[str] | None,
-        typer.Option(metavar="IMAGE|ID", help="A picture that is not alike; may be repeated."),
+        typer.Option(metavar="IMAGE|ID", help="A picture unlike the query; may be repeated."),
     ] = None,
     shown_: Annotated[
         list[str] | None,
         typer.Option(
             "--shown",
             metavar="IMAGE|ID",
-            help="What was on offer, best first: passed-over pictures count as not alike.",
+            help="The hits shown, best first: those passed over count as unlike.",
         ),
     ] = None,
     region: Annotated[
-        str | None, typer.Option(metavar="X,Y,W,H", help="The part that was searched with.")
+        str | None,
+        typer.Option(metavar="X,Y,W,H", help="The region of the query that was searched for."),
     ] = None,
     profile: Profile = "default",
-    k: Annotated[int, typer.Option("-k", min=1, help="Hits shown afterwards.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of hits shown afterwards.")] = 10,
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Say which pictures are like the query and which are not; the ranking follows at once.
+    """Judge which pictures are like the query and which are not; the ranking changes at once.
 
     The query may be a picture that is not in the collection.
     """
@@ -90,7 +91,7 @@ def judge(
     typer.echo(f"Judgement {made.number} in profile {made.profile}: {said}")
     for earlier in made.contradicts:
         typer.echo(f"It contradicts judgement {earlier}; the later one counts.")
-    typer.echo(f"Now most alike ('likewise undo {made.number}' takes it back):")
+    typer.echo(f"Now most similar ('likewise undo {made.number}' undoes this):")
     echo_table(
         ("score", "id", "size", "date", "path"),
         [
@@ -105,29 +106,29 @@ def judge(
 
 def undo(
     number: Annotated[
-        int | None, typer.Argument(help="The judgement; default the last that stands.")
+        int | None, typer.Argument(help="The judgement; default: the last one not undone.")
     ] = None,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Take a judgement back, as if it had never been said."""
+    """Undo a judgement, as if it had never been made."""
     with open_collection(collection) as col:
         undone = col.undo(number, profile=profile)
         version = col.profiles.version(profile)
     if json_:
         echo_json({"undone": undone, "profile": version.profile, "version": version.position})
     else:
-        typer.echo(f"Judgement {undone} of profile {version.profile} is taken back")
+        typer.echo(f"Judgement {undone} of profile {version.profile} is undone")
 
 
 def log(
-    limit: Annotated[int, typer.Option(min=1, help="Lines shown, the newest ones.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Number of lines, the newest.")] = 20,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """List what was said in a profile: judgements, what was taken back, and what still counts."""
+    """List the log of a profile: judgements, what was undone, and what still counts."""
     with open_collection(collection) as col:
         name = col.profiles.version(profile).profile
         lines = col.log.entries(name)
@@ -136,7 +137,7 @@ def log(
         echo_json([line_record(line) for line in newest])
         return
     if not lines:
-        typer.echo(f"Nothing was said in profile {name} yet.")
+        typer.echo(f"The log of profile {name} is empty.")
         return
     if len(newest) < len(lines):
         typer.echo(f"{plural(len(lines) - len(newest), 'earlier line')} (--limit shows more)")
@@ -161,7 +162,7 @@ def learn(
         ),
     ] = None,
     sparse: Annotated[
-        bool, typer.Option("--sparse", help="Make a compact profile from the whole log.")
+        bool, typer.Option("--sparse", help="Create a compact profile from the whole log.")
     ] = False,
     into: Annotated[
         str | None, typer.Option("--into", metavar="NAME", help="Name of the compact profile.")
@@ -175,35 +176,36 @@ def learn(
     space: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Dense space of --metric or --map; deep-dense, else holistic."
+            metavar="NAME",
+            help="Dense space for --metric or --map; default: deep-dense, else holistic.",
         ),
     ] = None,
     named: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Name of it; default metric, or map."),
+        typer.Option("--name", metavar="NAME", help="Its name; default: metric or map."),
     ] = None,
     labels: Annotated[
         Labels | None,
         typer.Option(help="What the labels are: of --from labels (default folders), or --map."),
     ] = None,
     n_triplets: Annotated[
-        int, typer.Option("-n", min=1, help="Triplets drawn from labels.")
+        int, typer.Option("-n", min=1, help="Number of triplets drawn from labels.")
     ] = 2_000,
-    seed: Annotated[int, typer.Option(min=0, help="Draws them.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for drawing them.")] = 0,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
     """Learn from triplets in a file, from labels or the log: a profile, a metric or a map.
 
-    Nothing is learned from a file with a bad line; bad lines are named.  --metric and --map make
-    a similarity of their own, which --by names.
+    Nothing is learned from a file with a bad line; bad lines are named.  --metric and --map create
+    a similarity of their own for 'search --by'.
     """
     if metric or map_:
         if metric and map_:
             raise Usage("--metric and --map are two things; ask for one at a time")
         if source is not None or sparse or into is not None:
-            raise Usage("--metric and --map learn from the log; --from, --sparse, --into are apart")
+            raise Usage("--metric and --map learn from the log; not with --from, --sparse, --into")
         if labels is not None and metric:
             raise Usage("--labels belongs to --map or --from labels; pairs come from the log")
         from likewise.cli.models import learn_model
@@ -215,7 +217,7 @@ def learn(
         raise Usage("--space and --name belong to --metric or --map")
     if source is None and not sparse:
         raise Usage(
-            "say what to learn from: --from FILE.csv, labels or log, --sparse, --metric or --map"
+            "name what to learn from: --from FILE.csv, labels or log, --sparse, --metric or --map"
         )
     if into is not None and not sparse:
         raise Usage("--into names the profile that --sparse makes")
@@ -268,7 +270,7 @@ def compact(
          _change(found.bytes_before, found.bytes_after)),
         ("postings", f"{found.postings_before:,}", f"{found.postings_after:,}",
          _change(found.postings_before, found.postings_after)),
-        ("a search (CPU)", f"{found.ms_before:.2f} ms", f"{found.ms_after:.2f} ms",
+        ("CPU per search", f"{found.ms_before:.2f} ms", f"{found.ms_after:.2f} ms",
          _change(found.ms_before, found.ms_after)),
     ]  # fmt: skip
     echo_table(("", "before", "after", "change"), rows, right=" rrr")
@@ -276,15 +278,15 @@ def compact(
 
 def learned(
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page to look at.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as an HTML page.")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Words shown, either way.")] = 6,
-    examples: Annotated[int, typer.Option(min=0, help="Examples of each word.")] = 4,
+    top: Annotated[int, typer.Option(min=1, help="Number of words shown in each direction.")] = 6,
+    examples: Annotated[int, typer.Option(min=0, help="Number of examples per word.")] = 4,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Show what a profile has learned: words that gained and lost, the curve, the versions."""
+    """Show what a profile has learned: words, learning curve, versions."""
     with stoppable("nothing was changed"), open_collection(collection) as col:
         with progress_bar() as report:
             # Without a page or data nobody sees examples, and to find them takes a while.
@@ -303,7 +305,7 @@ def learned(
         return
     _print_learned(found)
     if html is not None:
-        typer.echo(f"Look at {html}")
+        typer.echo(f"Open {html}")
 
 
 def _change(before: float, after: float) -> str:
@@ -315,7 +317,9 @@ def _tell_learned(said: dict[str, Any], source: str | None) -> None:
     if "written" in said:
         typer.echo(f"{plural(said['written'], 'comparison')} written to the log of {name}")
     if source == "log":
-        typer.echo(f"The whole log of {name} was folded again, and gives what is in use")
+        typer.echo(
+            f"The whole log of {name} was replayed, with the same result as the weights in use"
+        )
     agreement = said["agreement"]
     if agreement is not None:
         standing = plural(said["judgements"], "judgement")
@@ -331,7 +335,7 @@ def _tell_learned(said: dict[str, Any], source: str | None) -> None:
         return
     typer.echo(
         f"Profile {outcome['profile']} keeps {outcome['kept_words']:,} of {outcome['width']:,} "
-        f"words; on triplets held out {outcome['agreement']:.1%} are right "
+        f"words; {outcome['agreement']:.1%} of held-out triplets are right "
         f"({outcome['agreement_before']:.1%} before)"
     )
     typer.echo(f"Shrink its index with: likewise compact {outcome['profile']}")

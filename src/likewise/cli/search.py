@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.keeping import default_of
+from likewise.cli.maintenance import default_of
 from likewise.cli.options import (
     DEFAULT,
     Json,
@@ -22,12 +22,12 @@ from likewise.cli.options import (
     stoppable,
     value_of,
 )
-from likewise.cli.rendering import day, echo_json, echo_table, plural
-from likewise.collection.plain import absolute
+from likewise.cli.output import day, echo_json, echo_table, plural
+from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import ImageError, LikewiseError
 
 if TYPE_CHECKING:
-    from likewise.cli.sheet import Answer, SheetQuery
+    from likewise.cli.search_page import Answer, PageQuery
     from likewise.collection.collection import Collection
     from likewise.collection.search.rank import Hit
 
@@ -38,7 +38,7 @@ _TOP_WORDS = 10
 def search(
     query: Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")],
     collection: Where = DEFAULT,
-    k: Annotated[int, typer.Option("-k", min=1, help="Hits, at most.")] = 20,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of hits.")] = 20,
     by: Annotated[str, typer.Option(help="A similarity ('likewise similarity list').")] = "default",
     region: Annotated[
         str | None, typer.Option(metavar="X,Y,W,H", help="Search with this part of the picture.")
@@ -48,17 +48,22 @@ def search(
         typer.Option(
             metavar="KEY=VALUE",
             help="Only pictures with this folder, tag, format, after, before or metadata; "
-            "tag may be said several times.",
+            "tag may be repeated.",
         ),
     ] = None,
-    above: Annotated[float | None, typer.Option(help="The lowest score shown.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say which words are shared.")] = False,
+    above: Annotated[
+        float | None, typer.Option(help="Show only hits with at least this score.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show which visual words are shared.")
+    ] = False,
     sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page of query and hits.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the query and its hits to an HTML page."),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Find the pictures most alike."""
+    """Find the most similar pictures."""
     part = _region(region)
     wanted = _conditions(where)
     with stoppable("nothing was changed"), open_collection(collection) as col:
@@ -76,7 +81,7 @@ def search(
         return
     _print(answers, asked)
     if sheet is not None:
-        typer.echo(f"Look at {sheet}")
+        typer.echo(f"Open {sheet}")
 
 
 def duplicates(
@@ -149,7 +154,7 @@ def _check_explained(col: Collection, by: str) -> None:
         raise NoPlaces(f"{by!r} has no words to explain by; --explain needs a words space")
     if space not in col.similarities.find(by).spaces:
         used = default_of(col)
-        typer.echo(f"ranked by {used}; shown are words they share in {space}", err=True)
+        typer.echo(f"ranked by {used}; the shared words shown are those of {space}", err=True)
 
 
 def _describe_query(
@@ -158,8 +163,8 @@ def _describe_query(
     by: str,
     region: tuple[float, float, float, float] | None,
     where: dict[str, Any],
-) -> SheetQuery:
-    from likewise.cli.sheet import SheetQuery
+) -> PageQuery:
+    from likewise.cli.search_page import PageQuery
     from likewise.images import probe
 
     if by == "default":
@@ -171,7 +176,7 @@ def _describe_query(
     else:
         info = probe(query)
         path, frame = query, (info.width, info.height)
-    return SheetQuery(
+    return PageQuery(
         path=str(absolute(path)),
         by=by,
         pictures=len(col),
@@ -191,7 +196,7 @@ def _answers(
     *,
     explain: bool,
 ) -> list[Answer]:
-    from likewise.cli.sheet import Answer
+    from likewise.cli.search_page import Answer
 
     answers = []
     for hit in hits:
@@ -204,11 +209,11 @@ def _answers(
     return answers
 
 
-def _write(path: Path, asked: SheetQuery, answers: list[Answer]) -> None:
-    from likewise.cli.sheet import sheet
+def _write(path: Path, asked: PageQuery, answers: list[Answer]) -> None:
+    from likewise.cli.search_page import search_page
 
     try:
-        path.write_text(sheet(asked, answers), encoding="utf-8")
+        path.write_text(search_page(asked, answers), encoding="utf-8")
     except OSError as error:
         raise LikewiseError(f"{path} cannot be written: {error.strerror}") from error
 
@@ -239,7 +244,7 @@ def _record(answer: Answer) -> dict[str, Any]:
     return record
 
 
-def _print(answers: list[Answer], asked: SheetQuery) -> None:
+def _print(answers: list[Answer], asked: PageQuery) -> None:
     if not answers:
         typer.echo("No hits." if asked.pictures else "The collection is empty.")
         return

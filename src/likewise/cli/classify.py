@@ -1,4 +1,4 @@
-"""Commands that name what is in a picture: ``classify train`` and ``classify predict``."""
+"""Commands that label pictures: ``classify train`` and ``classify predict``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.options import Json, Usage, Workers, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, printable
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural, printable
 
-classify = typer.Typer(no_args_is_help=True, help="Name what is in pictures, as folders name it.")
+classify = typer.Typer(
+    no_args_is_help=True, help="Classify pictures, with labels learned from folders."
+)
 
 _SKIPPED = 8
 
@@ -35,21 +37,21 @@ def train(
         Labels, typer.Option(help="Where labels come from: the names of the folders.")
     ] = Labels.folders,
     words: Annotated[
-        int, typer.Option(min=2, help="Words of each of the two codebooks; more are slower.")
+        int, typer.Option(min=2, help="Words in each of the two codebooks; more is slower.")
     ] = 64,
     held_out: Annotated[
-        float, typer.Option(help="The share of each label's pictures that it is judged on.")
+        float, typer.Option(help="Share of each label's pictures held out to test it.")
     ] = 0.25,
-    seed: Annotated[int, typer.Option(help="Which pictures are held out, and first words.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     workers: Workers = None,
     json_: Json = False,
 ) -> None:
-    """Train a classifier on pictures in folders, and judge it on a part held out.
+    """Train a classifier on pictures in folders, and test it on a held-out part.
 
     likewise classify train animals/ -m animals.lwm learns the labels cat, dog, ... from the
-    folders animals/cat, animals/dog, ...; of a collection, the folders its pictures lie in.
+    folders animals/cat, animals/dog, ...; for a collection, from the folders its pictures are in.
     """
-    from likewise.collection import classifying
+    from likewise.collection import classifier_training
 
     if not 0 < held_out < 1:
         raise Usage(f"--held-out {held_out}: a share between 0 and 1 expected")
@@ -57,8 +59,8 @@ def train(
         raise Usage(f"--model {model}: there is no folder {model.parent}")
     assert labels is Labels.folders
     with stoppable("nothing was written"), progress_bar() as report:
-        classifier, outcome = classifying.train(
-            classifying.find_labelled(source.expanduser()),
+        classifier, outcome = classifier_training.train(
+            classifier_training.find_labelled(source.expanduser()),
             n_words=words,
             held_out=held_out,
             workers=workers,
@@ -70,17 +72,19 @@ def train(
         echo_json({"model": str(model), **_outcome_record(outcome)})
         return
     _print_outcome(outcome)
-    typer.echo(f"{model} is there: likewise classify predict {model} PICTURE")
+    typer.echo(f"Wrote {model}; try: likewise classify predict {model} PICTURE")
 
 
 @classify.command("predict")
 def predict(
     model: Annotated[Path, typer.Argument(help="What 'classify train' wrote.", metavar="MODEL")],
-    pictures: Annotated[list[Path], typer.Argument(help="Pictures to name.", metavar="IMAGE...")],
-    top: Annotated[int, typer.Option(min=1, help="Labels shown for each.")] = 1,
+    pictures: Annotated[
+        list[Path], typer.Argument(help="Pictures to classify.", metavar="IMAGE...")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="Number of labels for each.")] = 1,
     json_: Json = False,
 ) -> None:
-    """Name what is in pictures; exit code 1 when one of them cannot be read."""
+    """Predict the labels of pictures; exit code 1 if any cannot be read."""
     from likewise.collection.classifier import Classifier
     from likewise.collection.spaces.base import DECODE_SIDE
     from likewise.errors import ImageError

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
+from likewise.cli.output import echo_json, plural, printable
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, plural, printable
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BEHIND = 3
 _LISTED = 20
 _ABOVE = 0.6
-_GOES_ON = "what was tagged is kept, and the same command goes on from there"
+_GOES_ON = "what was tagged is kept; run the same command again to continue"
 
 Image = Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")]
 Names = Annotated[list[str], typer.Argument(help="Tags; quote one with spaces.", metavar="TAG…")]
@@ -32,37 +32,37 @@ def tag(
         str | None, typer.Argument(help="A picture, or the id of one.", metavar="[IMAGE|ID]")
     ] = None,
     collection: Where = DEFAULT,
-    k: Annotated[int, typer.Option("-k", min=1, help="Suggestions, at most.")] = 5,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of suggestions.")] = 5,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="TAG", help="Give it this tag.")
+        list[str] | None, typer.Option("--set", metavar="TAG", help="Add this tag.")
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option(metavar="TAG", help="Take this tag away, for good: no file brings it back."),
+        typer.Option(metavar="TAG", help="Remove this tag for good: no file brings it back."),
     ] = None,
     all_: Annotated[
-        bool, typer.Option("--all", help="Suggest tags for all pictures that nobody tagged.")
+        bool, typer.Option("--all", help="Suggest tags for all untagged pictures.")
     ] = False,
     above: Annotated[
         float | None,
-        typer.Option(help=f"With --all: the least confidence kept (default {_ABOVE})."),
+        typer.Option(help=f"With --all: minimum confidence (default {_ABOVE})."),
     ] = None,
     also_tagged: Annotated[
-        bool, typer.Option("--also-tagged", help="With --all: pictures that have tags, too.")
+        bool, typer.Option("--also-tagged", help="With --all: include pictures that have tags.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --all: only say what would be done.")
+        bool, typer.Option("--dry-run", help="With --all: only show what would be done.")
     ] = False,
     json_: Json = False,
 ) -> None:
     """Suggest tags for a picture, with the pictures behind them; or set and remove tags.
 
-    With --all it goes through the whole collection: a run that was stopped goes on where it was.
-    Such tags are marked as suggested, and teach nothing until they are accepted.
+    With --all it covers the whole collection; a run that was stopped continues where it left off.
+    Such tags are marked as suggested, and nothing is learned from them until they are accepted.
     """
     given = bool(set_ or remove)
     if all_ == (image is not None) or (all_ and given):
-        raise Usage("name a picture, or say --all")
+        raise Usage("name a picture, or use --all")
     if not all_ and (above is not None or dry_run or also_tagged):
         raise Usage("--above, --also-tagged and --dry-run go with --all")
     if all_:
@@ -77,7 +77,7 @@ def tag(
 
 
 def accept(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Say that suggested tags are right: they count from now on, for suggestions too."""
+    """Accept suggested tags: from now on they count like your own, for suggestions too."""
     with open_collection(collection) as col:
         one = col.id_of(picture(image))
         # One command, one line of the log: one undo takes all of it back.
@@ -85,7 +85,7 @@ def accept(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json =
 
 
 def reject(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Say that tags are wrong: they go, and are not suggested for this picture again."""
+    """Reject tags: they are removed, and not suggested for this picture again."""
     with open_collection(collection) as col:
         one = col.id_of(picture(image))
         _tell(col, one, col.tags.change([one], remove=tags), json_)
@@ -97,7 +97,7 @@ def _change(col: Collection, image: str, add: list[str], remove: list[str], json
     lines = col.tags.change([one], add, remove)
     _tell(col, one, lines, json_)
     if lost and not json_:
-        typer.echo(f"it had no tag {', '.join(map(repr, lost))}, and will not get it from a file")
+        typer.echo(f"it did not have {', '.join(map(repr, lost))}, and will not get it from a file")
 
 
 def _tell(col: Collection, image: int, lines: list[int], json_: bool) -> None:
@@ -106,10 +106,10 @@ def _tell(col: Collection, image: int, lines: list[int], json_: bool) -> None:
         echo_json({"id": image, "tags": tags, "lines": lines})
         return
     if not lines:
-        typer.echo("That was said before.")
+        typer.echo("Nothing changed.")
     typer.echo(f"picture {image}: {', '.join(tags) if tags else 'no tags'}")
     if lines:
-        typer.echo("'likewise tags undo' takes the last word back")
+        typer.echo("'likewise tags undo' reverts this")
 
 
 def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
@@ -120,15 +120,17 @@ def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
         echo_json({"tags": has, "suggestions": [record(s) for s in found]})
         return
     if has:
-        typer.echo(f"it has: {', '.join(has)}")
+        typer.echo(f"tags: {', '.join(has)}")
     if not found:
         said = "No picture has tags yet" if not col.tags.all(limit=1) else "No other tag fits"
-        typer.echo(f"{said}; 'likewise tag IMAGE --set TAG' gives one, 'likewise tags' more.")
+        typer.echo(
+            f"{said}; 'likewise tag IMAGE --set TAG' adds one; see also 'likewise tags --help'."
+        )
         return
     for suggestion in found:
         typer.echo(line(suggestion))
     if not found[0].calibrated:
-        typer.echo("(too few pictures are tagged to measure how far this can be trusted)")
+        typer.echo("(too few pictures are tagged to measure how reliable this is)")
 
 
 def _own(col: Collection, one: int | str) -> list[str]:
@@ -167,7 +169,7 @@ def _all(
         if not col.tags.all(limit=1):
             raise LikewiseError(
                 "no picture has tags yet; 'likewise tag IMAGE --set TAG' or 'likewise tags import' "
-                "gives some to learn from"
+                "adds some to learn from"
             )
         with progress_bar() as report:
             run = col.tags.suggest_for_all(
@@ -203,8 +205,8 @@ def _tell_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: 
         return
     would = "would get" if dry_run else "got"
     typer.echo(
-        f"{plural(run.pictures, 'picture')} looked at: {run.tagged:,} {would} "
+        f"{plural(run.pictures, 'picture')} checked: {run.tagged:,} {would} "
         f"{plural(run.tags, 'tag')} with a confidence of {above:.0%} or more"
     )
     if not run.measured:
-        typer.echo("Too few pictures are tagged to measure confidence; none is above 50% then.")
+        typer.echo("Too few pictures are tagged to measure confidence, so none is above 50%.")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Usage, Where, Workers, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, printable, size
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, echo_table, plural, printable, size
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Format(enum.StrEnum):
 
 
 def info(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Say what a collection holds and how large it is."""
+    """Show what a collection holds and how large it is."""
     with open_collection(collection) as col:
         said = col.info()
         said["default"] = default_of(col)
@@ -48,7 +48,7 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
         typer.echo(f"  {files} could not be used ('likewise problems' lists them)")
     if said["job"]:
         typer.echo(f"  now: {said['job']}")
-    typer.echo(f"  search ranks by {said['default']} unless told otherwise")
+    typer.echo(f"  search ranks by {said['default']} by default")
     typer.echo("")
     rows = [
         (
@@ -62,7 +62,7 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 
 def verify(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Check every byte that can be checked; exit code 1 when something is wrong."""
+    """Check the collection's files for damage; exit code 1 if something is wrong."""
     with open_collection(collection) as col:
         wrong = col.verify()
         pictures = len(col)
@@ -71,15 +71,17 @@ def verify(collection: Where = DEFAULT, json_: Json = False) -> None:
     elif wrong:
         for text in wrong:
             typer.echo(text)
-        typer.echo(f"{plural(len(wrong), 'thing')} wrong; restore a backup, or build it again")
+        typer.echo(
+            f"{plural(len(wrong), 'thing')} wrong; restore a backup, or rebuild the collection"
+        )
     else:
-        typer.echo(f"All is well: {plural(pictures, 'picture')}.")
+        typer.echo(f"No damage found: {plural(pictures, 'picture')}.")
     if wrong:
         raise typer.Exit(1)
 
 
 def refresh(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Weigh the visual words by the pictures there are now."""
+    """Update the weights of the visual words to the pictures there are now."""
     with stoppable(_UNCHANGED), open_collection(collection) as col:
         with progress_bar() as report:
             col.refresh(report=report)
@@ -88,7 +90,7 @@ def refresh(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 def retrain(
     collection: Where = DEFAULT,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the first words.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     workers: Workers = None,
     json_: Json = False,
 ) -> None:
@@ -100,11 +102,11 @@ def retrain(
 
 
 def backup(
-    path: Annotated[Path, typer.Argument(help="Folder to make; it must not be there yet.")],
+    path: Annotated[Path, typer.Argument(help="Folder to create; it must not exist yet.")],
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Copy the collection (not the pictures), also while it is in use."""
+    """Copy the collection (not the pictures), even while it is in use."""
     with stoppable("no backup was made"), open_collection(collection) as col:
         made = col.backup(path)
         pictures = len(col)
@@ -112,15 +114,15 @@ def backup(
         echo_json({"backup": str(made), "pictures": pictures})
     else:
         typer.echo(f"{made} holds {plural(pictures, 'picture')}")
-        typer.echo(f"Bring it back with: likewise restore {path} NEW.lw")
+        typer.echo(f"Restore it with: likewise restore {path} NEW.lw")
 
 
 def restore(
     backup: Annotated[Path, typer.Argument(help="What 'likewise backup' made.")],
-    path: Annotated[Path, typer.Argument(help="Collection to make; it must not be there yet.")],
+    path: Annotated[Path, typer.Argument(help="Collection to create; it must not exist yet.")],
     json_: Json = False,
 ) -> None:
-    """Make a collection from a backup; every byte is verified first."""
+    """Create a collection from a backup; the backup is verified first."""
     from likewise.collection.collection import Collection
 
     with stoppable("nothing was restored"), Collection.restore(backup, path) as col:
@@ -146,12 +148,12 @@ def export(
         ),
     ] = None,
     suggested: Annotated[
-        bool, typer.Option("--suggested", help="With --xmp: tags nobody confirmed, too.")
+        bool, typer.Option("--suggested", help="With --xmp: include tags nobody accepted.")
     ] = False,
 ) -> None:
     """Write the list of pictures: id, path, size, date, tags, metadata; or XMP sidecars.
 
-    Pictures are never written.  In a sidecar that is there only the keywords change.
+    Pictures are never written.  In an existing sidecar only the keywords change.
     """
     if xmp is not None:
         if output is not None:
@@ -188,7 +190,7 @@ def export(
 
 
 def _export_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> None:
-    stopped = stoppable("those written are whole")
+    stopped = stoppable("the sidecars written so far are complete")
     with stopped, open_collection(collection) as col, progress_bar() as report:
         done = col.tags.export_xmp(place, suggested=suggested, report=report)
     if json_:

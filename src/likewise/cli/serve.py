@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Where
+from likewise.cli.output import echo_json, plural
 from likewise.cli.pictures import offer_deep
 from likewise.cli.progress import progress_bar
-from likewise.cli.rendering import echo_json, plural
-from likewise.collection.plain import absolute
+from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from likewise.collection.jobs import Progress, Report
 
 Host = Annotated[
-    str, typer.Option(help="Address to listen on; others than 127.0.0.1 can be reached from afar.")
+    str, typer.Option(help="Address to listen on; any but 127.0.0.1 is open to other machines.")
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")]
 Names = Annotated[
     list[str] | None,
-    typer.Option("--name", help="Another name others reach this machine by; may be repeated."),
+    typer.Option("--name", help="A further host name of this machine; may be repeated."),
 ]
-Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")]
+Browser = Annotated[
+    bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+]
 
 _PATIENCE = 4.0
 """Seconds a server has to end in."""
@@ -47,19 +49,19 @@ def open_(
     ] = None,
     host: Host = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port; 0 takes the collection's usual one.")
+        int, typer.Option(min=0, max=65535, help="Port; 0 for the collection's usual one.")
     ] = 0,
     name: Names = None,
     browser: Browser = True,
     json_: Json = False,
 ) -> None:
-    """Open the page of a folder; its pictures are taken in meanwhile, and searched as they come."""
+    """Open a folder in the browser; its pictures can be searched as they are added."""
     from likewise.collection.collection import Collection
     from likewise.collection.store.store import FILE
 
     folder = absolute(folder)
     if not folder.is_dir():
-        raise LikewiseError(f"{folder} is no folder; name one with pictures, or a collection")
+        raise LikewiseError(f"{folder} is not a folder; name a folder of pictures or a collection")
     begin = None
     if (folder / FILE).is_file():
         if collection is not None:
@@ -94,7 +96,7 @@ class _TakingIn:
                 result = col.add(self.folder, report=both)
             except LikewiseError as error:
                 self.ended = True
-                typer.echo(f"{self.folder} was not taken in: {error}", err=True)
+                typer.echo(f"{self.folder} was not added: {error}", err=True)
                 raise
         self.ended = True
         typer.echo(
@@ -109,7 +111,7 @@ class _TakingIn:
     def stopping(self) -> None:
         """Said when the server begins to end: later there may be no time for it."""
         if not self.ended:
-            typer.echo("taking in was not finished; the same command goes on from here", err=True)
+            typer.echo("adding was not finished; run the same command again to continue", err=True)
 
 
 def _usual_port(root: Path) -> int:
@@ -133,10 +135,10 @@ def serve(
     name: Names = None,
     key: Annotated[
         str | None,
-        typer.Option(envvar="LIKEWISE_KEY", help="Bearer token for programs; default a new one."),
+        typer.Option(envvar="LIKEWISE_KEY", help="Bearer token for programs; default: a new one."),
     ] = None,
     no_key: Annotated[
-        bool, typer.Option("--no-key", help="Let everybody on this machine in; loopback only.")
+        bool, typer.Option("--no-key", help="Let everyone on this machine in; loopback only.")
     ] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser")] = False,
     json_: Json = False,
@@ -144,7 +146,7 @@ def serve(
     """Serve a collection: the page and the JSON API (/api/openapi.json)."""
     if not collection.expanduser().exists():
         raise LikewiseError(
-            f"there is no collection {collection}; 'likewise open DIR' makes one and serves it"
+            f"there is no collection {collection}; 'likewise open DIR' creates one and serves it"
         )
     _serve(collection, host, port, name, key, no_key, browser, json_)
 
@@ -160,8 +162,8 @@ def _serve(
     json_: bool,
     begin: _TakingIn | None = None,
 ) -> None:
-    from likewise.server.serving import Address
-    from likewise.server.serving import serve as run
+    from likewise.server.run import Address
+    from likewise.server.run import serve as run
 
     def ready(address: Address) -> None:
         if json_:
@@ -170,7 +172,9 @@ def _serve(
             typer.echo(f"Open {address.url}")
             typer.echo("(the address works once; Ctrl-C ends the server)")
             if host in ("0.0.0.0", "::") and not names:
-                typer.echo("(others need a name of this machine that --name allows)", err=True)
+                typer.echo(
+                    "(for other machines, add a host name of this one with --name)", err=True
+                )
         if browser:
             import webbrowser
 

@@ -1,4 +1,4 @@
-"""What was said and learned, in words for people and as records for programs."""
+"""Judgements and what was learned from them, as text for people and as records for programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from likewise.cli.rendering import plural
+from likewise.cli.output import plural
 
 if TYPE_CHECKING:
     from likewise.collection.feedback.judge import Judgement
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def describe_line(line: LogLine) -> str:
     """A line of the log in words."""
     if line.kind == "undo":
-        return f"took back judgement {line.about}"
+        return f"undid judgement {line.about}"
     if line.kind == "rollback":
         return f"went back to version {line.about}"
     if line.kind == "weights":
-        return "weights came in whole"
-    query = "a picture from outside" if line.query is None else f"picture {line.query}"
+        return "weights were imported"
+    query = "a picture outside the collection" if line.query is None else f"picture {line.query}"
     if line.kind == "compare" and line.liked and line.disliked:
         return f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
     said = f"about {query}: {describe_pictures(line.liked, line.disliked)}"
@@ -38,7 +38,7 @@ def describe_pictures(liked: tuple[int, ...], disliked: tuple[int, ...]) -> str:
         parts.append(f"liked {', '.join(map(str, liked))}")
     if disliked:
         parts.append(f"disliked {', '.join(map(str, disliked))}")
-    return "; ".join(parts) or "pictures that have left the collection"
+    return "; ".join(parts) or "pictures no longer in the collection"
 
 
 def format_time(made: str) -> str:
@@ -53,7 +53,7 @@ def summarize_profile(found: LearnedReport) -> list[str]:
     if found.space is None:
         said.append(
             f"it ranks by {' + '.join(found.spaces)}, which has no words; only the judged "
-            "queries themselves learn"
+            "queries themselves change"
         )
         return said
     if figures.agreement is not None and figures.agreement_plain is not None:
@@ -63,8 +63,8 @@ def summarize_profile(found: LearnedReport) -> list[str]:
         )
     if found.start == 0:
         said.append(
-            f"sparse: {found.n_gained:,} of the {found.width:,} words of space {found.space} carry "
-            "weight, the others none"
+            f"sparse: {found.n_gained:,} of the {found.width:,} words of space {found.space} have "
+            "a weight, the others none"
         )
         return said
     said.append(
@@ -72,7 +72,7 @@ def summarize_profile(found: LearnedReport) -> list[str]:
         f"{found.n_gained:,} gained, {found.n_lost:,} lost"
     )
     if figures.sparsity:
-        said.append(f"{figures.sparsity:.1%} of the words weigh nothing")
+        said.append(f"{figures.sparsity:.1%} of the words have no weight")
     return said
 
 
@@ -123,5 +123,5 @@ def offer_sparse(triplets: int, sparsity: float) -> None:
     if triplets >= ENOUGH and sparsity == 0:
         typer.echo(
             f"There are {triplets:,} triplets: 'likewise learn --sparse' can make a compact "
-            "profile of them."
+            "profile from them."
         )

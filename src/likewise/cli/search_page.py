@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likewise.cli.output import day, plural, size
 from likewise.cli.page import Thumbnail, document, escape_html, link, thumbnail, view
-from likewise.cli.rendering import day, plural, size
 
 if TYPE_CHECKING:
     from likewise.collection.search.explain import Explanation
@@ -29,7 +29,7 @@ _COLOURS = (
 
 
 @dataclass(frozen=True)
-class SheetQuery:
+class PageQuery:
     """The query: its file, what of it was searched for, and how."""
 
     path: str
@@ -51,7 +51,7 @@ class Answer:
     why: Explanation | None = None
 
 
-def sheet(asked: SheetQuery, answers: Sequence[Answer]) -> str:
+def search_page(asked: PageQuery, answers: Sequence[Answer]) -> str:
     """The page as one string."""
     name = Path(asked.path).name
     thumb = thumbnail(asked.path, _SIDE)
@@ -86,7 +86,7 @@ def sheet(asked: SheetQuery, answers: Sequence[Answer]) -> str:
     return document(f"Like {name}", body)
 
 
-def _query_view(asked: SheetQuery, thumb: Thumbnail, name: str) -> str:
+def _query_view(asked: PageQuery, thumb: Thumbnail, name: str) -> str:
     if thumb.problem or not asked.region:
         return view(thumb, name)
     x, y, w, h = asked.region
@@ -111,7 +111,7 @@ def _shared_query(thumb: Thumbnail) -> str:
     )
 
 
-def _card(number: int, answer: Answer, best: float, asked: SheetQuery, query: Thumbnail) -> str:
+def _card(number: int, answer: Answer, best: float, asked: PageQuery, query: Thumbnail) -> str:
     row, hit = answer.row, answer.hit
     place = Path(row.path)
     thumb = thumbnail(row.path, _SIDE)
@@ -143,7 +143,7 @@ def _card(number: int, answer: Answer, best: float, asked: SheetQuery, query: Th
     )
 
 
-def _pair(answer: Answer, asked: SheetQuery, query: Thumbnail, thumb: Thumbnail) -> str:
+def _pair(answer: Answer, asked: PageQuery, query: Thumbnail, thumb: Thumbnail) -> str:
     """Query and hit side by side at one height, with the shared words drawn over both."""
     assert answer.why is not None
     left, right = _HEIGHT / query.height, _HEIGHT / thumb.height

@@ -18,7 +18,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
-from likewise.server.working import Job
+from likewise.server.jobs import Job
 
 GRACE = 2
 """Seconds that open requests and a running job get when the server ends."""

@@ -1,0 +1,166 @@
+"""The command ``demo``: a collection of planted views, searched, taught and measured."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.options import Json, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, span
+from likewise.cli.progress import progress_bar
+from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.demo import DemoResult
+
+
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="Your own pictures; default: planted views."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the collection and the page.")] = Path(
+        "demo"
+    ),
+    views: Annotated[int, typer.Option(min=2, help="Planted views of each scene.")] = 16,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Rebuild the collection, even if it exists.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Build a collection, search it, print quality and speed, write a page of results."""
+    from likewise.cli.demo_page import demo_page
+    from likewise.demo import run
+
+    def say(text: str) -> None:
+        typer.echo(text, err=json_)
+
+    start = time.perf_counter()
+    with stoppable("run the same command again to continue"):
+        with progress_bar() as report:
+            result = run(
+                out, folder=folder, n_views=views, fresh=fresh, say=say, report=report
+            )  # fmt: skip
+        page = out / "index.html"
+        try:
+            page.write_text(demo_page(result), encoding="utf-8")
+            if result.lesson is not None:
+                _write_learned(result, out / "learned.html")
+        except OSError as error:
+            raise LikewiseError(f"{page} cannot be written: {error.strerror}") from error
+    spent = time.perf_counter() - start
+    if json_:
+        echo_json(
+            {
+                "page": str(page),
+                "collection": str(result.collection),
+                "pictures": result.pictures,
+                "added": result.added,
+                "add_seconds": round(result.seconds, 3),
+                "seconds": round(spent, 3),
+                "search_ms": dict(result.search_ms),
+                "new_picture_ms": result.new_picture_ms,
+                "mAP": dict(result.means),
+                "mAP_by_kind": {kind: dict(values) for kind, values in result.by_kind.items()},
+                "lesson": _lesson_record(result),
+            }
+        )
+        return
+    _tell_demo(result, spent)
+    _next_steps(result, page, out)
+
+
+def _write_learned(result: DemoResult, path: Path) -> None:
+    """The page of what the demo's judgements taught."""
+    from likewise.cli.learned_page import learned_page
+    from likewise.collection.collection import Collection
+
+    assert result.lesson is not None
+    with Collection.open(result.collection) as col:
+        found = col.profiles.report(result.lesson.profile)
+        path.write_text(learned_page(found, str(result.collection)), encoding="utf-8")
+
+
+def _lesson_record(result: DemoResult) -> dict[str, Any] | None:
+    lesson = result.lesson
+    if lesson is None:
+        return None
+    return {
+        "judgements": len(lesson.judged),
+        "judged_before": lesson.residual_before,
+        "judged_after": lesson.residual_after,
+        "others_before": lesson.others_before,
+        "others_after": lesson.others_after,
+    }
+
+
+def _tell_demo(result: DemoResult, spent: float) -> None:
+    typer.echo("")
+    if result.added:
+        rate = result.added / result.seconds
+        typer.echo(
+            f"{plural(result.added, 'picture')} added in {span(result.seconds)} "
+            f"({rate:.1f} per second, including learning the words)"
+        )
+    else:
+        typer.echo(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
+    times = ", ".join(f"{ms:.1f} ms by {by}" for by, ms in result.search_ms.items())
+    typer.echo(f"a search takes {times}; with a new picture {result.new_picture_ms:.0f} ms")
+    typer.echo("")
+    if result.means:
+        names = list(result.means)
+        kinds = sorted(result.by_kind.items(), key=lambda item: -sum(item[1].values()))
+        rows: list[list[object]] = [
+            [kind, *(f"{values[name]:.3f}" for name in names)] for kind, values in kinds
+        ]
+        rows.append(["all", *(f"{result.means[name]:.3f}" for name in names)])
+        echo_table(["mAP by kind of query", *names], rows, right=" " + "r" * len(names))
+        typer.echo("")
+    if (lesson := result.lesson) is not None:
+        n = plural(len(lesson.judged), "judgement")
+        typer.echo(f"Then {n}, one on each of the queries that went worst:")
+        echo_table(
+            ["mAP", "before", "after"],
+            [
+                [
+                    "judged queries, pictures not judged",
+                    f"{lesson.residual_before:.3f}",
+                    f"{lesson.residual_after:.3f}",
+                ],
+                [
+                    "all other queries",
+                    f"{lesson.others_before:.3f}",
+                    f"{lesson.others_after:.3f}",
+                ],
+            ],
+            right=" rr",
+        )
+        typer.echo("")
+    typer.echo(f"All done in {span(spent)}.")
+
+
+def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
+    place = _short(result.collection)
+    example = result.asked[0].row.path
+    typer.echo("")
+    typer.echo("What to do next:")
+    typer.echo(f"  open {page}")
+    if result.lesson is not None:
+        typer.echo(f"  open {out / 'learned.html'}: what was learned from the judgements")
+    typer.echo(f"  .venv/bin/likewise open {place}        # in the browser: search, judge, undo")
+    typer.echo(
+        f"  .venv/bin/likewise search -C {place} {_short(Path(example))} "
+        f"--explain --sheet {out / 'search.html'}"
+    )
+    typer.echo("  .venv/bin/likewise add ~/Pictures        # your own, into photos.lw")
+
+
+def _short(path: Path) -> str:
+    """A path as a person would type it from here."""
+    import shlex
+
+    here = Path.cwd()
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
