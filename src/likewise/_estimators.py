@@ -127,9 +127,11 @@ class Transformer(Estimator):
 
 def _parameters(cls: type) -> dict[str, inspect.Parameter]:
     """The arguments of a class's own ``__init__``; none where it has only ``object``'s."""
-    if cls.__init__ is object.__init__:
+    own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
+    init = own[0] if own else None
+    if init is None:
         return {}
-    found = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    found = list(inspect.signature(init).parameters.values())[1:]
     return {p.name: p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
