@@ -22,7 +22,7 @@ from likewise.coding.product_split import Split, columns, columns_of
 from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook
 from likewise.errors import InvalidInput
-from likewise.solvers.product.certificate import certified, objectives
+from likewise.solvers.product.certificate import certify, objectives
 from likewise.solvers.product.codes import METHODS, Method, ProductPaths, Task
 
 Floats = NDArray[np.float64]
@@ -157,7 +157,7 @@ class ProductSparseCoder(Transformer):
         """How far each row's objective is above the optimum at most: its duality gap, absolute."""
         _, paths, parts = self._ready(X)
         found = self._marginals(paths, parts)
-        return certified(parts, found, paths.codebooks, float(self.alpha))[1]
+        return certify(parts, found, paths.codebooks, float(self.alpha))[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codebooks_") or self.codebooks is not None

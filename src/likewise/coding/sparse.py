@@ -13,7 +13,7 @@ from likewise.coding.dictionary import train
 from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook
 from likewise.errors import InvalidInput
-from likewise.solvers.product.certificate import certified, objectives
+from likewise.solvers.product.certificate import certify, objectives
 from likewise.solvers.product.words import CODINGS, Coding, WordPaths
 
 Floats = NDArray[np.float64]
@@ -125,7 +125,7 @@ class SparseCoder(Transformer):
         """How far each row's objective is above the optimum at most: its duality gap, absolute,
         over all words in float64."""
         paths, X = self._ready(X)
-        return certified([X], [self._code(paths, X)], [paths.words], float(self.alpha))[1]
+        return certify([X], [self._code(paths, X)], [paths.words], float(self.alpha))[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codebook_") or self.codebook is not None

@@ -25,7 +25,7 @@ from likewise.ordinal.comparisons import (
 )
 from likewise.ordinal.losses import ComparisonLoss, loss_of
 from likewise.ordinal.solving import SOLVERS, solve
-from likewise.solvers.ordinal.problem import Problem, Record, Solved, squares
+from likewise.solvers.ordinal.problem import Problem, Record, Solution, squares
 
 Floats = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ class OrdinalEmbedding(Estimator):
         n = self._count(rows, n_objects, 0)
         settings = self._settings(n)
         rng = generator(self.random_state)
-        best: Solved | None = None
+        best: Solution | None = None
         for _ in range(whole(self.n_init, "n_init", 1)):
             start = rng.random((n, self.n_components))
             found = self._solved(rows, start, rng, settings)
@@ -142,7 +142,7 @@ class OrdinalEmbedding(Estimator):
 
     def _solved(
         self, rows: Rows, start: Floats, rng: np.random.Generator, settings: dict[str, Any]
-    ) -> Solved:
+    ) -> Solution:
         threads = None if SOLVERS[self.solver].blas_threads else 1
         with threadpool_limits(threads, user_api="blas"):
             return solve(Problem(rows, len(start), settings["loss"]), start, rng, settings)
@@ -177,7 +177,7 @@ class OrdinalEmbedding(Estimator):
             "step": None if self.step is None else number(self.step, "step", above=0),
         }
 
-    def _keep(self, rows: Rows, n: int, found: Solved) -> None:
+    def _keep(self, rows: Rows, n: int, found: Solution) -> None:
         seen = np.zeros(n, np.bool_)
         seen[rows.ravel()] = True
         # No loss changes when all points move together; objects nobody compared lie in the centre.
