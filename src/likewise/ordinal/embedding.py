@@ -17,8 +17,8 @@ from likewise._estimators import Estimator, check_is_fitted
 from likewise._validation import generator, number, one_of, whole
 from likewise.errors import InvalidInput
 from likewise.ordinal.comparisons import (
+    ComparisonCounts,
     Rows,
-    Said,
     as_comparisons,
     count_said,
     quadruplets,
@@ -105,7 +105,7 @@ class OrdinalEmbedding(Estimator):
         best: Solution | None = None
         for _ in range(whole(self.n_init, "n_init", 1)):
             start = rng.random((n, self.n_components))
-            found = self._solved(rows, start, rng, settings)
+            found = self._solve(rows, start, rng, settings)
             if best is None or found.objective < best.objective:
                 best = found
         assert best is not None
@@ -137,10 +137,10 @@ class OrdinalEmbedding(Estimator):
         start[:] = rng.normal(0.0, 1.0, start.shape) * spread
         placed = np.flatnonzero(self.compared_)
         start[placed] = self.embedding_[placed]
-        self._keep(rows, n, self._solved(rows, start, rng, settings))
+        self._keep(rows, n, self._solve(rows, start, rng, settings))
         return self
 
-    def _solved(
+    def _solve(
         self, rows: Rows, start: Floats, rng: np.random.Generator, settings: dict[str, Any]
     ) -> Solution:
         threads = None if SOLVERS[self.solver].blas_threads else 1
@@ -187,7 +187,7 @@ class OrdinalEmbedding(Estimator):
         self.objective_ = found.objective
         self.history_ = found.history
         self.ended_ = found.ended
-        self._said: Said | None = None
+        self._said: ComparisonCounts | None = None
         self.compared_ = seen
         self.comparisons_ = rows
         self.n_objects_ = n
@@ -195,7 +195,7 @@ class OrdinalEmbedding(Estimator):
     # -- what was learnt --------------------------------------------------------------------
 
     @property
-    def said_(self) -> Said:
+    def said_(self) -> ComparisonCounts:
         """Repeats and contradictions among the comparisons, counted when first asked for."""
         check_is_fitted(self)
         if self._said is None:
