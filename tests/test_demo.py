@@ -10,11 +10,11 @@ import pytest
 from likewise.cli.demo_page import demo_page
 from likewise.demo.demo import SIMILARITIES, run
 from likewise.evaluation.metrics import average_precision
-from likewise.features.deep.network import installed
+from likewise.features.deep.network import is_installed
 from tests.cli.process import Likewise, few_views
 from tests.cli.test_looking import Page, check_pictures
 
-EXPECTED = {*SIMILARITIES, "deep"} if installed() else set(SIMILARITIES)
+EXPECTED = {*SIMILARITIES, "deep"} if is_installed() else set(SIMILARITIES)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.demo.lesson import CLICKS, LOOKED_AT, PROFILE, teach
 from likewise.evaluation.metrics import average_precision
-from likewise.evaluation.retrieval import Ranker, planted
+from likewise.evaluation.retrieval import Ranker, planted_task
 
 
 def test_a_handful_of_judgements(tmp_path: Path) -> None:
-    task = planted(tmp_path / "pictures", 9)
+    task = planted_task(tmp_path / "pictures", 9)
     # Four scenes: enough to be mistaken about, and quick.
     scenes = sorted({name.rsplit("-", 2)[0] for name in task.paths})[:4]
     paths = {n: p for n, p in task.paths.items() if n.rsplit("-", 2)[0] in scenes}

@@ -20,7 +20,7 @@ from likewise.ordinal.losses import ComparisonLoss, loss_of
 from likewise.solvers.ordinal.batch import solve_batch, solve_lbfgs
 from likewise.solvers.ordinal.convex import solve_convex
 from likewise.solvers.ordinal.online import solve_online
-from likewise.solvers.ordinal.problem import Problem, Record, Solved
+from likewise.solvers.ordinal.problem import Problem, Record, Solution
 from likewise.solvers.ordinal.svrg import solve_svrg
 
 Floats = NDArray[np.float64]
@@ -87,7 +87,7 @@ class Watcher:
 
 def solve(
     method: str, problem: Problem, start: Floats, rng: np.random.Generator, **options: Any
-) -> Solved:
+) -> Solution:
     """A solver by its name in the tables' small language."""
     shared = {"epochs": MANY, "tol": 0.0, **options}
     if method == "svrg-sbb":

@@ -18,7 +18,7 @@ from likewise.coding.bow import count
 from likewise.coding.vocabulary import Vocabulary
 from likewise.evaluation.datasets import data_root
 from likewise.evaluation.readers.folders import read_folders
-from likewise.features.deep.network import installed
+from likewise.features.deep.network import is_installed
 from likewise.features.deep.recipes import DeepDense
 from likewise.features.holistic import Holistic
 from likewise.features.local import DenseSIFT
@@ -51,7 +51,7 @@ def why_not(feature: str) -> str:
     root = data_root()
     if root is None or not (root / "cifar10.tar.gz").exists():
         return "cifar10.tar.gz is not among the data"
-    if feature == "deep" and not installed():
+    if feature == "deep" and not is_installed():
         return "the extra deep is not installed"
     return ""
 

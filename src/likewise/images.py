@@ -33,7 +33,7 @@ from likewise.errors import (
     UnreadableImage,
 )
 from likewise.recognition import FORMATS as FORMATS
-from likewise.recognition import announced_size, recognised
+from likewise.recognition import announced_size, recognise_format
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
@@ -132,7 +132,7 @@ class Picture:
 
 def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
     """Format, upright size and date of a picture, from its header alone."""
-    with _opened(source, max_pixels) as (_, info):
+    with _open_image(source, max_pixels) as (_, info):
         return info
 
 
@@ -141,7 +141,7 @@ def packets(source: Source, *, max_pixels: int = MAX_PIXELS) -> Packets:
 
     A PNG may carry them behind the pixels; there only :func:`decode` finds them.
     """
-    with _opened(source, max_pixels) as (image, _):
+    with _open_image(source, max_pixels) as (image, _):
         return _packets(image)
 
 
@@ -149,7 +149,7 @@ def recognise(source: Source) -> str:
     """The format of a picture by its first bytes; an :class:`ImageError` if it has none."""
     name, stream, _ = _stream(source)
     with stream:
-        return recognised(stream, name)
+        return recognise_format(stream, name)
 
 
 def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX_PIXELS) -> Picture:
@@ -171,7 +171,7 @@ def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX
     """
     if max_side is not None and max_side < 1:
         raise InvalidInput(f"max_side is {max_side}; a positive number of pixels expected")
-    with _opened(source, max_pixels) as (image, info):
+    with _open_image(source, max_pixels) as (image, info):
         if max_side is not None and info.format == "JPEG":
             # In the picture's own proportion: Pillow reduces no further than either side allows.
             factor = _GAP * max_side / max(image.size)
@@ -191,13 +191,13 @@ def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX
 
 
 @contextmanager
-def _opened(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.ImageFile, ImageInfo]]:
+def _open_image(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.ImageFile, ImageInfo]]:
     """The lazily opened picture; every failure inside the ``with`` leaves as an ImageError."""
     name, stream, n_bytes = _stream(source)
     with stream:
         format_ = ""
         try:
-            format_ = recognised(stream, name)
+            format_ = recognise_format(stream, name)
             # Some decoders allocate, or refuse for reasons of their own, as soon as they open.
             _check_size(name, announced_size(stream, format_), max_pixels)
             image = _decoder(format_)(stream, None)
@@ -211,7 +211,7 @@ def _opened(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.ImageFi
             # Deliberately everything: decoders fed with broken bytes raise OSError, SyntaxError,
             # ValueError, EOFError, struct.error, KeyError and more, and one bad picture must
             # never stop a run.  The cause stays attached.
-            raise _translated(name, format_, error) from error
+            raise _as_image_error(name, format_, error) from error
 
 
 def _check_size(name: str, size: tuple[int, int], max_pixels: int) -> None:
@@ -224,7 +224,7 @@ def _check_size(name: str, size: tuple[int, int], max_pixels: int) -> None:
         )
 
 
-def _expanded(name: str) -> Path:
+def _expand_home(name: str) -> Path:
     """``~`` and ``~/…`` are the home folder; ``~strange.jpg`` is a file like any other."""
     path = Path(name)
     return path.expanduser() if path.parts[:1] == ("~",) else path
@@ -237,7 +237,7 @@ def _stream(source: Source) -> tuple[str, IO[bytes], int]:
         raise InvalidInput(f"a picture is given as a path or as bytes; got {type(source).__name__}")
     name = os.fspath(source)
     try:
-        path = _expanded(name)
+        path = _expand_home(name)
         status = path.stat()
         # Opening a pipe or a device would wait for ever.
         if not stat.S_ISREG(status.st_mode):
@@ -261,7 +261,7 @@ def _decoder(format_: str) -> Callable[[IO[bytes], str | None], ImageFile.ImageF
     )
 
 
-def _translated(name: str, format_: str, error: Exception) -> ImageError:
+def _as_image_error(name: str, format_: str, error: Exception) -> ImageError:
     from PIL import Image
 
     if isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning):
@@ -373,7 +373,7 @@ def _simple(image: Image.Image) -> Image.Image:
         values = np.asarray(image)
         if mode == "I" and _tiff_tag(image, _TIFF_SAMPLES, 2) == 1:
             values = values.view(np.uint32)  # Pillow has no mode for unsigned 32 bits
-        return Image.fromarray(_stretched(values))
+        return Image.fromarray(_stretch_greys(values))
     if mode == "LAB":
         from PIL import ImageCms
 
@@ -396,7 +396,7 @@ def _tiff_tag(image: Image.Image, tag: int, default: int) -> int:
     return int(value[0] if isinstance(value, tuple) else value)
 
 
-def _stretched(values: NDArray[Any]) -> NDArray[np.uint8]:
+def _stretch_greys(values: NDArray[Any]) -> NDArray[np.uint8]:
     """Greys without a fixed range to 0..255: 16-bit integers by their high byte, else min-max."""
     if values.dtype.kind in "iu" and values.min() >= 0 and 255 < values.max() <= 0xFFFF:
         return (values >> 8).astype(np.uint8)

@@ -43,7 +43,7 @@ _FOREIGN = (
 )
 
 
-def recognised(stream: IO[bytes], name: str) -> str:
+def recognise_format(stream: IO[bytes], name: str) -> str:
     """The format by its first bytes; leaves the stream at its start."""
     head = stream.read(64)
     stream.seek(0)

@@ -11,7 +11,7 @@ from likewise.annotation.baselines.graph import lists_within, matrix
 from likewise.annotation.baselines.graph_kernels import l1_weights, local_weights
 from likewise.annotation.baselines.lnp import LNP
 from likewise.annotation.baselines.lsmp import LSMPLike
-from likewise.annotation.baselines.propagation import consistent, entropic, normalised
+from likewise.annotation.baselines.propagation import consistent, entropic, normalise_graph
 from likewise.annotation.baselines.transductive import GraphBaseline
 from likewise.errors import InvalidInput
 from likewise.neighbours.exact import Exact
@@ -75,7 +75,7 @@ def test_lists_leave_out_the_picture_itself_even_among_twins() -> None:
 def test_consistency_is_the_closed_form(share: float) -> None:
     W = plain.gaussian_graph(POINTS, 4)
     root = np.diag(W.sum(axis=1) ** -0.5)
-    S = normalised(sp.csr_array(W))
+    S = normalise_graph(sp.csr_array(W))
     np.testing.assert_allclose(S.toarray(), root @ W @ root, atol=1e-12)
     found = consistent(S, TRUTH, share, 1e-10, 1000)
     expected = (1 - share) * np.linalg.inv(np.eye(len(W)) - share * root @ W @ root) @ TRUTH
@@ -88,7 +88,7 @@ def test_consistency_is_the_closed_form(share: float) -> None:
 
 def test_alone_without_neighbours() -> None:
     W = sp.csr_array(np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]]))
-    found = consistent(normalised(W), np.eye(3), 0.5, 1e-12, 100).values
+    found = consistent(normalise_graph(W), np.eye(3), 0.5, 1e-12, 100).values
     np.testing.assert_allclose(found[2], [0, 0, 0.5])
     beliefs = entropic(W, np.array([[1.0, 0], [0, 0], [0, 0]]), 1.0, 1.0, 0.0, 1e-12, 500)
     np.testing.assert_allclose(beliefs.p[2], 0.5)

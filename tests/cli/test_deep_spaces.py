@@ -85,7 +85,7 @@ def test_a_machine_without_the_extra_is_told_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path / "pictures" / "rocket.jpg", small_scenes()["rocket"])
-    monkeypatch.setattr(deep_kind, "installed", lambda: False)
+    monkeypatch.setattr(deep_kind, "is_installed", lambda: False)
     monkeypatch.setattr(serve, "_serve", lambda *_: None)
     for told in (True, False):
         done = CliRunner().invoke(app, ["open", str(tmp_path / "pictures"), "--no-browser"])
@@ -98,7 +98,7 @@ def test_add_says_in_json_what_could_not_be_made(
 ) -> None:
     write(tmp_path / "pictures" / "rocket.jpg", small_scenes()["rocket"])
     Collection.create(tmp_path / "photos.lw", deep=True).close()
-    monkeypatch.setattr(deep_kind, "installed", lambda: False)
+    monkeypatch.setattr(deep_kind, "is_installed", lambda: False)
     where = ("-C", tmp_path / "photos.lw", "--workers", 0, "--json")
     made = json.loads(said("add", tmp_path / "pictures", *where))
     assert made["unmade"] == ["deep", "deep-dense"]

@@ -10,7 +10,7 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.errors import DatasetError, InvalidInput
 from likewise.evaluation.retrieval import Ranker, read_task, some
-from likewise.features.deep.network import installed
+from likewise.features.deep.network import is_installed
 from tests.cli.process import SCENES, Likewise, few_views
 
 
@@ -29,7 +29,7 @@ def test_folders_leave_one_out(empty: Likewise) -> None:
     said = empty.json("evaluate", "folders", "pictures")
     assert (said["queries"], said["pictures"]) == (12, 12)
     assert "leave one out" in said["protocol"]
-    deep = ["deep"] if installed() else []
+    deep = ["deep"] if is_installed() else []
     assert [row["by"] for row in said["results"]] == ["words", "holistic", "both", *deep]
     assert all(row["mAP"] > 0.8 for row in said["results"])
     assert not (empty.folder / "photos.lw").exists()

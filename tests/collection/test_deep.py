@@ -58,8 +58,8 @@ def own(built: Path, tmp_path: Path) -> Iterator[Collection]:
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the extra."""
-    monkeypatch.setattr(deep_kind, "installed", lambda: False)
-    monkeypatch.setattr(deep_network, "installed", lambda: False)
+    monkeypatch.setattr(deep_kind, "is_installed", lambda: False)
+    monkeypatch.setattr(deep_network, "is_installed", lambda: False)
     deep_network.network.cache_clear()
 
 

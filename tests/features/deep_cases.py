@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.features.deep.network import installed
+from likewise.features.deep.network import is_installed
 
-needs_deep = pytest.mark.skipif(not installed(), reason="the extra 'deep' is not installed")
+needs_deep = pytest.mark.skipif(not is_installed(), reason="the extra 'deep' is not installed")
 
 MAGIC = 0x1950A86A20F9469CFC6C
 

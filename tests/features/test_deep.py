@@ -116,7 +116,7 @@ def test_strides_matter(tensors: Tensors) -> None:
     stem = wrong["_conv_stem.weight"]
     wrong["_conv_stem.weight"] = stem.transpose(3, 2, 1, 0).reshape(stem.shape)
     with pytest.raises(UnusableModel, match="does not give the numbers"):
-        deep_network.checked(Network(build(wrong), MODEL))
+        deep_network.check_network(Network(build(wrong), MODEL))
 
 
 def test_building_is_deterministic_and_batches_agree(tensors: Tensors) -> None:
@@ -186,7 +186,7 @@ def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deep_network, "installed", lambda: False)
+    monkeypatch.setattr(deep_network, "is_installed", lambda: False)
     network.cache_clear()
     with pytest.raises(DeepMissing, match=r"pip install .*likewise\[deep\]"):
         deep.activations(np.zeros((8, 8, 3), np.uint8))

@@ -13,7 +13,7 @@ from likewise.errors import InvalidInput
 from likewise.features.deep import onnx_model as deep_onnx
 from likewise.features.deep.card import model_card
 from likewise.features.deep.errors import ChangedModel, UnusableModel
-from likewise.features.deep.onnx_model import OnnxModel, hash_of, opened, read_model
+from likewise.features.deep.onnx_model import OnnxModel, hash_of, open_model, read_model
 from likewise.features.deep.projection import Projection
 from likewise.features.deep.runtime import Preparation, three
 from likewise.features.deep.wire import check_whole
@@ -114,7 +114,7 @@ def test_what_is_no_usable_model_is_refused(tmp_path: Path) -> None:
         read_model(tmp_path / "none.onnx")
     flat = str(small_model(tmp_path / "flat.onnx", dims=["n", 3], out="doubled"))
     with pytest.raises(UnusableModel, match="one input of pictures"):
-        opened(flat, None)
+        open_model(flat, None)
     path = str(small_model(tmp_path / "m.onnx"))
     with pytest.raises(InvalidInput, match=r"no layer 'nothing'.*tokens"):
         OnnxModel(path, PREPARED, "nothing").width()

@@ -87,7 +87,7 @@ def test_start_matrix_is_applied_without_being_made(kind: str) -> None:
     np.testing.assert_allclose(said.apply(V), W0 @ V, atol=1e-12)
     assert said.n_similar == (np.triu(W0, 1) > 0).sum()
     assert said.n_dissimilar == (np.triu(W0, 1) < 0).sum()
-    first, second, alike = said.listed()
+    first, second, alike = said.list_pairs()
     assert len(first) == said.n_similar + said.n_dissimilar
     np.testing.assert_array_equal(W0[first, second], np.where(alike, 1, -1))
 

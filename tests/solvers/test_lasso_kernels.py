@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.solvers.lassos.cholesky import append, backward, forward, project, remove, spread
+from likewise.solvers.lassos.cholesky import (
+    append,
+    backward,
+    forward,
+    gram_product,
+    project,
+    remove,
+)
 from likewise.solvers.lassos.scan import TILE, Dictionary, mark
 from tests.solvers.problems import columns
 
@@ -69,7 +76,7 @@ def test_spread_fills_columns_outside_the_support(outside: int) -> None:
     s = np.ones(w)
     s[order[:outside]] = 0
     d, out = rng.standard_normal(len(act)), np.full(w, 7.0)
-    spread(G, s, act, len(act), d, w, np.empty(w), out)
+    gram_product(G, s, act, len(act), d, w, np.empty(w), out)
     np.testing.assert_allclose(out[order[:outside]], G[np.ix_(order[:outside], act)] @ d)
     assert (out[act] == 7).all()
 

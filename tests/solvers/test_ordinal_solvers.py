@@ -12,8 +12,8 @@ from likewise.errors import InvalidInput
 from likewise.ordinal.losses import CKL, GNMDS, STE, TSTE
 from likewise.solvers.ordinal.batch import solve_batch, solve_lbfgs
 from likewise.solvers.ordinal.convex import points_of, project, solve_convex
-from likewise.solvers.ordinal.online import sampled, solve_online
-from likewise.solvers.ordinal.problem import Problem, Solved, pad
+from likewise.solvers.ordinal.online import sample_comparisons, solve_online
+from likewise.solvers.ordinal.problem import Problem, Solution, pad
 from likewise.solvers.ordinal.svrg import GROWTH, default_epsilon, sbb_step, solve_svrg
 from tests.ordinal.data import mean_gradient, triplets, truth
 
@@ -31,7 +31,7 @@ def problem(loss: Any = None) -> Problem:
     return Problem(ROWS, N, STE() if loss is None else loss)
 
 
-def solved(name: str, loss: Any = None, epochs: int = 8, **more: Any) -> Solved:
+def solved(name: str, loss: Any = None, epochs: int = 8, **more: Any) -> Solution:
     p = problem(loss)
     if name == "lbfgs":
         return solve_lbfgs(p, START, epochs=epochs, **more)
@@ -186,9 +186,9 @@ def test_convex_gradient_is_the_derivative() -> None:
 
 def test_a_sample_stands_for_many() -> None:
     small = problem()
-    assert len(sampled(small).rows) == M
+    assert len(sample_comparisons(small).rows) == M
     many = Problem(np.tile(ROWS, (200, 1)), N, STE())
-    assert len(sampled(many).rows) == 18_000
+    assert len(sample_comparisons(many).rows) == 18_000
     # The run with a sampled record still gives back F over all comparisons.
     found = solve_online(many, START, epochs=1, rng=rng(), step=0.02)
     assert found.objective == pytest.approx(many.value(pad(found.points)), rel=1e-12)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from likewise.solvers.product.lanes import (
     BYTES,
     beside,
+    broadcast,
     count_up,
     if_less,
     if_same,
@@ -21,11 +22,10 @@ from likewise.solvers.product.lanes import (
     lowest,
     minus,
     most,
-    padded,
+    pad_width,
     peek,
     plus,
     ratio,
-    spread,
     store,
     times,
     total,
@@ -37,13 +37,13 @@ from likewise.solvers.product.lanes import (
 def _everything(A, out):  # type: ignore[no-untyped-def]
     """Rows 1 and 2 of A, from the fourth number on, through every function."""
     a, b = load(A, (1, 3)), load(A, (2, 3))
-    two, places = spread(A, 2.0), count_up(A, 5)
+    two, places = broadcast(A, 2.0), count_up(A, 5)
     store(out, (0, 1), plus(a, b, two))
     store(out, (1, 1), minus(a, b, two))
     store(out, (2, 1), times(a, b))
     store(out, (3, 1), ratio(a, b))
     store(out, (4, 1), if_less(a, b, places, two))
-    store(out, (5, 1), if_same(places, spread(A, 7.0), a, b))
+    store(out, (5, 1), if_same(places, broadcast(A, 7.0), a, b))
     small = least(a)
     return lanes(A), peek(A, (2, 4)), total(a), small, most(a), beside(a, small, places)
 
@@ -76,7 +76,7 @@ def _lowest(bits):  # type: ignore[no-untyped-def]
 
 
 def test_room_and_bits() -> None:
-    assert [padded(k) for k in (1, 64, 65, 128)] == [64, 64, 128, 128]
+    assert [pad_width(k) for k in (1, 64, 65, 128)] == [64, 64, 128, 128]
     for shape in ((3, 5), (1, 64, 64)):
         made = zeros(shape, np.float32)
         assert made.shape == shape

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likewise.solvers.product import root_finding
 from likewise.solvers.product.codes import ProductPaths, Task
-from likewise.solvers.product.lanes import padded
+from likewise.solvers.product.lanes import pad_width
 from likewise.solvers.product.path import ACT, END, SIZE, H, U, begin, room, walk
 from likewise.solvers.product.scan import NOW
 from tests.coding.psc_reference import by_sklearn, unit_words
@@ -22,7 +22,7 @@ X = np.random.default_rng(1).standard_normal((6, 9))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_up_and_down_the_path(dtype: type) -> None:
     """From any threshold to any other, the optimum there."""
-    wide = padded(25)
+    wide = pad_width(25)
     E = np.zeros((wide, wide))
     E[:25, :25] = WORDS @ WORDS.T
     G: NDArray[Any] = E.astype(dtype)

@@ -11,13 +11,13 @@ from likewise.solvers.sparse_inverse.direction import (
     Model,
     Pairs,
     conjugate_gradients,
-    descended,
-    refined,
+    descend,
+    refine,
 )
 from likewise.solvers.sparse_inverse.engines import solve_auto
 from likewise.solvers.sparse_inverse.kernels import (
     both_ways,
-    boxed,
+    clip_to_box,
     free_pairs,
     mirror,
     sparse_sandwich,
@@ -134,10 +134,10 @@ def test_refining_lowers_the_model(l1: float) -> None:
         pairs.put(d, D)
         return D
 
-    descended(way)
+    descend(way)
     before = whole(way.direction(way.part))
     assert model(problem, M, W, before) < model(problem, M, W, np.zeros_like(M))
-    part = refined(way)
+    part = refine(way)
     after = whole(way.direction(part))
     assert model(problem, M, W, after) <= model(problem, M, W, before) + 1e-6
     np.testing.assert_array_equal(pairs.take(M + after) == 0, part.x == 0)
@@ -149,15 +149,15 @@ def test_what_crosses_zero_is_stopped_there() -> None:
     problem, M, W, pairs = at_some_point(30, 0.05)
     exact = Model(problem, M, W, pairs)
     for _ in range(300):
-        exact.part.swept(exact)
+        exact.part.sweep(exact)
     D = np.zeros_like(M)
     pairs.put(exact.direction(exact.part), D)
     best = model(problem, M, W, D)
     way = Model(problem, M, W, pairs)
-    way.part.swept(way)
+    way.part.sweep(way)
     pairs.put(way.direction(way.part), D)
     once = model(problem, M, W, D)
-    pairs.put(way.direction(refined(way)), D)
+    pairs.put(way.direction(refine(way)), D)
     assert model(problem, M, W, D) - best < 0.5 * (once - best)
 
 
@@ -183,7 +183,7 @@ def test_factor_inverse_and_box() -> None:
     mirror(half)
     np.testing.assert_array_equal(half, np.triu(A) + np.triu(A, 1).T)
     W, Z = np.linalg.inv(A), np.zeros_like(A)
-    boxed(W, A, 0.1, Z)
+    clip_to_box(W, A, 0.1, Z)
     expected = np.clip(W, A - 0.1, A + 0.1)
     np.fill_diagonal(expected, np.diagonal(A))
     np.testing.assert_array_equal(np.triu(Z), np.triu(expected))

@@ -23,7 +23,7 @@ from likewise._validation import whole
 from likewise.annotation.checks import check_parameters
 from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_ids, dense, next_id
 from likewise.annotation.suggestions import Suggestions
-from likewise.annotation.tags import from_matrix, from_names, is_names, listed
+from likewise.annotation.tags import as_list, from_matrix, from_names, is_names
 from likewise.errors import InvalidInput
 from likewise.solvers.lassos.certificate import certify
 from likewise.solvers.lassos.engine import Codes, lasso
@@ -107,7 +107,7 @@ class SparseAnnotator(Estimator):
         found = as_rows(X)
         if not len(found):
             raise InvalidInput("X has no rows; at least one tagged picture expected")
-        Y = listed(Y)
+        Y = as_list(Y)
         by_name = is_names(Y)
         if by_name:
             labels, names = from_names(Y, len(found), [])
@@ -146,7 +146,7 @@ class SparseAnnotator(Estimator):
         self._names = names
         self._next_id = next_id(own, self._next_id)
         if self._index is not None:
-            self._index.added(before)
+            self._index.add_rows(before)
         self._forget_codes()
         return self
 
@@ -155,12 +155,12 @@ class SparseAnnotator(Estimator):
         check_is_fitted(self)
         moved = self._pictures.remove(self._pictures.rows_of(ids))
         if self._index is not None:
-            self._index.removed(moved)
+            self._index.forget_removed(moved)
         self._forget_codes()
         return self
 
     def _more_tags(self, Y: Any, n: int) -> tuple[Any, list[str]]:
-        Y = listed(Y)
+        Y = as_list(Y)
         by_name = is_names(Y)
         if by_name and self._by_name:
             return from_names(Y, n, self._names)
@@ -188,13 +188,13 @@ class SparseAnnotator(Estimator):
     @property
     def ids_(self) -> NDArray[Any]:
         """Ids of the pictures held, in the order of the columns of ``transform``."""
-        self._fitted()
+        self._check_fitted()
         return np.asarray(self._pictures.ids[self._pictures.alive])
 
     @property
     def tags_(self) -> list[Any]:
         """Names of the tags, or their numbers, in the order of ``predict_scores``."""
-        self._fitted()
+        self._check_fitted()
         return list(self._names) if self._by_name else list(range(self._pictures.labels.shape[1]))
 
     # -- codes and tags ---------------------------------------------------------------------
@@ -306,7 +306,7 @@ class SparseAnnotator(Estimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
-    def _fitted(self) -> None:
+    def _check_fitted(self) -> None:
         # A property must raise AttributeError for hasattr to work, which NotFittedError is.
         check_is_fitted(self)
 

@@ -60,14 +60,14 @@ class Suggestions:
         self.alive = self.pictures.alive[self.rows]
         self.dead = int(np.count_nonzero(~self.alive))
 
-    def added(self, start: int) -> None:
+    def add_rows(self, start: int) -> None:
         """Pictures came: the rows from ``start`` on."""
         new = np.arange(start, self.pictures.dictionary.n)
         self.index.add(self.pictures.unit_rows(new))
         self.rows = np.concatenate([self.rows, new])
         self._tidy()
 
-    def removed(self, moved: bool) -> None:
+    def forget_removed(self, moved: bool) -> None:
         """Pictures went; ``moved``: the others have other rows now."""
         if moved:
             self._build()

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from likewise.errors import InvalidInput
 
 
-def listed(Y: Any) -> Any:
+def as_list(Y: Any) -> Any:
     """Y such that it can be read several times: a matrix as it is, anything else as a list.
 
     What can be read only once, Y itself or the tags of a picture, is read here and nowhere else.

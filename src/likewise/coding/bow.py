@@ -142,14 +142,14 @@ class BagOfWords(Transformer):
         check_is_fitted(self, "idf_")
         counts = _term_counts(counts, self._n_words())
         lengths = np.diff(counts.indptr)
-        values = _divided(counts.data, np.asarray(counts.sum(axis=1)).reshape(-1), lengths)
+        values = _divide_rows(counts.data, np.asarray(counts.sum(axis=1)).reshape(-1), lengths)
         if self.weighting == "sqrt-tf-idf":
             values = np.sqrt(values)
         power = {"tf": 0, "tf-idf": 1, "tf-idf2": 2, "sqrt-tf-idf": 1}[self.weighting]
         values *= self.idf_[counts.indices] ** power
         # reduceat cannot sum empty rows; differences of a running sum could cancel.
         squares = sparse.csr_array((values**2, counts.indices, counts.indptr), shape=counts.shape)
-        values = _divided(values, np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1)), lengths)
+        values = _divide_rows(values, np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1)), lengths)
         made = sparse.csr_array(
             (values.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape
         )
@@ -231,7 +231,7 @@ def _term_counts(counts: Any, n_words: int | None = None) -> Any:
     return made
 
 
-def _divided(
+def _divide_rows(
     values: NDArray[np.float64], by: NDArray[np.float64], lengths: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Each row's values divided by its number; a row whose number is 0 stays as it is."""

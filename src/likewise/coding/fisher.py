@@ -89,7 +89,7 @@ class FisherVector(Transformer):
         self._fit_projection(drawn)
         self.mixture_: Mixture
         self.mixture_, self.history_ = fit_mixture(
-            self._projected(drawn), n_components, n_iter=n_iter, rng=rng
+            self._project(drawn), n_components, n_iter=n_iter, rng=rng
         )
         return self
 
@@ -109,7 +109,7 @@ class FisherVector(Transformer):
         check_is_fitted(self, "mixture_")
         total = Sums.none(self.mixture_.means.shape)
         for batch in batches_of(picture):
-            part = self._projected(rows(batch, "X", self.n_features_in_))
+            part = self._project(rows(batch, "X", self.n_features_in_))
             total = total.plus(self.mixture_.sums(part))
         return total
 
@@ -138,7 +138,7 @@ class FisherVector(Transformer):
         self.mean_ = centre.astype(np.float32)
         self.directions_ = (kept * np.sign(largest)[:, None]).astype(np.float32)
 
-    def _projected(self, X: ArrayLike) -> Floats:
+    def _project(self, X: ArrayLike) -> Floats:
         if self.directions_ is None or self.mean_ is None:
             return np.asarray(X, np.float32)
         made: Floats = (np.asarray(X) - self.mean_) @ self.directions_.T

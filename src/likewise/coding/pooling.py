@@ -53,7 +53,7 @@ class MaxPooling(Transformer):
 
     def transform(self, pictures: Any) -> sparse.csr_array:
         """One sparse row a picture; ``pictures`` is an iterable of pictures, or a single matrix."""
-        return stacked(self.pool(picture) for picture in pictures_of(pictures))
+        return stack_rows(self.pool(picture) for picture in pictures_of(pictures))
 
     def pool(self, picture: Any) -> Floats:
         """The vector of one picture.
@@ -65,7 +65,7 @@ class MaxPooling(Transformer):
         buffer = Buffer(1, "max")
         for part in batches_of(picture, whole(self.batch, "batch")):
             buffer.put(self.coder, part, np.zeros(part.shape[0], np.int64))
-        made: Floats = scaled(buffer.filled(self.coder), self.normalise)[0]
+        made: Floats = normalise_rows(buffer.pooled_rows(self.coder), self.normalise)[0]
         return made
 
 
@@ -89,7 +89,7 @@ class Buffer:
         kernel = max_codes if self._pooling == "max" else add_codes
         kernel(*_plain(codes), cells, self._of_width(codes.shape[1]))
 
-    def filled(self, coder: Any) -> Floats:
+    def pooled_rows(self, coder: Any) -> Floats:
         """What was pooled; zeros where nothing was."""
         if self._rows is None:
             width = n_words_of(coder)
@@ -129,7 +129,7 @@ def checked_normalise(normalise: Any) -> None:
     one_of(normalise, "normalise", ("l2", "l1", None))
 
 
-def scaled(rows: Floats, normalise: Normalise) -> Floats:
+def normalise_rows(rows: Floats, normalise: Normalise) -> Floats:
     """Rows at unit length; rows of zeros stay."""
     if normalise is None:
         return rows
@@ -140,7 +140,7 @@ def scaled(rows: Floats, normalise: Normalise) -> Floats:
     return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
 
 
-def stacked(vectors: Iterator[Floats]) -> sparse.csr_array:
+def stack_rows(vectors: Iterator[Floats]) -> sparse.csr_array:
     """Dense vectors as the rows of a CSR matrix, one at a time."""
     found = [sparse.csr_array(vector[None]) for vector in vectors]
     if not found:

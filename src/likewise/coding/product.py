@@ -22,7 +22,7 @@ from likewise.coding.product_split import Split, columns, columns_of
 from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook
 from likewise.errors import InvalidInput
-from likewise.solvers.product.certificate import certified, objectives
+from likewise.solvers.product.certificate import certify, objectives
 from likewise.solvers.product.codes import METHODS, Method, ProductPaths, Task
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,7 @@ class ProductSparseCoder(Transformer):
         self._check()
         X = finite_rows(X, "X", objects=True)
         if self.codebooks is not None:
-            books, parts = self._given()
+            books, parts = self._check_codebooks()
             finite_rows(X, "X", sum(len(part) for part in parts), objects=True)
             self.codebooks_, self.history_ = books, list[float]()
         else:
@@ -144,7 +144,7 @@ class ProductSparseCoder(Transformer):
         ends, ids, values = found[0].indptr, found[0].indices, found[0].data
         for other in found[1:]:
             arrays = (other.indptr, other.indices, other.data)
-            ends, ids, values = crossed(ends, ids, values, *arrays, k, masses)
+            ends, ids, values = outer_products(ends, ids, values, *arrays, k, masses)
         return _as(sp.csr_array((values, ids, ends), (len(X), k**m)), X.dtype)
 
     def objective(self, X: ArrayLike) -> Floats:
@@ -157,7 +157,7 @@ class ProductSparseCoder(Transformer):
         """How far each row's objective is above the optimum at most: its duality gap, absolute."""
         _, paths, parts = self._ready(X)
         found = self._marginals(paths, parts)
-        return certified(parts, found, paths.codebooks, float(self.alpha))[1]
+        return certify(parts, found, paths.codebooks, float(self.alpha))[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codebooks_") or self.codebooks is not None
@@ -177,7 +177,7 @@ class ProductSparseCoder(Transformer):
                 '"exact" takes any'
             )
 
-    def _given(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
+    def _check_codebooks(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
         """Codebooks from the parameters, and the columns of the parts."""
         assert self.codebooks is not None
         m = self.n_subspaces
@@ -204,7 +204,7 @@ class ProductSparseCoder(Transformer):
         if hasattr(self, "codebooks_"):
             paths, parts = self._paths, self._parts
         elif self.codebooks is not None:
-            books, parts = self._given()
+            books, parts = self._check_codebooks()
             paths = ProductPaths(books)
         else:
             raise not_fitted("ProductSparseCoder has no codebooks; call fit or give codebooks")
@@ -279,7 +279,7 @@ def _masses(codes: Any) -> Floats:
 
 
 @kernel
-def crossed(ends, ids, values, other_ends, other_ids, other_values, k, masses):  # type: ignore[no-untyped-def]
+def outer_products(ends, ids, values, other_ends, other_ids, other_values, k, masses):  # type: ignore[no-untyped-def]
     """Each row's outer product of two codes, divided by its mass; ids become id k + other id."""
     n = len(ends) - 1
     new = np.zeros(n + 1, np.int64)

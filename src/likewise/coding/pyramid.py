@@ -17,12 +17,19 @@ from scipy import sparse
 
 from likewise._estimators import Transformer
 from likewise._validation import one_of, whole
-from likewise.coding.pooling import Buffer, Cells, Normalise, checked_normalise, scaled, stacked
+from likewise.coding.pooling import (
+    Buffer,
+    Cells,
+    Normalise,
+    checked_normalise,
+    normalise_rows,
+    stack_rows,
+)
 from likewise.coding.word_search import ROWS_AT_ONCE, Floats
 from likewise.errors import InvalidInput
 
 
-class Placed(NamedTuple):
+class PlacedDescriptors(NamedTuple):
     """Descriptors (or codes) of a picture, their (x, y) positions, and its (width, height)."""
 
     descriptors: Any
@@ -75,7 +82,7 @@ class SpatialPyramid(Transformer):
 
     def transform(self, pictures: Iterable[Any]) -> sparse.csr_array:
         """One sparse row a picture."""
-        return stacked(self.pool(*picture) for picture in pictures)
+        return stack_rows(self.pool(*picture) for picture in pictures)
 
     def pool(self, descriptors: Any, positions: ArrayLike, size: tuple[float, float]) -> Floats:
         """The vector of one picture."""
@@ -91,10 +98,10 @@ class SpatialPyramid(Transformer):
         buffer = Buffer(finest * finest, self.pooling)
         for a in range(0, len(cells), batch):
             buffer.put(self.coder, rows[a : a + batch], cells[a : a + batch])
-        regions = coarser(buffer.filled(self.coder), levels, self.pooling)
+        regions = coarser(buffer.pooled_rows(self.coder), levels, self.pooling)
         if self.by_region:
-            return scaled(regions, self.normalise).reshape(-1)
-        made: Floats = scaled(regions.reshape(1, -1), self.normalise)[0]
+            return normalise_rows(regions, self.normalise).reshape(-1)
+        made: Floats = normalise_rows(regions.reshape(1, -1), self.normalise)[0]
         return made
 
     def _checked_levels(self) -> list[int]:

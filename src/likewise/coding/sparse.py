@@ -13,7 +13,7 @@ from likewise.coding.dictionary import train
 from likewise.coding.progress import Report, reporting
 from likewise.coding.sparse_input import codebook
 from likewise.errors import InvalidInput
-from likewise.solvers.product.certificate import certified, objectives
+from likewise.solvers.product.certificate import certify, objectives
 from likewise.solvers.product.words import CODINGS, Coding, WordPaths
 
 Floats = NDArray[np.float64]
@@ -84,7 +84,7 @@ class SparseCoder(Transformer):
         self._check()
         X = finite_rows(X, "X", objects=True)
         if self.codebook is not None:
-            words, history = self._given(), list[float]()
+            words, history = self._check_codebook(), list[float]()
             finite_rows(X, "X", words.shape[1], objects=True)
         else:
             n_iter = whole(self.n_iter, "n_iter", 0)
@@ -105,7 +105,7 @@ class SparseCoder(Transformer):
                 )
             words = books[0]
         self.codebook_, self.history_ = words, history
-        self._paths = self._prepared(words)
+        self._paths = self._word_paths(words)
         self.n_features_in_ = X.shape[1]
         return self
 
@@ -125,7 +125,7 @@ class SparseCoder(Transformer):
         """How far each row's objective is above the optimum at most: its duality gap, absolute,
         over all words in float64."""
         paths, X = self._ready(X)
-        return certified([X], [self._code(paths, X)], [paths.words], float(self.alpha))[1]
+        return certify([X], [self._code(paths, X)], [paths.words], float(self.alpha))[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codebook_") or self.codebook is not None
@@ -138,14 +138,14 @@ class SparseCoder(Transformer):
         one_of(self.method, "method", tuple(CODINGS))
         one_of(self.gram, "gram", ("precomputed", "on-the-fly"))
 
-    def _given(self) -> Floats:
+    def _check_codebook(self) -> Floats:
         assert self.codebook is not None
         words = codebook(self.codebook, "codebook", 1.0)
         if len(words) != self.n_words:
             raise InvalidInput(f"codebook has {len(words)} words; n_words={self.n_words} expected")
         return words
 
-    def _prepared(self, words: Floats) -> WordPaths:
+    def _word_paths(self, words: Floats) -> WordPaths:
         lazily = self.gram == "on-the-fly" or not CODINGS[self.method].gram
         return WordPaths(words, lazily=lazily)
 
@@ -154,7 +154,7 @@ class SparseCoder(Transformer):
         if hasattr(self, "codebook_"):
             paths = self._paths
         elif self.codebook is not None:
-            paths = self._prepared(self._given())
+            paths = self._word_paths(self._check_codebook())
         else:
             raise not_fitted("SparseCoder has no codebook; call fit or give codebook")
         return paths, finite_rows(X, "X", paths.words.shape[1], objects=True)

@@ -112,7 +112,7 @@ class Vocabulary(Estimator):
             size = whole(self.sample, "sample", n_words)
         exact = self._is_exact(n_words)
         rng = generator(self.random_state)
-        sample, n_seen = _sampled(X, size, rng)
+        sample, n_seen = _sample_rows(X, size, rng)
         if len(sample) < n_words:
             raise InvalidInput(
                 f"{len(sample)} descriptors for {n_words} words; at least one a word expected"
@@ -249,7 +249,7 @@ class Vocabulary(Estimator):
         return made
 
 
-def _sampled(X: Descriptors, size: int, rng: np.random.Generator) -> tuple[Floats, int]:
+def _sample_rows(X: Descriptors, size: int, rng: np.random.Generator) -> tuple[Floats, int]:
     """At most ``size`` rows of an array or of a stream of arrays, and how many there were."""
     reservoir = Reservoir(size, rng)
     if hasattr(X, "shape") or hasattr(X, "__array__"):
@@ -260,7 +260,7 @@ def _sampled(X: Descriptors, size: int, rng: np.random.Generator) -> tuple[Float
             reservoir.add(checked[a : a + _ROWS_AT_ONCE])
         return reservoir.rows, reservoir.n_seen
     if isinstance(X, list | tuple) and len(X) and np.ndim(X[0]) == 1:
-        return _sampled(rows(X, "X"), size, rng)
+        return _sample_rows(rows(X, "X"), size, rng)
     if not isinstance(X, Iterable):
         raise InvalidInput(f"X is {type(X).__name__}; an array or an iterable of arrays expected")
     width: int | None = None

@@ -17,7 +17,7 @@ from scipy import sparse
 from likewise._estimators import Transformer, check_is_fitted
 from likewise._validation import number, whole
 from likewise.coding.linear import products
-from likewise.coding.pooling import scaled
+from likewise.coding.pooling import normalise_rows
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.neighbours.protocol import rows
@@ -86,23 +86,23 @@ class Whitening(Transformer):
         made = np.asarray(X @ self.directions_.T, np.float32)
         # After the product, so that sparse rows are not filled up.
         made -= (self.mean_.astype(np.float64) @ self.directions_.T).astype(np.float32)
-        return scaled(made, "l2") if self.normalise else made
+        return normalise_rows(made, "l2") if self.normalise else made
 
     def save(self, path: str | Path) -> None:
         """One checksummed file."""
         check_is_fitted(self, "directions_")
-        save_arrays(path, self.kind, *self.packed())
+        save_arrays(path, self.kind, *self.pack())
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
         """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
         try:
-            return cls.unpacked(*open_arrays(path, cls.kind))
+            return cls.unpack(*open_arrays(path, cls.kind))
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedFile(f"{path}: not a usable whitening ({error})") from error
 
-    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Plain values and arrays that ``unpacked`` makes a whitening of."""
+    def pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Plain values and arrays that ``unpack`` makes a whitening of."""
         meta = {"ridge": float(self.ridge), "normalise": bool(self.normalise)}
         arrays = {
             "mean": self.mean_,
@@ -112,8 +112,8 @@ class Whitening(Transformer):
         return meta, arrays
 
     @classmethod
-    def unpacked(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """The whitening of ``packed``; KeyError or ValueError where it is not one."""
+    def unpack(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        """The whitening of ``pack``; KeyError or ValueError where it is not one."""
         directions = arrays["directions"].astype(np.float32)
         made = cls(len(directions), ridge=meta["ridge"], normalise=meta["normalise"])
         made.mean_ = arrays["mean"].astype(np.float32)

@@ -48,33 +48,33 @@ class WordSearch:
 
     def words(self) -> Floats:
         """The codebook in use, one word a row."""
-        return self._searched()[0]
+        return self._words_and_index()[0]
 
     def nearest(self, X: ArrayLike, n: int) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Checked descriptors, the numbers of their ``n`` nearest words, and squared distances."""
-        words, index = self._searched()
+        words, index = self._words_and_index()
         checked = rows(X, "X", words.shape[1])
         ids, distances = index.search(checked, n)
         return checked, ids, distances
 
     def _fit_words(self, X: Descriptors, n_iter: int, random_state: Any) -> None:
         if self.codebook is not None:
-            self.codebook_ = self._given()
+            self.codebook_ = self._check_codebook()
         else:
             n_words = whole(self.n_words, "n_words")
             self.codebook_ = learned_words(
                 X, n_words, n_iter=n_iter, random_state=random_state, n_threads=self.n_threads
             )
         self.n_features_in_ = self.codebook_.shape[1]
-        self._searched()
+        self._words_and_index()
 
-    def _given(self) -> Floats:
+    def _check_codebook(self) -> Floats:
         words = rows(self.codebook, "codebook")
         if len(words) == 0:
             raise InvalidInput("codebook has 0 words; at least 1 expected")
         return words
 
-    def _searched(self) -> tuple[Floats, Exact]:
+    def _words_and_index(self) -> tuple[Floats, Exact]:
         source = self.codebook if self.codebook is not None else getattr(self, "codebook_", None)
         if source is None:
             raise not_fitted(
@@ -82,7 +82,7 @@ class WordSearch:
             )
         kept: tuple[Any, Floats, Exact] | None = getattr(self, "_kept", None)
         if kept is None or kept[0] is not source:
-            words = self._given() if self.codebook is not None else self.codebook_
+            words = self._check_codebook() if self.codebook is not None else self.codebook_
             index = Exact("l2", n_threads=whole(self.n_threads, "n_threads")).build(words)
             kept = self._kept = (source, words, index)
         return kept[1], kept[2]

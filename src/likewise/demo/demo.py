@@ -25,7 +25,7 @@ from likewise.collection.spaces.base import DECODE_SIDE
 from likewise.collection.store.store import ImageRow
 from likewise.demo.lesson import Lesson, teach
 from likewise.evaluation.datasets import RetrievalQuery
-from likewise.evaluation.retrieval import Ranker, planted
+from likewise.evaluation.retrieval import Ranker, planted_task
 from likewise.images import decode
 
 SIMILARITIES = ("words", "holistic", "both")
@@ -113,7 +113,7 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
     say("Planting views of the photographs that scikit-image and scikit-learn ship ...")
     pictures = out / "pictures"
     _forget_other_views(pictures, n_views)
-    task = planted(pictures, n_views)
+    task = planted_task(pictures, n_views)
     with _open_or_create(out / "planted.lw", [pictures], fresh, say) as col:
         result = _add_pictures(col, [pictures], report)
         say("Searching every view among all others, by each similarity ...")

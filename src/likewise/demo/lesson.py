@@ -27,7 +27,7 @@ CLICKS = 5
 
 
 @dataclass(frozen=True)
-class Learned:
+class JudgedQuery:
     """One query before and after one judgement on it."""
 
     query: RetrievalQuery
@@ -45,7 +45,7 @@ class Lesson:
     """What a handful of judgements did."""
 
     profile: str
-    judged: Sequence[Learned]
+    judged: Sequence[JudgedQuery]
     others_before: float
     others_after: float
 
@@ -69,7 +69,7 @@ def teach(col: Collection, task: Task, ranker: Ranker, worst: int = 8) -> Lesson
     else:
         col.profiles.create(PROFILE)
     before = ranker.score(task, PROFILE).average_precisions
-    judged: list[Learned] = []
+    judged: list[JudgedQuery] = []
     for query in sorted(ranker.queries, key=lambda query: before[query.name]):
         if len(judged) == worst:
             break
@@ -90,7 +90,7 @@ def teach(col: Collection, task: Task, ranker: Ranker, worst: int = 8) -> Lesson
     )
 
 
-def _judge(col: Collection, ranker: Ranker, query: RetrievalQuery) -> Learned | None:
+def _judge(col: Collection, ranker: Ranker, query: RetrievalQuery) -> JudgedQuery | None:
     """One judgement: the first few right and the first few wrong of what a person looks at."""
     image = ranker.id_of(query.query)
     if image is None:
@@ -107,10 +107,10 @@ def _judge(col: Collection, ranker: Ranker, query: RetrievalQuery) -> Learned | 
     hits = col.search(image, LOOKED_AT, by=PROFILE)
     value = _residual(names, query, seen)
     col.judge(image, liked, disliked, profile=PROFILE)
-    return Learned(query, image, liked, disliked, hits, (), value, 0.0)
+    return JudgedQuery(query, image, liked, disliked, hits, (), value, 0.0)
 
 
-def _again(col: Collection, ranker: Ranker, one: Learned) -> Learned:
+def _again(col: Collection, ranker: Ranker, one: JudgedQuery) -> JudgedQuery:
     seen = {name for i in (*one.liked, *one.disliked) for name in ranker.names_of(i)}
     return replace(
         one,

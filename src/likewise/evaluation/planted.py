@@ -65,7 +65,7 @@ def scenes(folder: Path | None = None) -> list[tuple[str, Pixels]]:
         if not files:
             raise DatasetError(f"{folder} holds no files; a folder of pictures expected")
     else:
-        files = [path for library in _SHIPPED for path in _shipped(library)]
+        files = [path for library in _SHIPPED for path in _packaged_photos(library)]
     return [(path.stem, decode(path, max_side=_LONGER_SIDE).pixels) for path in files]
 
 
@@ -103,7 +103,7 @@ def write_planted(root: Path, n_views: int = 16, *, seed: int = 0) -> RetrievalS
     return RetrievalSet("planted views", paths, leave_one_out(labels))
 
 
-def _shipped(library: str) -> list[Path]:
+def _packaged_photos(library: str) -> list[Path]:
     spec = importlib.util.find_spec(library)
     if spec is None or spec.origin is None:
         raise DatasetError(
@@ -140,7 +140,7 @@ def _perspective(pixels: Pixels, rng: np.random.Generator) -> tuple[Pixels, Matr
     left, right = max(moved[0, 0], moved[3, 0]), min(moved[1, 0], moved[2, 0])
     top, bottom = max(moved[0, 1], moved[1, 1]), min(moved[2, 1], moved[3, 1])
     matrix = np.array([[1, 0, -left], [0, 1, -top], [0, 0, 1]]) @ matrix
-    return _warped(pixels, matrix, (int(right - left), int(bottom - top))), matrix
+    return _warp(pixels, matrix, (int(right - left), int(bottom - top))), matrix
 
 
 def _scale(pixels: Pixels, rng: np.random.Generator) -> tuple[Pixels, Matrix]:
@@ -193,7 +193,7 @@ KINDS: dict[str, View] = {
 }
 
 
-def _warped(pixels: Pixels, matrix: Matrix, size: tuple[int, int]) -> Pixels:
+def _warp(pixels: Pixels, matrix: Matrix, size: tuple[int, int]) -> Pixels:
     return _u8(cv2.warpPerspective(pixels, matrix, size, flags=cv2.INTER_LINEAR))
 
 

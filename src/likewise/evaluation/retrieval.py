@@ -53,14 +53,14 @@ def read_task(dataset: str, path: Path, *, n_views: int = 16) -> Task:
     if dataset not in TASKS:
         raise DatasetError(f"there is no data set {dataset!r}; there are {', '.join(TASKS)}")
     if dataset == "planted":
-        return planted(path, n_views)
+        return planted_task(path, n_views)
     task = TASKS[dataset](path)
     if not task.queries:
         raise DatasetError(f"{path}: no query has an answer among the pictures that are there")
     return task
 
 
-def planted(path: Path, n_views: int = 16) -> Task:
+def planted_task(path: Path, n_views: int = 16) -> Task:
     """Planted views, written to ``path``."""
     data = write_planted(path, n_views)
     return Task(data.name, "every view in turn, leave one out", data.paths, data.queries)
@@ -87,14 +87,14 @@ def _holidays(path: Path) -> Task:
 
 
 def _folders(path: Path) -> Task:
-    return _labelled(read_folders(path), path)
+    return _class_task(read_folders(path), path)
 
 
 def _corel1k(path: Path) -> Task:
-    return _labelled(read_corel1k(path), path)
+    return _class_task(read_corel1k(path), path)
 
 
-def _labelled(data: LabelledImages, root: Path) -> Task:
+def _class_task(data: LabelledImages, root: Path) -> Task:
     if data.archive is not None:
         raise DatasetError(f"{root} is an archive; unpack it, a collection holds files")
     names = [os.path.relpath(path, root) for path in data.paths]
@@ -129,7 +129,7 @@ TASKS: dict[str, Callable[[Path], Task]] = {
     "holidays": _holidays,
     "folders": _folders,
     "corel1k": _corel1k,
-    "planted": planted,
+    "planted": planted_task,
 }
 
 
@@ -143,7 +143,7 @@ def some(task: Task, count: int, *, seed: int = 0) -> Task:
     return replace(task, queries=[task.queries[i] for i in sorted(chosen.tolist())])
 
 
-class Found(Protocol):
+class HasId(Protocol):
     """A hit."""
 
     @property
@@ -167,7 +167,7 @@ class Searchable(Protocol):
         *,
         by: str,
         region: tuple[float, float, float, float] | None = None,
-    ) -> Sequence[Found]:
+    ) -> Sequence[HasId]:
         """The k pictures most alike."""
         ...
 
@@ -214,15 +214,15 @@ class Ranker:
             x1, y1, x2, y2 = query.box
             region = (x1, y1, x2 - x1, y2 - y1)
             hits = self._col.search(image, self._size, by=by, region=region)
-            return self._named(hit.id for hit in hits)
+            return self._names_of(hit.id for hit in hits)
         if image is None:
             hits = self._col.search(self._outside[query.query], self._size, by=by)
-            return self._named(hit.id for hit in hits)
+            return self._names_of(hit.id for hit in hits)
         # A picture is not among its own hits, but another file with the same bytes is found.
         hits = self._col.search(image, self._size, by=by)
-        return self._named([image, *(hit.id for hit in hits)])
+        return self._names_of([image, *(hit.id for hit in hits)])
 
-    def _named(self, images: Iterable[int]) -> list[str]:
+    def _names_of(self, images: Iterable[int]) -> list[str]:
         return [name for i in images for name in self._names.get(i, [f"picture {i}"])]
 
     def score(self, task: Task, by: str) -> RetrievalScores:

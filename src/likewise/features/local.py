@@ -184,11 +184,11 @@ class DenseSIFT:
         ys, xs = _starts(height, cell, self.step), _starts(width, cell, self.step)
         if len(ys) == 0 or len(xs) == 0:
             return _empty()
-        maps = _orientation_maps(_smoothed(image, cell))
+        maps = _orientation_maps(_smooth(image, cell))
         raw = _frames(maps, ys, xs, cell)
         norms = np.sqrt(np.einsum("ij,ij->i", raw, raw))
         keep = norms > self.min_contrast
-        descriptors = _capped(raw[keep], norms[keep])
+        descriptors = _cap_entries(raw[keep], norms[keep])
         # A frame starts at the centre of its first bin; its own centre is 1.5 bins further.
         grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2) + _half(cell) + 1.5 * cell
         n = len(descriptors)
@@ -226,7 +226,7 @@ def _starts(length: int, cell: int, step: int) -> NDArray[np.int64]:
     return margin + (cell - 1) // 2 + step * np.arange(count)
 
 
-def _smoothed(image: Floats, cell: int) -> Floats:
+def _smooth(image: Floats, cell: int) -> Floats:
     # The camera is taken to have blurred by half a pixel already.
     variance = (cell / 6) ** 2 - 0.25
     if variance <= 0:
@@ -287,7 +287,7 @@ def _frames(maps: Floats, ys: NDArray[np.int64], xs: NDArray[np.int64], cell: in
     return out.reshape(-1, _WIDTH)
 
 
-def _capped(raw: Floats, norms: Floats) -> Floats:
+def _cap_entries(raw: Floats, norms: Floats) -> Floats:
     """Unit norm, entries capped at 0.2, unit norm again."""
     return _unit(np.minimum(raw / norms[:, None], _CAP))
 

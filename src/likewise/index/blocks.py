@@ -134,7 +134,7 @@ class Block:
                         check_core(content.buffer, content.sizes, content.views, content.checksum)
                         content.sound = True
         except Damage as damage:
-            raise self._damaged(str(damage)) from None
+            raise self._damage_error(str(damage)) from None
         return content.views
 
     def verify(self) -> None:
@@ -145,14 +145,14 @@ class Block:
             check_core(content.buffer, content.sizes, content.views, content.checksum)
             check_rows(content.views)
         except Damage as damage:
-            raise self._damaged(str(damage)) from None
+            raise self._damage_error(str(damage)) from None
         content.sound = True
         content.checked[:] = 1
 
     def damaged_rows(self) -> DamagedIndex:
-        return self._damaged("the checksum of some of its rows does not fit")
+        return self._damage_error("the checksum of some of its rows does not fit")
 
-    def _damaged(self, found: str) -> DamagedIndex:
+    def _damage_error(self, found: str) -> DamagedIndex:
         return DamagedIndex(str(self._content.path or "index in memory"), found)
 
     def without(self, positions: Array) -> Block:
@@ -180,7 +180,7 @@ class Block:
             try:
                 content.check_length()
             except Damage as damage:
-                raise self._damaged(str(damage)) from None
+                raise self._damage_error(str(damage)) from None
             ids = content.views.ids
             content.id_range = int(ids.min()), int(ids.max())
         return content.id_range
@@ -236,7 +236,9 @@ def join(blocks: list[Block], width: int, quantised: bool, drop: Array | None) -
     return Block.build(ids, ends, words, values, width, quantised, drop)
 
 
-def cut(rows: Rows, ids: Array, width: int, quantised: bool, drop: Array | None) -> list[Block]:
+def cut_blocks(
+    rows: Rows, ids: Array, width: int, quantised: bool, drop: Array | None
+) -> list[Block]:
     """Blocks of these rows, in order, each as full as the limits allow."""
     blocks = []
     first = 0

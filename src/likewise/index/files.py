@@ -207,7 +207,7 @@ def _read_blocks(folder: Path, described: list[Any], bits: bytes) -> tuple[list[
     return blocks, used
 
 
-def _bounded(payload: dict[str, Any], name: str, most: int) -> int:
+def _check_bounds(payload: dict[str, Any], name: str, most: int) -> int:
     value = payload[name]
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
         raise ValueError(f"{name} is not a number from 0 to {most}")
@@ -219,15 +219,15 @@ def _open_once(folder: Path, data: bytes) -> State:
     payload, bits = _read_manifest(manifest, data)
     try:
         blocks, used = _read_blocks(folder, payload["blocks"], bits)
-        width = _bounded(payload, "width", _MOST_WORDS)
+        width = _check_bounds(payload, "width", _MOST_WORDS)
         drop = None
         if payload["drop"] is not None:
-            n_drop = _bounded(payload, "drop", width)
+            n_drop = _check_bounds(payload, "drop", width)
             if len(bits) - used != (n_drop + 7) // 8:
                 raise ValueError("drop has another length than it says")
             raw = np.frombuffer(bits, np.uint8, offset=used)
             drop = np.unpackbits(raw, count=n_drop).astype(bool)
-        next_id = _bounded(payload, "next_id", _MOST_IDS)
+        next_id = _check_bounds(payload, "next_id", _MOST_IDS)
         quantised = {"uint8": True, "float32": False}[payload["impacts"]]
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DamagedIndex(str(manifest), f"its description is incomplete ({error})") from None

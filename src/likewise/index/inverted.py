@@ -17,7 +17,7 @@ from scipy import sparse
 from likewise._validation import one_of, whole
 from likewise.errors import InvalidInput
 from likewise.index import files
-from likewise.index.blocks import Block, cut, join
+from likewise.index.blocks import Block, cut_blocks, join
 from likewise.index.layout import BLOCK_ENTRIES, BLOCK_PICTURES, Array
 from likewise.index.rows import id_vector, picture_rows, query_rows, query_units, weight_vector
 from likewise.index.scoring import Scratch, new_plan, new_scratch
@@ -192,7 +192,7 @@ class InvertedIndex:
                 names = id_vector(ids, n)
             _refuse_known(state.blocks, names)
             width = max(state.width, rows.width)
-            fresh = cut(rows, names, width, state.quantised, state.drop)
+            fresh = cut_blocks(rows, names, width, state.quantised, state.drop)
             next_id = max(state.next_id, int(names.max(initial=-1)) + 1)
             state = state._replace(width=width, next_id=next_id)
             self._state = state._replace(blocks=_tidy([*state.blocks, *fresh], state))

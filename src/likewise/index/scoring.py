@@ -206,7 +206,7 @@ def score_row(v, d, words, values, table):  # type: ignore[no-untyped-def]
 
 
 @kernel(inline="always")
-def rounded(score):  # type: ignore[no-untyped-def]
+def round_score(score):  # type: ignore[no-untyped-def]
     """To float32; beyond its range the largest finite value, as -inf means "no picture"."""
     return np.float32(min(max(score, -_FLOAT32_MAX), _FLOAT32_MAX))
 

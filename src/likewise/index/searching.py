@@ -19,7 +19,7 @@ from likewise.index.scoring import (
     fill_table,
     find_lists,
     hint_row,
-    rounded,
+    round_score,
     rows_ready,
     score_row,
 )
@@ -118,7 +118,9 @@ def _seed(v, checked, dead, words, values, plan, k, scratch, best, places):  # t
             hint_row(v, places[i + 2])
         if not rows_ready(v, checked, places[i]):
             return False, 0.0
-        least = min(least, np.float64(rounded(score_row(v, places[i], words, values, plan.table))))
+        least = min(
+            least, np.float64(round_score(score_row(v, places[i], words, values, plan.table)))
+        )
     return True, least
 
 
@@ -126,7 +128,7 @@ def _seed(v, checked, dead, words, values, plan, k, scratch, best, places):  # t
 def _offer_all(v, dead, scratch, scores, ids, size, k):  # type: ignore[no-untyped-def]
     for d in range(len(v.ids)):
         if not dead[d]:
-            score = rounded(scratch.exact[d])
+            score = round_score(scratch.exact[d])
             # Said here as well as in offer: most pictures tie at 0 and end at this line.
             if size < k or worse(scores[0], ids[0], score, v.ids[d]):
                 size = offer(scores, ids, size, k, score, v.ids[d])
@@ -143,13 +145,13 @@ def _offer_chosen(v, checked, words, values, plan, scratch, found, scores, ids, 
             hint_row(v, scratch.chosen[i + 2])
         if not rows_ready(v, checked, d):
             return -1
-        score = rounded(score_row(v, d, words, values, plan.table))
+        score = round_score(score_row(v, d, words, values, plan.table))
         size = offer(scores, ids, size, k, score, v.ids[d])
     return size
 
 
 @kernel
-def _pruned(  # type: ignore[no-untyped-def]
+def _prune(  # type: ignore[no-untyped-def]
     v, checked, dead, words, values, unit, plan, error, scratch, guess, scores, ids, size, k
 ):
     """The new heap size; -1 where a row is damaged, -2 where only the exact scan will do."""
@@ -244,7 +246,7 @@ def search_block(  # type: ignore[no-untyped-def]
         fill_table(its_words, plan.table)
         size = -2
         if not missing and len(v.cuts) and 16 * k <= n:
-            size = _pruned(
+            size = _prune(
                 v, checked, dead, its_words, its_values, units[q], plan, error, scratch,
                 guess, scores[q], ids[q], sizes[q], k,
             )  # fmt: skip
@@ -271,7 +273,7 @@ def score_block(v, checked, query_ends, words, values, units, plan, scratch, out
         if not exact_scores(v, checked, its_words, its_values, plan, missing, scratch):
             return False
         for d in range(len(v.ids)):
-            out[q, d] = rounded(scratch.exact[d])
+            out[q, d] = round_score(scratch.exact[d])
     return True
 
 

@@ -39,12 +39,12 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     middle_: float
     n_features_in_: int
 
-    def _learned(self, X: Any, said: Constraints | None, M: Floats) -> Self:
+    def _keep_metric(self, X: Any, said: Constraints | None, M: Floats) -> Self:
         """Keep a positive definite metric and what is derived from it."""
         self.metric_ = (M + M.T) / 2
         self.components_ = cholesky(self.metric_)
         self._n_features_out = len(self.components_)
-        first, second, _ = (np.empty(0, int),) * 3 if said is None else said.listed()
+        first, second, _ = (np.empty(0, int),) * 3 if said is None else said.list_pairs()
         away = self._lengths(X, first, second)
         self.middle_ = float(np.median(away)) if len(away) else float("nan")
         return self
@@ -67,7 +67,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
-        first, second, alike = as_constraints(y, same, len(rows)).listed()
+        first, second, alike = as_constraints(y, same, len(rows)).list_pairs()
         if not len(first):
             raise InvalidInput("there is no pair to score; give pairs, or two labelled rows")
         away = self._lengths(rows, first, second)
@@ -108,7 +108,7 @@ class Euclidean(LearnedMetric):
         """Take the width; with ``y`` also the middle of its pairs."""
         rows = as_rows(self, X, reset=True)
         said = None if y is None else as_constraints(y, same, len(rows))
-        return self._learned(rows, said, np.eye(rows.shape[1]))
+        return self._keep_metric(rows, said, np.eye(rows.shape[1]))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -132,7 +132,7 @@ class Mahalanobis(Euclidean):
         """Invert the covariance of the rows."""
         rows = as_rows(self, X, reset=True)
         said = None if y is None else as_constraints(y, same, len(rows))
-        return self._learned(
+        return self._keep_metric(
             rows, said, inverse(covariance(rows, number(self.ridge, "ridge", least=0)))
         )
 

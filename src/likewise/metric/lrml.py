@@ -71,12 +71,12 @@ class LRML(LearnedMetric):
         values = np.maximum(values, floor * top)
         # det(Q)^(1/m) is the geometric mean of the eigenvalues.
         scale = float(np.exp(np.log(values).mean()))
-        return self._learned(rows, said, (V * (scale / values)) @ V.T)
+        return self._keep_metric(rows, said, (V * (scale / values)) @ V.T)
 
 
 def pair_scatters(X: Any, said: Constraints) -> tuple[Floats, Floats]:
     """Mean of (x_i - x_j)(x_i - x_j)' over the similar pairs, and over the dissimilar ones."""
-    first, second, alike = said.listed()
+    first, second, alike = said.list_pairs()
     made = []
     for side in (alike, ~alike):
         one, other = first[side], second[side]

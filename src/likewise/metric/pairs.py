@@ -52,7 +52,7 @@ class Constraints:
         labelled = int(self.class_sizes().sum())
         return labelled * (labelled - 1) // 2 - self.n_similar
 
-    def weighed(self, dissimilar: float) -> Constraints:
+    def weigh(self, dissimilar: float) -> Constraints:
         """The same with all dissimilar pairs weighing ``dissimilar`` times all similar ones."""
         if not self.n_similar or not self.n_dissimilar:
             return self
@@ -71,13 +71,13 @@ class Constraints:
         assert self.codes is not None
         return np.bincount(self.codes[self.codes >= 0]).astype(np.int64)
 
-    def constrained(self) -> Ints:
+    def constrained_rows(self) -> Ints:
         """Rows about which something was said, ascending."""
         if self.codes is not None:
             return np.flatnonzero(self.codes >= 0)
         return np.unique(np.concatenate([self.first, self.second]))
 
-    def said(self) -> sp.csr_array:
+    def pair_matrix(self) -> sp.csr_array:
         """W0 - I of pairs, sparse and symmetric."""
         sign = np.where(self.alike, 1.0, -self.minus)
         rows = np.concatenate([self.first, self.second])
@@ -87,9 +87,9 @@ class Constraints:
     def apply(self, V: Floats) -> Floats:
         """W0 V.  Of classes: a labelled row gets its class's sum minus that of the others."""
         if self.codes is None:
-            return np.asarray(V + self.said() @ V)
+            return np.asarray(V + self.pair_matrix() @ V)
         out = V.copy()
-        rows = self.constrained()
+        rows = self.constrained_rows()
         if len(rows):
             sums = self.class_sums(V)
             out[rows] = (1 + self.minus) * sums[self.codes[rows]] - self.minus * sums.sum(axis=0)
@@ -98,29 +98,29 @@ class Constraints:
     def class_sums(self, V: Floats) -> Floats:
         """Sum of the rows of V in each class."""
         assert self.codes is not None
-        rows = self.constrained()
+        rows = self.constrained_rows()
         sums = np.zeros((len(self.class_sizes()), *V.shape[1:]))
         np.add.at(sums, self.codes[rows], V[rows])
         return sums
 
-    def listed(self) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    def list_pairs(self) -> tuple[Ints, Ints, NDArray[np.bool_]]:
         """The pairs; of many labelled rows an evenly spread part of them."""
         if self.codes is None:
             return self.first, self.second, self.alike
-        rows = self.constrained()
+        rows = self.constrained_rows()
         total = len(rows) * (len(rows) - 1) // 2
-        number = np.arange(total) if total <= MOST_LISTED else _spread(total)
-        i, j = _unranked(number, len(rows))
+        number = np.arange(total) if total <= MOST_LISTED else _sample_pairs(total)
+        i, j = _pair_of_rank(number, len(rows))
         first, second = rows[i], rows[j]
         return first, second, self.codes[first] == self.codes[second]
 
 
-def _spread(total: int) -> Ints:
+def _sample_pairs(total: int) -> Ints:
     """MOST_LISTED different numbers below ``total``, with no rhythm of their own."""
     return np.sort(np.random.default_rng(0).choice(total, MOST_LISTED, replace=False))
 
 
-def _unranked(number: Ints, size: int) -> tuple[Ints, Ints]:
+def _pair_of_rank(number: Ints, size: int) -> tuple[Ints, Ints]:
     """Pair i < j of each number, pairs counted row by row: (0, 1), (0, 2), ..."""
     starts = np.concatenate([[0], np.cumsum(np.arange(size - 1, 0, -1))]) if size > 1 else [0]
     starts = np.asarray(starts, np.int64)
@@ -154,7 +154,7 @@ def _from_labels(y: Any, n: int) -> Constraints:
         raise InvalidInput(f"y has type {labels.dtype}; class labels expected")
     codes = np.full(n, UNLABELLED, np.int64)
     try:
-        known = _labelled(labels)
+        known = _has_label(labels)
         codes[known] = np.unique(labels[known], return_inverse=True)[1].reshape(-1)
     except TypeError as error:
         raise InvalidInput(
@@ -165,7 +165,7 @@ def _from_labels(y: Any, n: int) -> Constraints:
     return Constraints(n, codes, none, none, np.empty(0, bool))
 
 
-def _labelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
+def _has_label(labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Which rows have a label: all but those marked -1, a number, in an array of objects too."""
     kind = labels.dtype.kind
     if kind in "if":

@@ -159,8 +159,8 @@ class S3ML(LearnedMetric):
         rows = as_rows(self, X, reset=True)
         said = as_constraints(y, same, len(rows))
         if self.dissimilar is not None:
-            said = said.weighed(number(self.dissimilar, "dissimilar", least=0))
-        self.prior_ = _chosen(rows) if self.prior == "auto" else self.prior
+            said = said.weigh(number(self.dissimilar, "dissimilar", least=0))
+        self.prior_ = _choose_prior(rows) if self.prior == "auto" else self.prior
         units = _units(rows) if self.prior_ == "variance" else None
         scaled = rows if units is None else rows / units.astype(rows.dtype)
         base = covariance(scaled, RIDGE) if self.prior_ == "covariance" else None
@@ -172,7 +172,7 @@ class S3ML(LearnedMetric):
         self.n_iter_ = max(report.n_iter, 1)
         if units is not None:
             M = M / np.outer(units, units)
-        self._learned(rows, said, M)
+        self._keep_metric(rows, said, M)
         off = M.size - len(M)
         self.sparsity_ = float((off - np.count_nonzero(M) + len(M)) / off) if off else 0.0
         return self
@@ -261,7 +261,7 @@ class S3ML(LearnedMetric):
         return Sigma, float(beta), float(beta_max), float(moved.min()), int(raised.sum())
 
 
-def _chosen(X: Any) -> str:
+def _choose_prior(X: Any) -> str:
     """ "variance" where a few features have nearly all the variance, as units of measure do it.
 
     (sum v)^2 / sum v^2 of the variances v counts how many features share the total; below a fifth

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._validation import whole
-from likewise.neighbours.protocol import Found, Metric, Stored, best_first, rows
+from likewise.neighbours.protocol import Found, Metric, StoredIndex, best_first, rows
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def from_bytes(data: NDArray[np.uint8], kind: type, width: int, n: int, metric: 
     return index
 
 
-class FaissIndex(Stored):
+class FaissIndex(StoredIndex):
     """Adding, searching and saving over ``self._index``."""
 
     _PARAMETERS: ClassVar[tuple[str, ...]]
@@ -68,7 +68,7 @@ class FaissIndex(Stored):
 
     def add(self, X: ArrayLike) -> Self:
         """Hold more rows; their ids go on from ``len(self)``."""
-        return self._hold(rows(X, "X", self._built("add")))
+        return self._hold(rows(X, "X", self._check_built("add")))
 
     def _hold(self, X: NDArray[np.float32]) -> Self:
         with threads(self.n_threads):
@@ -92,7 +92,7 @@ class FaissIndex(Stored):
 
     def search(self, Q: ArrayLike, k: int) -> Found:
         """Ids and values, both (rows of Q, k), best first; see ``protocol`` for their sense."""
-        Q = rows(Q, "Q", self._built("search"))
+        Q = rows(Q, "Q", self._check_built("search"))
         k = whole(k, "k")
         ids = np.full((len(Q), k), -1, np.int64)
         values = np.empty((len(Q), k), np.float32)
@@ -110,6 +110,6 @@ class WholeRows(FaissIndex):
 
     def vectors(self) -> NDArray[np.float32]:
         """A copy of the rows held."""
-        width = self._built("vectors")
+        width = self._check_built("vectors")
         held: NDArray[np.float32] = self._index.reconstruct_n(0, len(self))
         return held.reshape(-1, width)

@@ -14,7 +14,7 @@ from likewise.neighbours._distances import squared_distance
 
 
 @kernel
-def _mixed(cell, hash_number):  # type: ignore[no-untyped-def]
+def _mix(cell, hash_number):  # type: ignore[no-untyped-def]
     """Cell number and hash number as one well-spread 64-bit word (the splitmix64 finaliser)."""
     z = uint64(cell) + uint64(hash_number + 1) * uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
@@ -38,7 +38,7 @@ def row_keys(X, directions, shifts, n_hashes, keys):  # type: ignore[no-untyped-
             key = uint64(0)
             for j in range(n_hashes):
                 h = t * n_hashes + j
-                key += _mixed(np.int64(np.floor(_dot(directions[h], X[i]) + shifts[h])), j)
+                key += _mix(np.int64(np.floor(_dot(directions[h], X[i]) + shifts[h])), j)
             keys[t, i] = key
 
 
@@ -56,14 +56,14 @@ def _probe_keys(q, directions, shifts, n_hashes, n_probes, t, keys, cells, borde
         cells[j] = np.int64(np.floor(p))
         borders[2 * j] = p - np.floor(p)
         borders[2 * j + 1] = np.float32(1.0) - borders[2 * j]
-        key += _mixed(cells[j], j)
+        key += _mix(cells[j], j)
     keys[0] = key
     if n_probes == 0:
         return
     order = np.argsort(borders)
     for p in range(n_probes):
         j, side = order[p] // 2, order[p] % 2
-        keys[p + 1] = key - _mixed(cells[j], j) + _mixed(cells[j] + 2 * side - 1, j)
+        keys[p + 1] = key - _mix(cells[j], j) + _mix(cells[j] + 2 * side - 1, j)
 
 
 @kernel

@@ -70,15 +70,15 @@ def _pieces(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> Iterator[byte
 
 def open_arrays(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header's ``meta`` and the arrays of a file of this ``kind``, after its digest agreed."""
-    return _opened(np.fromfile(Path(path), np.uint8), kind, str(path))
+    return _parse(np.fromfile(Path(path), np.uint8), kind, str(path))
 
 
 def unpack_arrays(blob: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """As ``open_arrays``, of a blob that ``pack_arrays`` made."""
-    return _opened(np.frombuffer(blob, np.uint8), kind, f"a saved {kind}")
+    return _parse(np.frombuffer(blob, np.uint8), kind, f"a saved {kind}")
 
 
-def _opened(
+def _parse(
     whole: NDArray[np.uint8], kind: str, where: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if whole.size < _HEAD.size + DIGEST:

@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.neighbours import _lsh_kernels as kernels
-from likewise.neighbours.protocol import Found, Metric, Stored, best_first, rows
+from likewise.neighbours.protocol import Found, Metric, StoredIndex, best_first, rows
 
 _MOST_ROWS = 2**31 - 1
 
@@ -53,7 +53,7 @@ def recall(distance: ArrayLike, width: float, n_hashes: int, n_tables: int) -> N
     return np.asarray(1 - (1 - p**n_hashes) ** n_tables)
 
 
-class LSH(Stored):
+class LSH(StoredIndex):
     """K tables of B p-stable hashes of width w.
 
     ``n_probes`` further keys a table are looked up per query, each with one hash moved by +-1,
@@ -124,7 +124,7 @@ class LSH(Stored):
 
     def add(self, X: ArrayLike) -> Self:
         """File more rows."""
-        return self._hold(rows(X, "X", self._built("add")))
+        return self._hold(rows(X, "X", self._check_built("add")))
 
     def _hold(self, X: NDArray[np.float32]) -> Self:
         n = len(self._X)
@@ -152,7 +152,7 @@ class LSH(Stored):
 
     def search(self, Q: ArrayLike, k: int) -> Found:
         """Ids and exact values of the best candidates, both (rows of Q, k), best first."""
-        Q = rows(Q, "Q", self._built("search"))
+        Q = rows(Q, "Q", self._check_built("search"))
         k = whole(k, "k")
         probes = min(whole(self.n_probes, "n_probes", 0), 2 * self.n_hashes)
         cap = len(self) if self.max_candidates is None else self.max_candidates

@@ -71,7 +71,7 @@ def best_first(ids: NDArray[np.int64], values: NDArray[np.float32], metric: Metr
     return ids, values
 
 
-class Stored:
+class StoredIndex:
     """Saving, opening, copying and validation shared by the indexes of this room.
 
     A subclass says what it consists of (``_pack``: plain values and arrays) and how to be that
@@ -93,7 +93,7 @@ class Stored:
         one_of(self.metric, "metric", ("ip", "l2"))
         whole(self.n_threads, "n_threads")
 
-    def _built(self, doing: str) -> int:
+    def _check_built(self, doing: str) -> int:
         if self._width is None:
             raise NotBuilt(f"{doing} before build: call build(X) first")
         return self._width
@@ -101,11 +101,11 @@ class Stored:
     @property
     def width(self) -> int:
         """Columns of a row."""
-        return self._built("width")
+        return self._check_built("width")
 
     def save(self, path: str | Path) -> None:
         """One checksummed file (see ``container``)."""
-        self._built("save")
+        self._check_built("save")
         meta, arrays = self._pack()
         save_arrays(path, self.kind, meta, arrays)
 

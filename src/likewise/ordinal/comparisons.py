@@ -19,7 +19,7 @@ Rows = NDArray[np.int32]
 MAX_OBJECTS = (1 << 31) - 1
 
 
-class Said(NamedTuple):
+class ComparisonCounts(NamedTuple):
     """What a list of comparisons holds.
 
     ``repeats`` are rows that say again what an earlier row said; ``contradictions`` are questions
@@ -110,11 +110,11 @@ def quadruplets(rows: Rows) -> Rows:
     return np.ascontiguousarray(np.column_stack(columns(rows)), np.int32)
 
 
-def count_said(rows: Rows) -> Said:
+def count_said(rows: Rows) -> ComparisonCounts:
     """Repeats and contradictions, exactly; sorting is all it costs.
 
     >>> count_said(as_comparisons([[0, 1, 2], [0, 2, 1], [0, 1, 2], [3, 1, 0]]))
-    Said(comparisons=4, repeats=1, contradictions=1)
+    ComparisonCounts(comparisons=4, repeats=1, contradictions=1)
     """
     near, far = pair_numbers(rows)
     question = np.minimum(near, far), np.maximum(near, far)
@@ -123,7 +123,7 @@ def count_said(rows: Rows) -> Said:
     low, high, way = question[0][order], question[1][order], way[order]
     same = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
     agrees = way[1:] == way[:-1]
-    return Said(len(rows), int((same & agrees).sum()), int((same & ~agrees).sum()))
+    return ComparisonCounts(len(rows), int((same & agrees).sum()), int((same & ~agrees).sum()))
 
 
 def pair_numbers(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -17,15 +17,15 @@ from likewise._estimators import Estimator, check_is_fitted
 from likewise._validation import generator, number, one_of, whole
 from likewise.errors import InvalidInput
 from likewise.ordinal.comparisons import (
+    ComparisonCounts,
     Rows,
-    Said,
     as_comparisons,
     count_said,
     quadruplets,
 )
 from likewise.ordinal.losses import ComparisonLoss, loss_of
 from likewise.ordinal.solving import SOLVERS, solve
-from likewise.solvers.ordinal.problem import Problem, Record, Solved, squares
+from likewise.solvers.ordinal.problem import Problem, Record, Solution, squares
 
 Floats = NDArray[np.float64]
 
@@ -102,10 +102,10 @@ class OrdinalEmbedding(Estimator):
         n = self._count(rows, n_objects, 0)
         settings = self._settings(n)
         rng = generator(self.random_state)
-        best: Solved | None = None
+        best: Solution | None = None
         for _ in range(whole(self.n_init, "n_init", 1)):
             start = rng.random((n, self.n_components))
-            found = self._solved(rows, start, rng, settings)
+            found = self._solve(rows, start, rng, settings)
             if best is None or found.objective < best.objective:
                 best = found
         assert best is not None
@@ -137,12 +137,12 @@ class OrdinalEmbedding(Estimator):
         start[:] = rng.normal(0.0, 1.0, start.shape) * spread
         placed = np.flatnonzero(self.compared_)
         start[placed] = self.embedding_[placed]
-        self._keep(rows, n, self._solved(rows, start, rng, settings))
+        self._keep(rows, n, self._solve(rows, start, rng, settings))
         return self
 
-    def _solved(
+    def _solve(
         self, rows: Rows, start: Floats, rng: np.random.Generator, settings: dict[str, Any]
-    ) -> Solved:
+    ) -> Solution:
         threads = None if SOLVERS[self.solver].blas_threads else 1
         with threadpool_limits(threads, user_api="blas"):
             return solve(Problem(rows, len(start), settings["loss"]), start, rng, settings)
@@ -177,7 +177,7 @@ class OrdinalEmbedding(Estimator):
             "step": None if self.step is None else number(self.step, "step", above=0),
         }
 
-    def _keep(self, rows: Rows, n: int, found: Solved) -> None:
+    def _keep(self, rows: Rows, n: int, found: Solution) -> None:
         seen = np.zeros(n, np.bool_)
         seen[rows.ravel()] = True
         # No loss changes when all points move together; objects nobody compared lie in the centre.
@@ -187,7 +187,7 @@ class OrdinalEmbedding(Estimator):
         self.objective_ = found.objective
         self.history_ = found.history
         self.ended_ = found.ended
-        self._said: Said | None = None
+        self._said: ComparisonCounts | None = None
         self.compared_ = seen
         self.comparisons_ = rows
         self.n_objects_ = n
@@ -195,7 +195,7 @@ class OrdinalEmbedding(Estimator):
     # -- what was learnt --------------------------------------------------------------------
 
     @property
-    def said_(self) -> Said:
+    def said_(self) -> ComparisonCounts:
         """Repeats and contradictions among the comparisons, counted when first asked for."""
         check_is_fitted(self)
         if self._said is None:

@@ -166,14 +166,14 @@ class KernelMap(Transformer):
         inner = rbf(Z, Z, self.gamma_)
         if whole:
             inner[np.diag_indices_from(inner)] += self.alpha_
-            return _solved(inner, Y)
+            return _solve_psd(inner, Y)
         left, right = self.alpha_ * inner, np.zeros((len(Z), Y.shape[1]))
         for start in range(0, len(X), _CHUNK):
             rows = slice(start, start + _CHUNK)
             cross = rbf(X[rows], Z, self.gamma_)
             left += cross.T @ cross
             right += cross.T @ Y[rows]
-        return _solved(left, right)
+        return _solve_psd(left, right)
 
 
 def squared_distances(A: Floats, B: Floats) -> Floats:
@@ -191,7 +191,7 @@ def rbf(A: Floats, B: Floats, gamma: float) -> Floats:
     return made
 
 
-def _solved(left: Floats, right: Floats) -> Floats:
+def _solve_psd(left: Floats, right: Floats) -> Floats:
     """A positive semi-definite system; a trace of jitter where landmarks nearly coincide."""
     jitter = 0.0
     while True:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from likewise.solvers.ordinal.batch import solve_batch, solve_lbfgs
 from likewise.solvers.ordinal.convex import solve_convex
 from likewise.solvers.ordinal.online import solve_online
-from likewise.solvers.ordinal.problem import Problem, Solved, Watch
+from likewise.solvers.ordinal.problem import Problem, Solution, Watch
 from likewise.solvers.ordinal.svrg import solve_svrg
 
 Floats = NDArray[np.float64]
 # What is left to a solver's own default is None (step, epsilon).
 Settings = dict[str, Any]
-Run = Callable[..., Solved]
+Run = Callable[..., Solution]
 
 
 class Solver(NamedTuple):
@@ -31,14 +31,14 @@ class Solver(NamedTuple):
 
 def _svrg_sbb(
     problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
-) -> Solved:
+) -> Solution:
     taken = {name: settings[name] for name in ("epsilon", "step", "batch")}
     return solve_svrg(problem, start, rng=rng, **taken, **shared)
 
 
 def _svrg(
     problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
-) -> Solved:
+) -> Solution:
     # A step of a batch stands for as many single ones.
     step, batch = settings["step"], settings["batch"]
     fixed = settings["loss"].svrg_step * batch if step is None else step
@@ -47,7 +47,7 @@ def _svrg(
 
 def _sgd(
     problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
-) -> Solved:
+) -> Solution:
     step, batch = settings["step"], settings["batch"]
     fixed = settings["loss"].sgd_step * batch if step is None else step
     return solve_online(problem, start, rng=rng, step=fixed, batch=batch, **shared)
@@ -55,7 +55,7 @@ def _sgd(
 
 def _adagrad(
     problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
-) -> Solved:
+) -> Solution:
     step, batch = settings["step"], settings["batch"]
     first = settings["loss"].adagrad_step(start.shape[1]) if step is None else step
     return solve_online(problem, start, rng=rng, step=first, adaptive=True, batch=batch, **shared)
@@ -63,19 +63,19 @@ def _adagrad(
 
 def _batch(
     problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
-) -> Solved:
+) -> Solution:
     return solve_batch(problem, start, step=settings["step"], **shared)
 
 
 def _lbfgs(
     problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
-) -> Solved:
+) -> Solution:
     return solve_lbfgs(problem, start, **shared)
 
 
 def _convex(
     problem: Problem, start: Floats, rng: np.random.Generator, settings: Settings, **shared: Any
-) -> Solved:
+) -> Solution:
     return solve_convex(problem, start, step=settings["step"], **shared)
 
 
@@ -98,7 +98,7 @@ def solve(
     rng: np.random.Generator,
     settings: Settings,
     watch: Watch | None = None,
-) -> Solved:
+) -> Solution:
     """Run the solver that ``settings`` name, from ``start``."""
     shared = {"epochs": settings["epochs"], "tol": settings["tol"], "watch": watch}
     return SOLVERS[settings["solver"]].run(problem, start, rng, settings, **shared)

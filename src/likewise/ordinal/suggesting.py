@@ -70,7 +70,7 @@ def suggest_comparisons(
     anchors = np.zeros(len(points), np.bool_)
     anchors[pool[:, 0]] = True
     about = said[anchors[said].any(axis=1)].astype(np.int64)
-    pool = pool[~_Asked(about, len(points)).contains(pool)]
+    pool = pool[~_AskedQuestions(about, len(points)).contains(pool)]
     if not len(pool):
         return np.empty((0, 3), np.int64)
     gains = _gains(points, pool, about, rng)
@@ -88,7 +88,7 @@ def _triplets(comparisons: Any, n: int) -> Rows:
     return rows
 
 
-class _Asked:
+class _AskedQuestions:
     """Questions answered before, whichever way."""
 
     def __init__(self, said: Questions, n: int) -> None:
@@ -138,8 +138,8 @@ def _gains(points: Floats, pool: Questions, said: Questions, rng: np.random.Gene
         anchor = int(pool[here[0], 0])
         places = _places(points, anchor, spread, rng)
         weights = _posterior(points, places, said[about(anchor)], anchor, mu)
-        near = _squared(places, points[pool[here, 1]])
-        far = _squared(places, points[pool[here, 2]])
+        near = _squared_distances(places, points[pool[here, 1]])
+        far = _squared_distances(places, points[pool[here, 2]])
         p = (mu + far) / (2 * mu + near + far)
         gains[here] = _entropy(weights @ p) - weights @ _entropy(p)
         first = last
@@ -172,17 +172,23 @@ def _posterior(points: Floats, places: Floats, said: Questions, anchor: int, mu:
             continue
         i, j, k = (points[rows[:, c]] for c in range(3))
         if role == 0:
-            a, b = _squared(places, j), _squared(places, k)
+            a, b = _squared_distances(places, j), _squared_distances(places, k)
         elif role == 1:
-            a, b = _squared(places, i), np.broadcast_to(((i - k) ** 2).sum(axis=1), (1, len(i)))
+            a, b = (
+                _squared_distances(places, i),
+                np.broadcast_to(((i - k) ** 2).sum(axis=1), (1, len(i))),
+            )
         else:
-            a, b = np.broadcast_to(((i - j) ** 2).sum(axis=1), (1, len(i))), _squared(places, i)
+            a, b = (
+                np.broadcast_to(((i - j) ** 2).sum(axis=1), (1, len(i))),
+                _squared_distances(places, i),
+            )
         logs += (np.log(mu + b) - np.log(2 * mu + a + b)).sum(axis=1)
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
-def _squared(A: Floats, B: Floats) -> Floats:
+def _squared_distances(A: Floats, B: Floats) -> Floats:
     """Squared distances, (rows of A, rows of B)."""
     found = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
     return np.asarray(np.maximum(found, 0.0))

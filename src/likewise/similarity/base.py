@@ -101,7 +101,7 @@ class OnlineLearner(WeightedSimilarity):
 
     def fit(self, X: Any, triplets: Any, sample_weight: Any = None) -> Self:
         """Forget, then learn from the triplets in the order given."""
-        rows, triplets, sample_weight = self._checked(X, triplets, sample_weight, None)
+        rows, triplets, sample_weight = self._check_input(X, triplets, sample_weight, None)
         self._begin(rows, triplets)
         self._learn(rows, triplets, sample_weight)
         return self
@@ -113,7 +113,7 @@ class OnlineLearner(WeightedSimilarity):
         """
         going = self.__sklearn_is_fitted__()
         width = self.n_features_in_ if going else None
-        rows, triplets, sample_weight = self._checked(X, triplets, sample_weight, width)
+        rows, triplets, sample_weight = self._check_input(X, triplets, sample_weight, width)
         if going:
             self._resume()
         else:
@@ -121,7 +121,7 @@ class OnlineLearner(WeightedSimilarity):
         self._learn(rows, triplets, sample_weight)
         return self
 
-    def _checked(
+    def _check_input(
         self, X: Any, triplets: Any, sample_weight: Any, width: int | None
     ) -> tuple[Rows, Triplets, Floats]:
         rows = as_rows(X, width)
@@ -143,7 +143,7 @@ class OnlineLearner(WeightedSimilarity):
     # -- saving -----------------------------------------------------------------------------
 
     @abstractmethod
-    def _saved(self) -> Saved:
+    def _pack_state(self) -> Saved:
         """Exact state: numbers for the header, arrays (of touched words only)."""
 
     @abstractmethod
@@ -152,7 +152,7 @@ class OnlineLearner(WeightedSimilarity):
     def save(self, path: str | Path) -> None:
         """One checksummed file with the exact state: learning goes on from it to the bit."""
         check_is_fitted(self)
-        meta, arrays = self._saved()
+        meta, arrays = self._pack_state()
         parameters = {}
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, np.random.Generator):
@@ -184,7 +184,7 @@ class OnlineLearner(WeightedSimilarity):
         return made
 
 
-def scattered(words: NDArray[Any], values: NDArray[Any], width: int, fill: float = 0.0) -> Floats:
+def scatter(words: NDArray[Any], values: NDArray[Any], width: int, fill: float = 0.0) -> Floats:
     """State of all words from that of the touched ones, rows given for ``words``."""
     if len(words) != len(values) or (len(words) and not 0 <= words.min() <= words.max() < width):
         raise ValueError(f"{len(words)} words for {len(values)} values, {width} words in all")

@@ -116,7 +116,7 @@ def _expand_sparse(
     if not n_liked + n_disliked:
         return query
     words, place = _support(asked.width, asked, good, bad)
-    own, more, less = (_summed(rows, place, len(words)) for rows in (asked, good, bad))
+    own, more, less = (_sum_words(rows, place, len(words)) for rows in (asked, good, bad))
     value = own.values + rule.beta * more.values / max(n_liked, 1)
     value -= rule.taken_out(n_disliked) * less.values / max(n_disliked, 1)
     # The query is a picture its owner likes.
@@ -184,7 +184,7 @@ def _support(width: int, *sets: Rows) -> tuple[Any, Any]:
     return words, place
 
 
-def _summed(rows: Rows, place: Any, n_words: int) -> _Sums:
+def _sum_words(rows: Rows, place: Any, n_words: int) -> _Sums:
     where = place[rows.words]
     whole, unit = _whole(rows.values, len(rows.ends) - 1)
     values = np.bincount(where, whole, n_words).astype(np.float64) * unit

@@ -50,7 +50,7 @@ class LEGO(MinusDistance, OnlineRival):
         self.high = high
         self.form = form
 
-    def _given(self) -> dict[str, Any]:
+    def _check_parameters(self) -> dict[str, Any]:
         found = {
             "eta": number(self.eta, "eta", above=0),
             "low": None if self.low is None else number(self.low, "low", least=0),

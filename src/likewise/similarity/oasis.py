@@ -33,7 +33,7 @@ class OASIS(OnlineRival):
         self.form = form
         self.margin = margin
 
-    def _given(self) -> dict[str, Any]:
+    def _check_parameters(self) -> dict[str, Any]:
         return {"C": number(self.C, "C", above=0), "margin": number(self.margin, "margin", above=0)}
 
     def _measure(self, rows: Rows, triplets: Triplets, given: dict[str, Any]) -> None:

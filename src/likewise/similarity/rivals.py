@@ -16,7 +16,7 @@ from likewise._csr import Rows
 from likewise._estimators import check_is_fitted
 from likewise._validation import one_of
 from likewise.errors import InvalidInput
-from likewise.similarity.base import OnlineLearner, Saved, WeightedSimilarity, scattered
+from likewise.similarity.base import OnlineLearner, Saved, WeightedSimilarity, scatter
 from likewise.similarity.rival_kernels import LOSSES, ROUNDS
 from likewise.similarity.rows import Floats, Triplets
 
@@ -107,11 +107,11 @@ class OnlineRival(OnlineLearner):
     # -- learning ---------------------------------------------------------------------------
 
     @abstractmethod
-    def _given(self) -> dict[str, Any]:
+    def _check_parameters(self) -> dict[str, Any]:
         """The parameters, checked."""
 
     def _begin(self, rows: Rows, triplets: Triplets) -> None:
-        given = {**self._given(), "form": one_of(self.form, "form", _FORMS)}
+        given = {**self._check_parameters(), "form": one_of(self.form, "form", _FORMS)}
         full = given["form"] == "full"
         if full:
             self._refuse_large(rows.width)
@@ -126,7 +126,7 @@ class OnlineRival(OnlineLearner):
         """Set ``scales_``."""
 
     def _resume(self) -> None:
-        given = {**self._given(), "form": one_of(self.form, "form", _FORMS)}
+        given = {**self._check_parameters(), "form": one_of(self.form, "form", _FORMS)}
         for name, value in given.items():
             if value != self._begun_with[name]:
                 raise InvalidInput(
@@ -144,7 +144,7 @@ class OnlineRival(OnlineLearner):
 
     # -- saving -----------------------------------------------------------------------------
 
-    def _saved(self) -> Saved:
+    def _pack_state(self) -> Saved:
         touched = (
             np.arange(len(self._state)) if self._is_full() else np.flatnonzero(self._state != 1)
         )
@@ -152,9 +152,9 @@ class OnlineRival(OnlineLearner):
         return meta, {"words": touched, "state": self._state[touched], "counters": self._counters}
 
     def _restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        given = {**self._given(), "form": one_of(self.form, "form", _FORMS)}
+        given = {**self._check_parameters(), "form": one_of(self.form, "form", _FORMS)}
         width = int(meta["width"])
-        state = scattered(arrays["words"], arrays["state"], width, fill=1.0)
+        state = scatter(arrays["words"], arrays["state"], width, fill=1.0)
         counters = arrays["counters"].astype(np.int64)
         shape = (width, width) if given["form"] == "full" else (width,)
         if state.shape != shape or counters.shape != (2,):

@@ -72,17 +72,17 @@ class Step(NamedTuple):
     measure: Callable[[int, Floats, Floats, float], dict[str, float]]
 
 
-def _fixed(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
+def _fixed_step(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
     power = float(mean @ mean)
     return {"eta": gain / (n * power) if power > 0 else 1.0}
 
 
-def _averaged(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
+def _averaged_step(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
     power = float(mean @ mean)
     return {"gamma": power * np.sqrt(n) / gain if power > 0 else 1.0}
 
 
-def _adaptive(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
+def _adaptive_step(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float]:
     drift = float((mean**2 / rms).sum())
     return {
         "eta": gain / (np.sqrt(n) * drift) if drift > 0 else 1.0,
@@ -91,8 +91,8 @@ def _adaptive(n: int, mean: Floats, rms: Floats, gain: float) -> dict[str, float
 
 
 STEP_SIZES = {
-    "tg": Step(("eta",), _fixed),
-    "da": Step(("gamma",), _averaged),
-    "afb": Step(("eta", "delta"), _adaptive),
-    "ada": Step(("eta", "delta"), _adaptive),
+    "tg": Step(("eta",), _fixed_step),
+    "da": Step(("gamma",), _averaged_step),
+    "afb": Step(("eta", "delta"), _adaptive_step),
+    "ada": Step(("eta", "delta"), _adaptive_step),
 }

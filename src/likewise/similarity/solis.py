@@ -16,7 +16,7 @@ from likewise._csr import Rows
 from likewise._estimators import check_is_fitted
 from likewise._validation import as_array, check_seed, number, one_of, truth, whole
 from likewise.errors import InvalidInput
-from likewise.similarity.base import OnlineLearner, Saved, scattered
+from likewise.similarity.base import OnlineLearner, Saved, scatter
 from likewise.similarity.margin_kernels import new_work
 from likewise.similarity.rows import PEAK, Floats, Triplets, costs
 from likewise.similarity.scales import STEP_SIZES, measured_scales
@@ -166,7 +166,7 @@ class SOLIS(OnlineLearner):
         check_is_fitted(self)
         out = np.empty(len(words))
         code = list(METHODS).index(self._method)
-        named = self._named(words)
+        named = self._check_words(words)
         some_offsets(code, named, self._state, self._counters, self._rule, self._cost, out)
         out += self._rule.start
         return out
@@ -175,7 +175,7 @@ class SOLIS(OnlineLearner):
 
     def begin(self, n_words: int) -> Self:
         """Start without a triplet; every parameter that is measured on triplets must be given."""
-        given = self._given()
+        given = self._check_parameters()
         method = given["method"]
         names = ["l1", *STEP_SIZES[method].names]
         lacking = [name for name in names if given[name] is None]
@@ -196,7 +196,7 @@ class SOLIS(OnlineLearner):
         check_is_fitted(self)
         if self._method not in ("afb", "tg"):
             raise InvalidInput(f"method {self._method!r} keeps sums, not weights; use afb or tg")
-        named = self._named(words)
+        named = self._check_words(words)
         values = as_array(weights, "weights").astype(np.float64)
         if values.shape != named.shape or not (np.abs(values) <= PEAK).all():
             raise InvalidInput(
@@ -210,7 +210,7 @@ class SOLIS(OnlineLearner):
             self._state[named, 3] = self._rule.delta + np.sqrt(self._state[named, 2])
         return self
 
-    def _named(self, words: Any) -> NDArray[np.int64]:
+    def _check_words(self, words: Any) -> NDArray[np.int64]:
         named = as_array(words, "words")
         if named.ndim != 1 or named.dtype.kind not in "iu":
             raise InvalidInput(f"words has type {named.dtype}; a list of whole numbers expected")
@@ -219,7 +219,7 @@ class SOLIS(OnlineLearner):
         return named.astype(np.int64)
 
     def _begin(self, rows: Rows, triplets: Triplets) -> None:
-        given = self._given()
+        given = self._check_parameters()
         cost = self._checked_cost(rows.width)
         method = given["method"]
         scales = {name: given[name] for name in ("l1", *STEP_SIZES[method].names)}
@@ -248,7 +248,7 @@ class SOLIS(OnlineLearner):
         self.n_features_in_ = width
 
     def _resume(self) -> None:
-        given = self._given()
+        given = self._check_parameters()
         for name, value in given.items():
             if value != self._begun_with[name]:
                 raise InvalidInput(
@@ -268,7 +268,7 @@ class SOLIS(OnlineLearner):
 
     # -- parameters -------------------------------------------------------------------------
 
-    def _given(self) -> dict[str, Any]:
+    def _check_parameters(self) -> dict[str, Any]:
         """The parameters, checked, word_cost apart; None where the data will say."""
         method = one_of(self.method, "method", METHODS)
         unset = {"eta": None, "gamma": None, "delta": None, "rho": 0.0, "theta": np.inf}
@@ -307,23 +307,23 @@ class SOLIS(OnlineLearner):
     def state(self) -> Saved:
         """The exact state, of touched words only, for who keeps it elsewhere than in a file."""
         check_is_fitted(self)
-        return self._saved()
+        return self._pack_state()
 
     def restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Go on from a ``state`` of a learner with the same parameters."""
         self._restore(meta, arrays)
         return self
 
-    def _saved(self) -> Saved:
+    def _pack_state(self) -> Saved:
         touched = self.touched_
         meta = {"width": self.n_features_in_, "scales": self.scales_}
         arrays = {"words": touched, "state": self._state[touched], "counters": self._counters}
         return meta, arrays
 
     def _restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        given, width = self._given(), int(meta["width"])
+        given, width = self._check_parameters(), int(meta["width"])
         scales = {str(name): float(value) for name, value in meta["scales"].items()}
-        state = scattered(arrays["words"], arrays["state"], width)
+        state = scatter(arrays["words"], arrays["state"], width)
         counters = arrays["counters"].astype(np.int64)
         method = given["method"]
         if state.shape != (width, METHODS[method][1]) or counters.shape != (N_COUNTERS,):

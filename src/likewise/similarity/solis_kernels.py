@@ -45,7 +45,7 @@ def soft(v, a):  # type: ignore[no-untyped-def]
 
 
 @kernel(inline="always")
-def _truncated(v, a, theta):  # type: ignore[no-untyped-def]
+def _truncate(v, a, theta):  # type: ignore[no-untyped-def]
     """Langford's T1: shrink by a, but only what is not larger than theta."""
     return v if abs(v) > theta else soft(v, a)
 
@@ -60,7 +60,7 @@ def tg_weight(row, word, n, rule, cost):  # type: ignore[no-untyped-def]
     """Offset of a word after n steps; ``row`` is (offset, step of the last write)."""
     if row[0] == 0.0:
         return 0.0
-    return _truncated(row[0], (n - row[1]) * rule.eta * rule.l1 * _cost(cost, word), rule.theta)
+    return _truncate(row[0], (n - row[1]) * rule.eta * rule.l1 * _cost(cost, word), rule.theta)
 
 
 @kernel(inline="always")
@@ -137,7 +137,7 @@ def tg(rows, triplets, sample_weight, state, counters, rule, cost, work):  # typ
         for k in range(count):
             word = work.words[k]
             v = tg_weight(state[word], word, n, rule, cost) + rule.eta * s * work.z[k]
-            v = _truncated(v, rule.eta * rule.l1 * _cost(cost, word), rule.theta)
+            v = _truncate(v, rule.eta * rule.l1 * _cost(cost, word), rule.theta)
             state[word, 0] = max(v, rule.floor)
             state[word, 1] = counters[STEPS]
 

@@ -130,7 +130,7 @@ def protocol_triplets(
     rng = generator(random_state)
     out = set(left_out)
     good, bad = (
-        _drawn(sorted(set(rows) - out), size, name, rng)
+        _draw_rows(sorted(set(rows) - out), size, name, rng)
         for rows, size, name in (
             (positives, n_positives, "positives"),
             (negatives, n_negatives, "negatives"),
@@ -148,7 +148,7 @@ def protocol_triplets(
     return np.ascontiguousarray(rng.permutation(made), np.int64)
 
 
-def _drawn(rows: list[int], size: int | None, name: str, rng: np.random.Generator) -> Any:
+def _draw_rows(rows: list[int], size: int | None, name: str, rng: np.random.Generator) -> Any:
     found = np.asarray(rows, np.int64)
     if size is None:
         return found

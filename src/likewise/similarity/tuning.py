@@ -138,7 +138,7 @@ def tune(
 
 def default_grid(X: Any, triplets: Any, learner: SOLIS) -> dict[str, list[float]]:
     """l1 as shares of lambda_max, the step as gains of the data's scale."""
-    checked = learner._given()
+    checked = learner._check_parameters()
     method = checked["method"]
     rows = as_rows(X)
     train = as_triplets(triplets, len(rows.ends) - 1)

@@ -38,7 +38,7 @@ def _disown() -> None:
         disown(force=True)
 
 
-def _set() -> Any:
+def _limit_to_one() -> Any:
     """Set the limit; None if there is nothing to undo: it was one, or somebody else's."""
     if blas_threads() == 1:
         return None
@@ -55,7 +55,7 @@ def one_blas_thread() -> Iterator[None]:
     global _inside, _limit
     with _lock:
         if _inside == 0:
-            _limit = _set()
+            _limit = _limit_to_one()
         _inside += 1
     try:
         yield

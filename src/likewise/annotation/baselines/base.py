@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from likewise._estimators import Estimator, check_is_fitted
 from likewise._validation import whole
 from likewise.annotation.pictures import Rows, as_rows
-from likewise.annotation.tags import from_matrix, from_names, is_names, listed
+from likewise.annotation.tags import as_list, from_matrix, from_names, is_names
 from likewise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Baseline(Estimator):
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from tagged pictures; Y is a 0/1 matrix or a list of names for each."""
         self._check()
-        rows, labels = self._tagged(X, Y)
+        rows, labels = self._check_tagged(X, Y)
         self._learn(rows, labels)
         return self
 
@@ -90,12 +90,12 @@ class Baseline(Estimator):
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _tagged(self, X: Any, Y: Any) -> tuple[Rows, Any]:
+    def _check_tagged(self, X: Any, Y: Any) -> tuple[Rows, Any]:
         found = as_rows(X)
         if not len(found):
             raise InvalidInput("X has no rows; at least one tagged picture expected")
         rows = unit_rows(found, "X")
-        Y = listed(Y)
+        Y = as_list(Y)
         names: list[str] = []
         by_name = is_names(Y)
         if by_name:

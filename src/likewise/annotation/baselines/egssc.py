@@ -35,7 +35,7 @@ class EntropicBaseline(GraphBaseline):
     def _symmetric(self, W: Any) -> Any:
         return W
 
-    def _spread(self, W: Any, Y: Floats) -> tuple[Floats, int, float]:
+    def _propagate(self, W: Any, Y: Floats) -> tuple[Floats, int, float]:
         total = Y.sum(axis=1, keepdims=True)
         found = entropic(
             self._symmetric(W), Y / np.where(total > 0, total, 1), float(self.mu), float(self.nu),
@@ -44,7 +44,7 @@ class EntropicBaseline(GraphBaseline):
         self._log_q = np.log(found.q)
         return found.p, found.steps, found.error
 
-    def _joined(self, W: Any) -> Floats:
+    def _score_new(self, W: Any) -> Floats:
         weight = np.asarray(W.sum(axis=1)).ravel()
         return belief(W @ self._log_q, weight, float(self.mu), float(self.nu))
 

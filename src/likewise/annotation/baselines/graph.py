@@ -17,7 +17,7 @@ Ids = NDArray[np.int64]
 Index = Exact | LSH
 
 
-def hashed(X: Any, seed: int) -> LSH:
+def build_lsh(X: Any, seed: int) -> LSH:
     """Unit rows in as many hashes as leave some thousand candidates (as SISO's "lsh" has them)."""
     hashes = int(np.clip(np.round(np.log(max(len(X), 1) / 50) / 1.31), 2, 12))
     return LSH(

@@ -10,7 +10,7 @@ from likewise._validation import number
 from likewise.annotation.baselines.base import Floats
 from likewise.annotation.baselines.graph import Ids
 from likewise.annotation.baselines.graph_kernels import local_weights
-from likewise.annotation.baselines.propagation import consistent, normalised
+from likewise.annotation.baselines.propagation import consistent, normalise_graph
 from likewise.annotation.baselines.transductive import GraphBaseline
 from likewise.annotation.pictures import Rows
 
@@ -45,11 +45,11 @@ class LNP(GraphBaseline):
     def _weigh(self, Q: Rows, ids: Ids, squares: Floats) -> Floats:
         return np.asarray(local_weights(Q, self._points, ids, _PRECISION))
 
-    def _spread(self, W: Any, Y: Floats) -> tuple[Floats, int, float]:
-        S = normalised(W)
+    def _propagate(self, W: Any, Y: Floats) -> tuple[Floats, int, float]:
+        S = normalise_graph(W)
         found = consistent(S, Y, float(self.share), float(self.tol), int(self.max_steps))
         self._beliefs = found.values
         return found.values, found.steps, found.error
 
-    def _joined(self, W: Any) -> Floats:
+    def _score_new(self, W: Any) -> Floats:
         return np.asarray(W @ self._beliefs)

@@ -13,7 +13,7 @@ import numpy as np
 from likewise._validation import check_seed, number
 from likewise.annotation.baselines.base import Floats
 from likewise.annotation.baselines.egssc import EntropicBaseline
-from likewise.annotation.baselines.graph import Ids, Index, hashed
+from likewise.annotation.baselines.graph import Ids, Index, build_lsh
 from likewise.annotation.baselines.graph_kernels import l1_weights
 from likewise.annotation.pictures import Rows
 from likewise.annotation.suggestions import as_seed
@@ -59,8 +59,8 @@ class LSMPLike(EntropicBaseline):
         number(self.alpha, "alpha", above=0, below=1)
         check_seed(self.random_state)
 
-    def _indexed(self, X: Rows) -> Index:
-        return hashed(X, as_seed(self.random_state))
+    def _build_index(self, X: Rows) -> Index:
+        return build_lsh(X, as_seed(self.random_state))
 
     def _weigh(self, Q: Rows, ids: Ids, squares: Floats) -> Floats:
         return np.asarray(l1_weights(Q, self._points, ids, float(self.alpha), _PRECISION))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Spread(NamedTuple):
+class Propagation(NamedTuple):
     """What came out for each picture, steps taken, and the last change or residual."""
 
     values: Floats
@@ -22,7 +22,7 @@ class Spread(NamedTuple):
     error: float
 
 
-def normalised(W: Any) -> Any:
+def normalise_graph(W: Any) -> Any:
     """S = D^-1/2 W D^-1/2 of W <- (W + W') / 2; a picture without neighbours has an empty row."""
     W = ((W + W.T) / 2).tocsr()
     degree = np.asarray(W.sum(axis=1)).ravel()
@@ -30,7 +30,7 @@ def normalised(W: Any) -> Any:
     return sp.csr_array(sp.diags_array(root) @ W @ sp.diags_array(root))
 
 
-def consistent(S: Any, Y: Floats, share: float, tol: float, max_steps: int) -> Spread:
+def consistent(S: Any, Y: Floats, share: float, tol: float, max_steps: int) -> Propagation:
     """F = (1 - a)(I - a S)^-1 Y, the limit of F <- a S F + (1 - a) Y, by conjugate gradients.
 
     All tags go together, each with its own step; I - a S is positive definite as a < 1 and the
@@ -54,7 +54,7 @@ def consistent(S: Any, Y: Floats, share: float, tol: float, max_steps: int) -> S
         P = R + np.where(before > 0, size / np.where(before > 0, before, 1), 0) * P
     scale = np.sqrt(np.einsum("ij,ij->j", right, right))
     error = np.sqrt(size) / np.where(scale > 0, scale, 1)
-    return Spread(F, steps, float(error.max(initial=0.0)))
+    return Propagation(F, steps, float(error.max(initial=0.0)))
 
 
 class Beliefs(NamedTuple):

@@ -22,7 +22,7 @@ _BATCH = 4096
 
 
 class GraphBaseline(Baseline):
-    """A subclass says what an edge weighs (``_weigh``) and how tags spread (``_spread``)."""
+    """A subclass says what an edge weighs (``_weigh``) and how tags spread (``_propagate``)."""
 
     n_neighbours: int
     tol: float
@@ -36,7 +36,7 @@ class GraphBaseline(Baseline):
         After it: ``unlabelled_scores_`` (unlabelled pictures, tags), ``steps_`` taken.
         """
         self._check()
-        rows, labels = self._tagged(X, Y)
+        rows, labels = self._check_tagged(X, Y)
         if unlabelled is not None:
             more = as_rows(unlabelled, self.n_features_in_)
             rows = np.concatenate([rows, unit_rows(more, "unlabelled")])
@@ -46,14 +46,14 @@ class GraphBaseline(Baseline):
     def _learn(self, X: Rows, labels: Any) -> None:
         """X are all pictures, the tagged ones first."""
         self._points = np.ascontiguousarray(X, np.float32)
-        self._index = self._indexed(self._points)
+        self._index = self._build_index(self._points)
         k = max(1, min(int(self.n_neighbours), len(self._points) - 1))
         ids, squares = lists_within(self._index, self._points, k)
         self._measure(squares)
         W = matrix(ids, self._weigh(self._points, ids, squares), len(self._points))
         Y = np.zeros((len(X), labels.shape[1]))
         Y[: labels.shape[0]] = labels.toarray()
-        beliefs, self.steps_, error = self._spread(W, Y)
+        beliefs, self.steps_, error = self._propagate(W, Y)
         self.unlabelled_scores_ = beliefs[labels.shape[0] :]
         if error > float(self.tol):
             warn(
@@ -68,12 +68,12 @@ class GraphBaseline(Baseline):
             some = np.ascontiguousarray(Q[start : start + _BATCH], np.float32)
             ids, squares = lists_to(self._index, some, k)
             W = matrix(ids, self._weigh(some, ids, squares), len(self._points))
-            made.append(self._joined(W))
+            made.append(self._score_new(W))
         return np.concatenate(made)
 
     # -- what a graph method says -----------------------------------------------------------
 
-    def _indexed(self, X: Rows) -> Index:
+    def _build_index(self, X: Rows) -> Index:
         return Exact("ip").build(X)
 
     def _measure(self, squares: Floats) -> None:
@@ -83,11 +83,11 @@ class GraphBaseline(Baseline):
         """Weights of the edges from rows of Q to the points their lists name."""
         raise NotImplementedError
 
-    def _spread(self, W: Any, Y: Floats) -> tuple[Floats, int, float]:
+    def _propagate(self, W: Any, Y: Floats) -> tuple[Floats, int, float]:
         """Scores of all points, steps taken, how far from the end."""
         raise NotImplementedError
 
-    def _joined(self, W: Any) -> Floats:
+    def _score_new(self, W: Any) -> Floats:
         """Scores of new pictures with edges W to the points."""
         raise NotImplementedError
 

@@ -12,7 +12,7 @@ from likewise.collection.spaces.base import Pixels, Recipe, Space
 from likewise.errors import InvalidInput
 from likewise.features.deep.card import builtin_card
 from likewise.features.deep.errors import INSTALL
-from likewise.features.deep.network import MODEL, installed, network
+from likewise.features.deep.network import MODEL, is_installed, network
 from likewise.features.deep.recipes import KEEP, N_DEEP, DeepDense, DeepSparse, activations
 
 _PASS = "deep forward pass"
@@ -29,7 +29,7 @@ class NetworkSpace(Space):
             )
 
     def is_available(self) -> bool:
-        return installed()
+        return is_installed()
 
     def how_to_get(self) -> str:
         return f"run likewise add again with the extra deep installed ({INSTALL})"

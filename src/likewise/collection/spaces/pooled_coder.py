@@ -73,7 +73,7 @@ class PooledCoder(NamedTuple):
             meta |= {"feature": "psc", **coder_meta(self.coder)}
             arrays |= coder_arrays(self.coder)
         if self.whitening is not None:
-            meta["whitening"], found = self.whitening.packed()
+            meta["whitening"], found = self.whitening.pack()
             arrays |= {f"whitening {name}": array for name, array in found.items()}
         save_arrays(path, _KIND, meta, arrays)
 
@@ -96,7 +96,7 @@ class PooledCoder(NamedTuple):
                     for name, array in arrays.items()
                     if name.startswith("whitening ")
                 }
-                whitening = Whitening.unpacked(meta["whitening"], own)
+                whitening = Whitening.unpack(meta["whitening"], own)
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedFile(f"{path}: not a usable pooled coder ({error})") from error
         return cls(coder, whitening)

@@ -42,7 +42,7 @@ class Archive:
         """(row, content) of the given rows in the order of the archive: one forward pass."""
         wanted = rows[np.argsort(self.starts[rows], kind="stable")]
         try:
-            with _unpacked(self.path) as stream:
+            with _decompress(self.path) as stream:
                 for row in wanted.tolist():
                     size = int(self.sizes[row])
                     stream.seek(int(self.starts[row]))
@@ -63,7 +63,7 @@ def list_pictures(path: Path) -> list[tuple[PurePosixPath, int, int]]:
     try:
         # errorlevel and encoding: a name that is no UTF-8 is kept with surrogates, not refused.
         with (
-            _unpacked(path) as stream,
+            _decompress(path) as stream,
             tarfile.open(fileobj=stream, mode="r:", encoding="utf-8") as tar,
         ):
             while (member := tar.next()) is not None:
@@ -96,7 +96,7 @@ def _check(path: Path, name: PurePosixPath, size: int) -> None:
         raise DatasetError(f"{path}: member {str(name)!r} claims {size:,} bytes; refused")
 
 
-def _unpacked(path: Path) -> IO[bytes]:
+def _decompress(path: Path) -> IO[bytes]:
     """The unpacked stream; the first bytes tell the packing, not the name."""
     with path.open("rb") as file:
         magic = file.read(6)

@@ -27,7 +27,7 @@ from likewise.evaluation.readers.files import (
 from likewise.evaluation.readers.mat5 import read_mat5
 from likewise.evaluation.readers.mat73 import read_mat73
 from likewise.evaluation.readers.triplets import (
-    checked,
+    check_triplets,
     count_objects,
     csv_rows,
     in_range,
@@ -73,7 +73,7 @@ def read_triplets(
     else:
         raise DatasetError(f"{source}: suffix {suffix!r}; .csv, .json or .mat expected")
     start = (1 if suffix == ".mat" else 0) if first_id is None else first_id
-    triplets = checked(raw, source, start, n_objects)
+    triplets = check_triplets(raw, source, start, n_objects)
     return Comparisons(source.stem, triplets, count_objects(triplets, n_objects))
 
 
@@ -96,7 +96,7 @@ def read_zappos(root: str | os.PathLike[str]) -> Comparisons:
         if gap is not None:
             raise DatasetError(f"{base / 'images'}: {gap}.jpg is missing; expected {layout}")
     n_objects = len(paths) or None
-    triplets = checked(csv_rows(source), source, 0, n_objects)
+    triplets = check_triplets(csv_rows(source), source, 0, n_objects)
     return Comparisons(
         "zappos85",
         triplets,
@@ -134,7 +134,7 @@ def read_material_appearance(
     for part in ("train", "test"):
         source = need_file(base / f"answers_processed_{part}.json", layout)
         content = read_json(source)
-        rows = checked(json_rows(content, answer_key, 3, source), source, 0, n_objects)
+        rows = check_triplets(json_rows(content, answer_key, 3, source), source, 0, n_objects)
         counts = json_rows(content, vote_key, 2, source)
         if len(counts) != len(rows) or (counts < 0).any():
             raise DatasetError(

@@ -38,7 +38,7 @@ def read_corel1k(root: str | os.PathLike[str], *, name: str = "corel1k") -> Labe
     labels: list[int] = []
     split: list[str] = []
     for part, (folder, per_class) in _FOLDERS.items():
-        numbered = _numbered(need_folder(base / folder, LAYOUT), N_CLASSES * per_class)
+        numbered = _numbered_photos(need_folder(base / folder, LAYOUT), N_CLASSES * per_class)
         paths += numbered
         labels += [i // per_class for i in range(len(numbered))]
         split += [part] * len(numbered)
@@ -51,7 +51,7 @@ def read_corel1k(root: str | os.PathLike[str], *, name: str = "corel1k") -> Labe
     return LabelledImages(name, paths, np.array(labels, dtype=np.int64), classes, split)
 
 
-def _numbered(folder: Path, count: int) -> list[Path]:
+def _numbered_photos(folder: Path, count: int) -> list[Path]:
     """The photos 0 … count - 1 in the order of their numbers."""
     photos = {
         whole_number(stem, str(path), 0, count - 1): path

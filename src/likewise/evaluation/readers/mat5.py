@@ -54,7 +54,7 @@ _TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18:
 _DEEPEST = 30
 
 
-class _Damaged(Exception):
+class _DamagedBytes(Exception):
     """What is wrong with the bytes; becomes a DatasetError with the file's name."""
 
 
@@ -71,7 +71,14 @@ def read_mat5(path: Path, variable: str | None = None) -> dict[str, Any]:
         raise DatasetError(f"{path}: a MATLAB 7.3 file where version 5 was expected")
     try:
         found = dict(_variables(raw, variable))
-    except (_Damaged, struct.error, zlib.error, ValueError, IndexError, OverflowError) as error:
+    except (
+        _DamagedBytes,
+        struct.error,
+        zlib.error,
+        ValueError,
+        IndexError,
+        OverflowError,
+    ) as error:
         raise DatasetError(f"{path}: not a readable MATLAB 5 file ({error})") from error
     if variable is not None and variable not in found:
         raise DatasetError(f"{path}: has no variable {variable!r}")
@@ -81,24 +88,24 @@ def read_mat5(path: Path, variable: str | None = None) -> dict[str, Any]:
 def _variables(raw: bytes, wanted: str | None) -> Iterator[tuple[str, Any]]:
     order = {b"IM": "<", b"MI": ">"}.get(raw[126:128])
     if order is None or raw[125 if order == "<" else 124] != 1:
-        raise _Damaged("no MATLAB 5 header")
+        raise _DamagedBytes("no MATLAB 5 header")
     top = _Reader(raw, order, 128)
     while not top.at_end():
         kind, content = top.element()
         if kind == _COMPRESSED:
-            kind, content = _Reader(_unpacked(content), order).element()
+            kind, content = _Reader(_decompress(content), order).element()
         if kind != _MATRIX:
-            raise _Damaged(f"element of type {kind} where a variable was expected")
+            raise _DamagedBytes(f"element of type {kind} where a variable was expected")
         name, value = _matrix(_Reader(content, order), wanted)
         if wanted is None or name == wanted:
             yield name, value
 
 
-def _unpacked(content: bytes) -> bytes:
+def _decompress(content: bytes) -> bytes:
     unpacker = zlib.decompressobj()
     out = unpacker.decompress(content, MAX_UNPACKED)
     if not unpacker.eof:
-        raise _Damaged("a packed variable is cut short or too large")
+        raise _DamagedBytes("a packed variable is cut short or too large")
     return out
 
 
@@ -111,25 +118,25 @@ class _Reader:
     def at_end(self) -> bool:
         return self.at >= len(self.raw)
 
-    def left(self) -> int:
+    def bytes_left(self) -> int:
         return len(self.raw) - self.at
 
     def element(self) -> tuple[int, bytes]:
         """(type, content) of the next data element, and a step past it."""
-        if self.left() < 8:
-            raise _Damaged("the file ends within an element")
+        if self.bytes_left() < 8:
+            raise _DamagedBytes("the file ends within an element")
         (word,) = struct.unpack_from(self.order + "I", self.raw, self.at)
         if word >> 16:
             # Up to four bytes travel inside the tag itself.
             kind, size, start = word & 0xFFFF, word >> 16, self.at + 4
             if size > 4:
-                raise _Damaged(f"a small element of {size} bytes")
+                raise _DamagedBytes(f"a small element of {size} bytes")
             self.at += 8
         else:
             (size,) = struct.unpack_from(self.order + "I", self.raw, self.at + 4)
             kind, start = word, self.at + 8
             if size > len(self.raw) - start:
-                raise _Damaged("an element reaches past the end of the file")
+                raise _DamagedBytes("an element reaches past the end of the file")
             # Packed variables follow each other directly, everything else in steps of 8 bytes.
             self.at = start + size + (0 if kind == _COMPRESSED else -size % 8)
         return kind, self.raw[start : start + size]
@@ -138,14 +145,14 @@ class _Reader:
         """The next element as numbers of its stored type."""
         kind, content = self.element()
         if kind not in _STORED:
-            raise _Damaged(f"element of type {kind} where numbers were expected")
+            raise _DamagedBytes(f"element of type {kind} where numbers were expected")
         return np.frombuffer(content, dtype=np.dtype(self.order + _STORED[kind]))
 
 
 def _matrix(reader: _Reader, wanted: str | None = None, depth: int = 0) -> tuple[str, Any]:
     """Name and value of an array; the value is None where another name was wanted."""
     if depth > _DEEPEST:
-        raise _Damaged(f"cells nested more than {_DEEPEST} deep")
+        raise _DamagedBytes(f"cells nested more than {_DEEPEST} deep")
     if reader.at_end():
         return "", np.zeros((0, 0))
     flags = reader.numbers()
@@ -155,7 +162,7 @@ def _matrix(reader: _Reader, wanted: str | None = None, depth: int = 0) -> tuple
     if wanted is not None and name != wanted:
         return name, None
     if len(flags) < 1 or len(shape) < 2 or min(shape) < 0:
-        raise _Damaged(f"variable {name!r} has no valid shape")
+        raise _DamagedBytes(f"variable {name!r} has no valid shape")
     kind, count = int(flags[0]) & 0xFF, 1
     for n in shape:
         count *= n
@@ -167,29 +174,31 @@ def _matrix(reader: _Reader, wanted: str | None = None, depth: int = 0) -> tuple
         width = int(reader.numbers()[0])
         _, joined = reader.element()
         if width < 1:
-            raise _Damaged("a struct without room for field names")
+            raise _DamagedBytes("a struct without room for field names")
         pieces = [joined[i : i + width] for i in range(0, len(joined), width)]
         fields = [piece.split(b"\0")[0].decode("latin-1") for piece in pieces]
         values = _matrices(reader, count * len(fields), depth)
         rows = range(0, len(values), len(fields) or 1)
         return name, [dict(zip(fields, values[i : i + len(fields)], strict=True)) for i in rows]
     if kind not in _CLASSES or int(flags[0]) & _COMPLEX:
-        raise _Damaged(f"variable {name!r} is neither real numbers, text, a cell nor a struct")
+        raise _DamagedBytes(f"variable {name!r} is neither real numbers, text, a cell nor a struct")
     stored = reader.numbers()
     if len(stored) != count:
-        raise _Damaged(f"variable {name!r} has {len(stored)} values for the shape {tuple(shape)}")
+        raise _DamagedBytes(
+            f"variable {name!r} has {len(stored)} values for the shape {tuple(shape)}"
+        )
     return name, stored.astype(_CLASSES[kind]).reshape(shape, order="F")
 
 
 def _matrices(reader: _Reader, count: int, depth: int) -> list[Any]:
     # Each takes a tag of 8 bytes at least, which bounds what a made-up count can ask for.
-    if count > reader.left() // 8:
-        raise _Damaged(f"{count} values announced in {reader.left()} bytes")
+    if count > reader.bytes_left() // 8:
+        raise _DamagedBytes(f"{count} values announced in {reader.bytes_left()} bytes")
     values = []
     for _ in range(count):
         kind, content = reader.element()
         if kind != _MATRIX:
-            raise _Damaged(f"element of type {kind} where a value was expected")
+            raise _DamagedBytes(f"element of type {kind} where a value was expected")
         values.append(_matrix(_Reader(content, reader.order), depth=depth + 1)[1])
     return values
 
@@ -199,7 +208,7 @@ def _text(reader: _Reader) -> str:
         return ""
     kind, content = reader.element()
     if kind not in _TEXT:
-        raise _Damaged(f"text stored as type {kind}")
+        raise _DamagedBytes(f"text stored as type {kind}")
     encoding = _TEXT[kind]
     if encoding not in ("latin-1", "utf-8"):
         encoding += "-le" if reader.order == "<" else "-be"

@@ -60,7 +60,7 @@ def read_mulan(
         )
     column = {attribute: i for i, attribute in enumerate(first.names)}
     features = [attribute for attribute in first.names if attribute not in is_label]
-    stacked = _stacked([table for _, _, table in tables])
+    stacked = _stack_rows([table for _, _, table in tables])
     Y = stacked[:, [column[label] for label in labels]]
     if not np.isin(Y.data if sparse.issparse(stacked) else Y, (0, 1)).all():
         raise DatasetError(f"{first_path}: a label column holds something other than 0 and 1")
@@ -93,7 +93,7 @@ def _tables(base: Path, stem: str, form: str) -> dict[str, Path]:
     return {"": whole}
 
 
-def _stacked(tables: list[Arff]) -> Any:
+def _stack_rows(tables: list[Arff]) -> Any:
     """All rows as one matrix that can give any columns quickly."""
     values = [table.values for table in tables]
     if any(sparse.issparse(v) for v in values):

@@ -46,15 +46,15 @@ def read_table(
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
-        raise _explained(path, delimiter, skip_lines, comment, columns, str(error)) from None
+        raise _explain(path, delimiter, skip_lines, comment, columns, str(error)) from None
     if table.size == 0:
         raise DatasetError(f"{path}: holds no rows of numbers")
     if (columns is not None and table.shape[1] != columns) or not np.isfinite(table).all():
-        raise _explained(path, delimiter, skip_lines, comment, columns, "not a table of numbers")
+        raise _explain(path, delimiter, skip_lines, comment, columns, "not a table of numbers")
     return table
 
 
-def _explained(
+def _explain(
     path: Path,
     delimiter: str | None,
     skip_lines: int,

@@ -79,7 +79,7 @@ def read_nuswide(
 
     ``features=()`` reads the labels alone (``X`` is None).  ``Y`` is CSR uint8, ``X`` float32.
     """
-    return _read(root, _WHOLE if whole else _FULL, features, name)
+    return _read_layout(root, _WHOLE if whole else _FULL, features, name)
 
 
 def read_nuswide_lite(
@@ -95,10 +95,10 @@ def read_nuswide_lite(
     each of ``features`` (CH, CM55, CORR, EDH, WT); picture names from
     ``Train_imageOutPutFileList.txt`` where present.  ``features=()`` reads the labels alone.
     """
-    return _read(root, _LITE, features, name)
+    return _read_layout(root, _LITE, features, name)
 
 
-def _read(
+def _read_layout(
     root: str | os.PathLike[str], layout: _Layout, features: Sequence[str], name: str
 ) -> FeatureTable:
     files = {block: layout.words if block == "BoW" else layout.block for block in features}
@@ -129,7 +129,7 @@ def _read(
             ids += _same_length(names, count, listing)
 
     Y = sparse.vstack(labels, format="csr")
-    X, blocks = _joined(vectors, list(files), base)
+    X, blocks = _join_blocks(vectors, list(files), base)
     if ids and len(ids) != Y.shape[0]:
         raise DatasetError(f"{base}: a picture list is there for one part and not for the other")
     return FeatureTable(
@@ -181,7 +181,7 @@ def _same_length(values: Any, count: int, path: Path) -> Any:
     return values
 
 
-def _joined(
+def _join_blocks(
     vectors: list[list[NDArray[np.float32]]], names: list[str], base: Path
 ) -> tuple[NDArray[np.float32] | None, dict[str, slice]]:
     """Blocks side by side, parts one below the other."""

@@ -73,7 +73,7 @@ def read_oxford(
                 query=picture,
                 positives=frozenset(positives & photos.keys()),
                 junk=frozenset((junk - positives) & photos.keys()),
-                box=_scaled(box, picture, photos, original_longer_side),
+                box=_scale_box(box, picture, photos, original_longer_side),
                 group=query.rpartition("_")[0] or query,
                 present=picture in photos,
             )
@@ -121,7 +121,7 @@ def _query_line(path: Path) -> tuple[str, Box]:
     return name.removeprefix(_OXFORD_PREFIX), (x1, y1, x2, y2)
 
 
-def _scaled(box: Box, picture: str, photos: Mapping[str, Path], original: int) -> Box:
+def _scale_box(box: Box, picture: str, photos: Mapping[str, Path], original: int) -> Box:
     if picture not in photos:
         return box
     # Here and not above: only this step looks at a picture, and Pillow is slow to import.

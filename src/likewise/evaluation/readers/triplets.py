@@ -79,7 +79,7 @@ def _whole(raw: NDArray[Any], source: Path) -> NDArray[np.int64]:
     return raw.astype(np.int64)
 
 
-def checked(
+def check_triplets(
     raw: NDArray[Any], source: Path, first_id: int, n_objects: int | None
 ) -> NDArray[np.int64]:
     """(m, 3) triplets counted from 0, every row of three different objects that exist."""

@@ -123,7 +123,7 @@ class _Graph:
         clipped: bool = True,
         name: str | None = None,
     ) -> str:
-        weight, bias = self._folded(conv, norm, shape)
+        weight, bias = self._fold_batch_norm(conv, norm, shape)
         self._weight(f"{conv}.w", weight)
         self._weight(f"{conv}.b", bias)
         # TensorFlow's SAME: an odd pixel of padding goes to the right and the bottom.
@@ -139,7 +139,7 @@ class _Graph:
         )
         return self._node("Clip", [x, "zero", "six"], name or f"{conv}.clip") if clipped else x
 
-    def _folded(
+    def _fold_batch_norm(
         self, conv: str, norm: str, shape: tuple[int, ...]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         weight = self._tensor(f"{conv}.weight", shape)

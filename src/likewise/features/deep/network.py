@@ -37,7 +37,7 @@ _DIGEST = 32
 
 
 @lru_cache(maxsize=1)
-def installed() -> bool:
+def is_installed() -> bool:
     """Whether the extra ``deep`` is here; nothing is imported to find out."""
     there = all(importlib.util.find_spec(name) for name in ("onnxruntime", "onnx"))
     return there and _packaged_weights() is not None
@@ -69,7 +69,7 @@ def cache_folder() -> Path:
 @lru_cache(maxsize=1)
 def network() -> Network:
     """The checked network of this process."""
-    if not installed():
+    if not is_installed():
         raise DeepMissing(f"deep spaces need onnxruntime, onnx and the weights: {INSTALL}")
     return load(weights_path(), cache_folder())
 
@@ -80,9 +80,9 @@ def load(weights: Path, cache: Path) -> Network:
     kept = cache / f"{MODEL}-{sha256[:16]}-{_BUILT}.onnx"
     if (model := _from_cache(kept)) is not None:
         with contextlib.suppress(UnusableModel):
-            return checked(Network(model, MODEL))
+            return check_network(Network(model, MODEL))
     model = build(read_tensors(weights))
-    made = checked(Network(model, MODEL))
+    made = check_network(Network(model, MODEL))
     _keep(kept, model)
     return made
 
@@ -101,7 +101,7 @@ def _checked_hash(weights: Path) -> str:
     return sha256
 
 
-def checked(network: Network) -> Network:
+def check_network(network: Network) -> Network:
     """The network, once it has given the reference numbers on the reference input."""
     (pooled,) = network.run(reference.pixels(reference.SIZE)[None], POOLED)
     expected = np.array(list(reference.CHANNELS.values()))

@@ -52,7 +52,7 @@ class OnnxModel:
 
     def activations(self, picture: Pixels) -> Floats:
         """What the layer gives for a picture, as one vector."""
-        network = opened(self.path, self.layer, self.sha256)
+        network = open_model(self.path, self.layer, self.sha256)
         output = self.layer or network.outputs[0]
         made = network.run(self.preparation(picture)[None], output)
         if made.ndim == 4:
@@ -100,7 +100,7 @@ _open: dict[tuple[object, str | None], Network] = {}
 _opening = threading.RLock()
 
 
-def opened(path: str, layer: str | None, sha256: str | None = None) -> Network:
+def open_model(path: str, layer: str | None, sha256: str | None = None) -> Network:
     """A model by its file, kept open; a layer inside the graph is made an output of it.
 
     Kept by content: by ``sha256``, which the file must have when it is read, else by what the

@@ -189,7 +189,7 @@ class _Machine:
             numbers = (int(offset), tuple(map(int, shape)), tuple(map(int, strides)))
             self.push(_View(storage, *numbers))
         else:
-            raise DamagedWeights(f"it wants to call {_shown(function)}, which no tensor needs")
+            raise DamagedWeights(f"it wants to call {_describe(function)}, which no tensor needs")
 
     def name(self, text: str) -> None:
         if text not in (_DICT, _TENSOR, *_ELEMENTS):
@@ -211,7 +211,7 @@ class _Machine:
             raise DamagedWeights("it sets attributes of something that is no dictionary")
 
 
-def _shown(function: Any) -> str:
+def _describe(function: Any) -> str:
     return repr(function.name if isinstance(function, _Global) else type(function).__name__)
 
 

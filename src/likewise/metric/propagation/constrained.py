@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from likewise.metric.pairs import Constraints
 from likewise.metric.propagation.matrix_free import COLUMNS, Floats, chunks, solve
-from likewise.metric.propagation.sums import Sum, thresholded
+from likewise.metric.propagation.sums import Sum, threshold
 
 
 def add_classes(
     total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
 ) -> None:
     """Add these parts; memory of n x 16 numbers, and labelled x (features + classes)."""
-    labelled = said.constrained()
+    labelled = said.constrained_rows()
     if not len(labelled):
         return
     assert said.codes is not None
@@ -54,7 +54,7 @@ def _class_and_free(
     least: tuple[float, float],
 ) -> None:
     """Rank one, g(i) for every member alike, then what Pi_ji changes."""
-    g = thresholded(np.where(free, h / 2, 0.0), least)
+    g = threshold(np.where(free, h / 2, 0.0), least)
     some = np.flatnonzero(g)
     ends = total.rows(members)
     ends_sum = ends.sum(axis=0)
@@ -69,7 +69,7 @@ def _class_and_free(
     total.d[members] += g.sum()
     for where, row in pusher.rows(members, 0.0, free, "classes: neighbourhoods"):
         change = (h[row.indices] + row.data) / 2
-        row.data = thresholded(change, least) - g[row.indices]
+        row.data = threshold(change, least) - g[row.indices]
         near = np.unique(row.indices)
         total.add_block(members[where], near, row[:, near])
 
@@ -128,9 +128,9 @@ def add_pairs(
     total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
 ) -> None:
     """Add these parts; memory of a few blocks of n x 16 numbers and one of pairs x pairs."""
-    rows = said.constrained()
+    rows = said.constrained_rows()
     n = len(free)
-    S = said.said()
+    S = said.pair_matrix()
     least = said.least(theta)
     own = np.zeros((len(rows), len(rows)))
     for part in chunks(len(rows), COLUMNS):
@@ -143,12 +143,12 @@ def add_pairs(
             entries = row.tocoo()
             Z[entries.col, entries.row + where.start] += entries.data
         Z[~free] = 0
-        thresholded(np.multiply(Z, 0.5, out=Z), least)
+        threshold(np.multiply(Z, 0.5, out=Z), least)
         for some in chunks(n):
             touched = some.start + np.flatnonzero(Z[some].any(axis=1))
             total.add_block(touched, block, Z[touched])
         pusher.tell("pairs: columns", part.stop, len(rows))
-    W = thresholded((own + own.T) / 2, least)
+    W = threshold((own + own.T) / 2, least)
     total.add_symmetric(rows, W)
     kept = W[np.searchsorted(rows, said.first), np.searchsorted(rows, said.second)] != 0
     total.similar += int((kept & said.alike).sum())

@@ -10,7 +10,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 from likewise.metric.graph import Graph
 from likewise.metric.pairs import Constraints
-from likewise.metric.propagation.sums import thresholded
+from likewise.metric.propagation.sums import threshold
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def dense_affinities(graph: Graph, said: Constraints, a: float, theta: float) ->
     W0 = said.apply(np.eye(n))
     spread = (1 - a) * lu_solve(lu_factor(system, overwrite_a=True), W0, overwrite_b=True)
     W = (spread + spread.T) / 2
-    return thresholded(W, said.least(theta))
+    return threshold(W, said.least(theta))
 
 
 def dense_scatter(
@@ -44,7 +44,7 @@ def _uncut(W: Floats, said: Constraints) -> tuple[int, int]:
     if said.codes is None:
         kept = W[said.first, said.second] != 0
         return int((kept & said.alike).sum()), int((kept & ~said.alike).sum())
-    rows = said.constrained()
+    rows = said.constrained_rows()
     kept, codes = np.triu(W[np.ix_(rows, rows)] != 0, 1), said.codes[rows]
     alike = int((kept & (codes[:, None] == codes)).sum())
     return alike, int(kept.sum()) - alike

@@ -68,7 +68,7 @@ def _most_sweeps(a: float) -> int:
     return int(np.ceil(np.log(1e-17) / np.log(a))) + 2
 
 
-def centred(X: Any, mean: Floats, rows: slice, columns: slice = slice(None)) -> Floats:
+def centre(X: Any, mean: Floats, rows: slice, columns: slice = slice(None)) -> Floats:
     """A part of X in float64 with its mean taken off: T does not change, rounding does."""
     return np.asarray(X[rows, columns], np.float64) - mean[columns]
 
@@ -77,7 +77,7 @@ def weighted_gram(X: Any, mean: Floats, d: Floats) -> Floats:
     """X' diag(d) X."""
     T = np.zeros((X.shape[1], X.shape[1]))
     for rows in chunks(len(X)):
-        part = centred(X, mean, rows)
+        part = centre(X, mean, rows)
         T += part.T @ (part * d[rows, None])
     return T
 
@@ -85,7 +85,7 @@ def weighted_gram(X: Any, mean: Floats, d: Floats) -> Floats:
 def plain_scatter(X: Any, said: Constraints) -> Floats:
     """T of the pairs alone, W = W0 (S2ML); the diagonal of W0 cancels."""
     mean = X.mean(axis=0, dtype=np.float64)
-    rows = said.constrained()
+    rows = said.constrained_rows()
     if not len(rows):
         return np.zeros((X.shape[1], X.shape[1]))
     part = np.asarray(X[rows], np.float64) - mean
@@ -114,10 +114,10 @@ def matrix_free_scatter(
     T = weighted_gram(X, mean, (r + c) / 2)
     for low in range(0, m, COLUMNS):
         block = slice(low, min(low + COLUMNS, m))
-        F = solve(graph, said.apply(centred(X, mean, slice(None), block)), a)
+        F = solve(graph, said.apply(centre(X, mean, slice(None), block)), a)
         product = np.zeros((m, F.shape[1]))
         for rows in chunks(n):
-            product += centred(X, mean, rows).T @ F[rows]
+            product += centre(X, mean, rows).T @ F[rows]
         T[:, block] -= product / 2
         T[block] -= product.T / 2
         if progress is not None:

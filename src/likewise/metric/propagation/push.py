@@ -94,7 +94,7 @@ def pushed_scatter(
     """T for theta > 0 without any n-by-n matrix, and how many pairs of each sign were not cut."""
     total = Sum(X)
     free = np.ones(len(X), bool)
-    free[said.constrained()] = False
+    free[said.constrained_rows()] = False
     pusher = Pusher(graph, a, eps * (1 - a), progress)
     total.add_sparse(_free_affinities(pusher, free, theta))
     add = add_pairs if said.codes is None else add_classes

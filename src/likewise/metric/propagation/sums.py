@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise.metric.propagation.matrix_free import Floats, centred, chunks
+from likewise.metric.propagation.matrix_free import Floats, centre, chunks
 
 # Fewer at a time than elsewhere: their neighbours are copied, too, and may be anywhere.
 _SPARSE_ROWS = 4_096
@@ -35,7 +35,7 @@ class Sum:
         for part in chunks(len(self.X), _SPARSE_ROWS):
             piece = W[part]
             near = np.unique(piece.indices)
-            self.product += centred(self.X, self.mean, part).T @ (piece[:, near] @ self.rows(near))
+            self.product += centre(self.X, self.mean, part).T @ (piece[:, near] @ self.rows(near))
 
     def add_block(self, first: Any, second: Any, W: Any) -> None:
         """W between two disjoint sets of rows, and its mirror image."""
@@ -51,7 +51,7 @@ class Sum:
         self.d[rows] += W.sum(axis=1)
 
 
-def thresholded(W: Floats, least: tuple[float, float]) -> Floats:
+def threshold(W: Floats, least: tuple[float, float]) -> Floats:
     """Zero where W is above -least[1] and below least[0], in place."""
     positive, negative = least
     W[(positive > W) & (-negative < W)] = 0

@@ -117,7 +117,7 @@ def remove(U, n, z, p):  # type: ignore[no-untyped-def]
 
 
 @kernel(fastmath=FAST)
-def spread(G, s, act, n, d, w, dense, out):  # type: ignore[no-untyped-def]
+def gram_product(G, s, act, n, d, w, dense, out):  # type: ignore[no-untyped-def]
     """out[j] = G[j, act] d for every j outside the support; entries of the support are left.
 
     ``dense`` is room for d at its positions: whole rows of G can then be run along.  Few columns

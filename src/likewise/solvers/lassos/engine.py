@@ -32,7 +32,7 @@ from likewise.solvers.lassos.input import (
     check_data,
     check_settings,
 )
-from likewise.solvers.lassos.queries import Settings, Solved, run
+from likewise.solvers.lassos.queries import QueryCode, Settings, run
 from likewise.solvers.lassos.scan import Dictionary, Floats
 
 # What working sets of one batch may take together, in bytes.
@@ -156,7 +156,7 @@ def lasso(
     most = max(1, min(settings.batch, max(len(part) for part in parts)))
     settings = replace(settings, batch=most)
 
-    def work(part: NDArray[np.int64]) -> list[Solved]:
+    def work(part: NDArray[np.int64]) -> list[QueryCode]:
         own = None if start is None else start[part]
         gammas = None if scaled is None else scaled[part]
         return run(dictionary, Y[part], gammas, own, search, settings)
@@ -169,10 +169,10 @@ def lasso(
             with ThreadPoolExecutor(len(parts)) as pool:
                 solved = [one for some in pool.map(work, parts) for one in some]
     back = [sizes.back(query, one, given) for query, one in enumerate(solved)]
-    return _collected(back, dictionary.n)
+    return _collect(back, dictionary.n)
 
 
-def _collected(solved: Sequence[Solved], n: int) -> Codes:
+def _collect(solved: Sequence[QueryCode], n: int) -> Codes:
     ends = np.concatenate([[0], np.cumsum([len(one.ids) for one in solved])]).astype(np.int64)
     ids = [one.ids for one in solved] or [np.zeros(0, np.int64)]
     values = [one.values for one in solved] or [np.zeros(0)]

@@ -12,7 +12,14 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.lassos.cholesky import DEPENDENT, append, backward, forward, project, spread
+from likewise.solvers.lassos.cholesky import (
+    DEPENDENT,
+    append,
+    backward,
+    forward,
+    gram_product,
+    project,
+)
 from likewise.solvers.lassos.homotopy import DONE, FULL, STUCK, leave, make_way
 
 
@@ -104,7 +111,7 @@ def search(G, U, x, c, b, s, act, size, most, gamma, nonnegative, limit):  # typ
         step, zero = _best_step(x, act, n, s, d, curvature, gamma, nonnegative)
         for i in range(n):
             x[act[i]] += step * d[i]
-        spread(G, s, act, n, d, w, dense, dc)
+        gram_product(G, s, act, n, d, w, dense, dc)
         for i in range(n):
             dc[act[i]] = rhs[i]
         for k in range(w):

@@ -22,9 +22,9 @@ from likewise.solvers.lassos.cholesky import (
     append,
     backward,
     forward,
+    gram_product,
     project,
     remove,
-    spread,
 )
 
 DONE, PAUSED, FULL, STUCK = 0, 1, 2, 3
@@ -125,7 +125,7 @@ def follow(G, U, x, c, b, s, act, size, most, target, nonnegative, most_entries,
     left, entries, waiting, state = 1.0, 0, False, STUCK
     for _ in range(limit):
         backward(U, n, z, d)
-        spread(G, s, act, n, d, w, dense, dc)
+        gram_product(G, s, act, n, d, w, dense, dc)
         for i in range(n):
             dc[act[i]] = s[act[i]] * db[act[i]]
         step, kind, who = _next_event(x, c, b, s, act, n, d, dc, db, w, barred, nonnegative, left)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from likewise._validation import number, one_of, truth, whole
 from likewise.errors import InvalidInput
-from likewise.solvers.lassos.queries import Solved
+from likewise.solvers.lassos.queries import QueryCode
 from likewise.solvers.lassos.scan import Dictionary, Floats
 from likewise.solvers.lassos.working_set import SOLVERS
 
@@ -105,7 +105,7 @@ class Sizes:
             data = np.clip(np.ldexp(start.data, -each), -_HUGE, _HUGE)
         return sp.csr_array((data, start.indices, start.indptr), shape=start.shape)
 
-    def back(self, query: int, one: Solved, given: Floats | None) -> Solved:
+    def back(self, query: int, one: QueryCode, given: Floats | None) -> QueryCode:
         """The code of the query as it came; not certified where it leaves the range of float64."""
         exponent = int(self.exponents[query])
         with np.errstate(over="ignore", under="ignore"):

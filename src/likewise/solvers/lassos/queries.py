@@ -45,7 +45,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class QueryCode:
     """One query's code."""
 
     ids: Ids
@@ -86,11 +86,11 @@ class Slot:
             self.gamma = gamma or 0.0
             self._finish(0.0, True)
 
-    def solved(self) -> Solved:
+    def release(self) -> QueryCode:
         ids, values = self.set.code()
         pivots = int(self.set.size[2])
         mark(self.members, self.set.ids[: self.set.w], False)
-        query = Solved(
+        query = QueryCode(
             ids, values, self.gamma, self.gap, self.rounds, self.scans, pivots, self.converged
         )
         self.query = -1
@@ -283,9 +283,9 @@ def run(
     start: Any,
     search: Search | None,
     settings: Settings,
-) -> list[Solved]:
+) -> list[QueryCode]:
     """Solve all rows of Y, ``settings.batch`` at a time."""
-    solved: dict[int, Solved] = {}
+    solved: dict[int, QueryCode] = {}
     slots = [Slot(dictionary, settings) for _ in range(settings.batch)]
     waiting = iter(range(len(Y)))
     while len(solved) < len(Y):
@@ -294,7 +294,7 @@ def run(
                 own = None if gamma is None else float(gamma[query])
                 slot.take(query, Y[query], own, None if start is None else start[[query]])
                 if slot.done:
-                    solved[query] = slot.solved()
+                    solved[query] = slot.release()
         busy = [slot for slot in slots if slot.query >= 0]
         _scan(dictionary, [s for s in busy if search is None or s.whole], settings)
         if search is not None:
@@ -302,7 +302,7 @@ def run(
         for slot in busy:
             if slot.done:
                 query = slot.query
-                solved[query] = slot.solved()
+                solved[query] = slot.release()
     return [solved[query] for query in range(len(Y))]
 
 

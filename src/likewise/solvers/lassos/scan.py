@@ -63,14 +63,14 @@ class Dictionary:
             for start in range(0, len(block), TILE):
                 yield int(first) + start, block[start : start + TILE]
 
-    def scan(self, R: Floats, floor: Floats, k: int, members: Any, nonnegative: bool) -> Sifted:
+    def scan(self, R: Floats, floor: Floats, k: int, members: Any, nonnegative: bool) -> Candidates:
         """The k columns with the largest correlation above ``floor`` for each row of R.
 
         ``members`` (rows of R, n / 8 bytes) marks columns to pass over, one bit each.
         """
         B = len(R)
         R32 = np.ascontiguousarray(R, np.float32).T
-        found = Sifted(B, k, floor)
+        found = Candidates(B, k, floor)
         product = np.empty((TILE, B), np.float32)
         for start, tile in self.tiles():
             out = product[: len(tile)]
@@ -102,7 +102,7 @@ class Dictionary:
         return np.asarray((self.width + 5) * _UNIT * 1.01 * np.linalg.norm(R, axis=1))
 
 
-class Sifted:
+class Candidates:
     """What a scan kept of each query: ``count`` ids and values, in no order.
 
     Every column that is neither listed nor a member has a float32 correlation of at most
@@ -171,11 +171,11 @@ def _sift(C, scale, start, members, floor, k, nonnegative, ids, values, count): 
                 ids[b, at], values[b, at] = column, value
                 count[b] = at + 1
                 if count[b] == ids.shape[1]:
-                    _cut(ids[b], values[b], count, floor, b, k)
+                    _keep_largest(ids[b], values[b], count, floor, b, k)
 
 
 @kernel
-def _cut(ids, values, count, floor, b, k):  # type: ignore[no-untyped-def]
+def _keep_largest(ids, values, count, floor, b, k):  # type: ignore[no-untyped-def]
     """Keep the k largest; from now on only larger ones count."""
     _select(values, ids, count[b], k)
     least = values[0]
@@ -188,7 +188,7 @@ def _cut(ids, values, count, floor, b, k):  # type: ignore[no-untyped-def]
 def _close(ids, values, count, floor, k):  # type: ignore[no-untyped-def]
     for b in range(ids.shape[0]):
         if count[b] > k:
-            _cut(ids[b], values[b], count, floor, b, k)
+            _keep_largest(ids[b], values[b], count, floor, b, k)
 
 
 @kernel

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from likewise.solvers.ordinal.problem import Loss as Loss
     from likewise.solvers.ordinal.problem import Problem as Problem
     from likewise.solvers.ordinal.problem import Record as Record
-    from likewise.solvers.ordinal.problem import Solved as Solved
+    from likewise.solvers.ordinal.problem import Solution as Solution
     from likewise.solvers.ordinal.problem import squares as squares
     from likewise.solvers.ordinal.svrg import solve_svrg as solve_svrg
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solved, Watch, pad
+from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solution, Watch, pad
 
 SUFFICIENT = 1e-4
 MAX_HALVINGS = 50
@@ -22,7 +22,7 @@ def solve_batch(
     tol: float = 1e-6,
     armijo: bool = True,
     watch: Watch | None = None,
-) -> Solved:
+) -> Solution:
     """Gradient descent; the step doubles after each success and is halved until F falls enough.
 
     Looking at F alone counts as much as a gradient.
@@ -46,7 +46,7 @@ def solve_batch(
 
     Returns
     -------
-    Solved
+    Solution
         The best points seen, their mean loss, the way there, and why it ended.
 
     Examples
@@ -61,14 +61,14 @@ def solve_batch(
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)
     slope = np.empty_like(X)
-    eta = problem.named() / 5.0 if step is None else step
+    eta = problem.count_objects() / 5.0 if step is None else step
     F = problem.gradient(X, slope)
     journal.spend(problem.size)
     journal.note(F, eta, X)
     for _ in range(epochs):
         steep = float(np.vdot(slope, slope))
         if steep == 0.0:
-            return journal.solved("the gradient is zero")
+            return journal.solution("the gradient is zero")
         tried = X - eta * slope
         found = problem.value(tried) if armijo else 0.0
         for _ in range(MAX_HALVINGS if armijo else 0):
@@ -80,18 +80,18 @@ def solve_batch(
             found = problem.value(tried)
         else:
             if armijo:
-                return journal.solved("no step makes F fall")
+                return journal.solution("no step makes F fall")
         moved = eta * steep**0.5
         X = tried
         F = problem.gradient(X, slope)
         journal.spend(problem.size)
         journal.note(F, eta, X)
         if not np.isfinite(F):
-            return journal.solved("F is no longer finite")
+            return journal.solution("F is no longer finite")
         if moved <= tol * float(np.linalg.norm(X)):
-            return journal.solved("converged")
+            return journal.solution("converged")
         eta *= 2.0 if armijo else 1.0
-    return journal.solved("all epochs done")
+    return journal.solution("all epochs done")
 
 
 def solve_lbfgs(
@@ -101,7 +101,7 @@ def solve_lbfgs(
     epochs: int,
     tol: float = 1e-6,
     watch: Watch | None = None,
-) -> Solved:
+) -> Solution:
     """SciPy's L-BFGS-B without bounds, ten pairs kept; an epoch is one of its iterations.
 
     The step recorded is the length of an iteration's move over the length of the gradient where it
@@ -122,7 +122,7 @@ def solve_lbfgs(
 
     Returns
     -------
-    Solved
+    Solution
         The best points seen, their mean loss, the way there, and why it ended.
 
     Examples
@@ -167,4 +167,4 @@ def solve_lbfgs(
         "ftol": tol / 1e3,
     }
     done = minimize(both, X.ravel(), jac=True, method="L-BFGS-B", callback=noted, options=options)
-    return journal.solved(str(done.message))
+    return journal.solution(str(done.message))

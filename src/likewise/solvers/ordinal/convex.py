@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.errors import InvalidInput
-from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solved, Watch
+from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solution, Watch
 
 MAX_OBJECTS = 3000
 MAX_HALVINGS = 50
@@ -25,7 +25,7 @@ def solve_convex(
     penalty: float = 0.0,
     tol: float = 1e-6,
     watch: Watch | None = None,
-) -> Solved:
+) -> Solution:
     """G <- Proj_PSD(G - eta (grad F(G) + penalty I)), then X from the p largest eigenpairs.
 
     The step is halved until F lies below its quadratic model and doubles after each success.  The
@@ -50,7 +50,7 @@ def solve_convex(
 
     Returns
     -------
-    Solved
+    Solution
         The best points seen, their mean loss, the way there, and why it ended.
 
     Examples
@@ -76,7 +76,7 @@ def solve_convex(
     journal = Journal(problem, width, watch)
     centred = start - start.mean(axis=0)
     G = centred @ centred.T
-    eta = problem.named() / 5.0 if step is None else step
+    eta = problem.count_objects() / 5.0 if step is None else step
     F, slope = _gradient(problem, G)
     journal.spend(problem.size)
     journal.note(F, eta, points_of(G, width))
@@ -104,7 +104,7 @@ def solve_convex(
     points = points_of(G, width)
     a, b = _squares(points @ points.T, problem)
     f, _, _ = _weights(problem, a, b)
-    return Solved(points, float(f.mean()), journal.history, ended)
+    return Solution(points, float(f.mean()), journal.history, ended)
 
 
 def project(G: Floats) -> Floats:

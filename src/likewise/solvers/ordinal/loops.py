@@ -212,7 +212,7 @@ def svrg_of(weights, X, S, slope, done, rows, parameter, step, steps, seed, room
 
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
-def grown(squares, r, size):  # type: ignore[no-untyped-def]
+def adagrad_scale(squares, r, size):  # type: ignore[no-untyped-def]
     """Add to what object r has seen of squared gradient; 1 / sqrt of it."""
     squares[r] += size
     return 1.0 / np.sqrt(squares[r]) if squares[r] > 0.0 else 0.0
@@ -278,11 +278,11 @@ def stretch(X, squares, i, j, l, k, u, v, unscale):  # type: ignore[no-untyped-d
     w = unscale * unscale
     if i == l:
         # A triplet's anchor moves by u + v at once.
-        both = grown(squares, i, w * (uu + vv + 2.0 * uv))
+        both = adagrad_scale(squares, i, w * (uu + vv + 2.0 * uv))
         ri, rl = both, both
     else:
-        ri, rl = grown(squares, i, w * uu), grown(squares, l, w * vv)
-    rj, rk = grown(squares, j, w * uu), grown(squares, k, w * vv)
+        ri, rl = adagrad_scale(squares, i, w * uu), adagrad_scale(squares, l, w * vv)
+    rj, rk = adagrad_scale(squares, j, w * uu), adagrad_scale(squares, k, w * vv)
     for c in range(X.shape[1]):
         X[i, c] -= ri * u[c]
         X[l, c] -= rl * v[c]

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solved, Watch, pad
+from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solution, Watch, pad
 
 # eta / (1 + 0.05 epoch), spec section 3.
 DECAY = 0.05
@@ -45,7 +45,7 @@ def solve_online(
     batch: int = 1,
     tol: float = 1e-6,
     watch: Watch | None = None,
-) -> Solved:
+) -> Solution:
     """Stochastic gradient descent over all comparisons, again and again, or AdaGrad.
 
     Parameters
@@ -73,7 +73,7 @@ def solve_online(
 
     Returns
     -------
-    Solved
+    Solution
         The best points seen, their mean loss, the way there, and why it ended.
 
     Examples
@@ -91,7 +91,7 @@ def solve_online(
     room = np.empty((batch, 2, X.shape[1]))
     squares = np.zeros(len(X) if adaptive else 0)
     decay = (0.0 if adaptive else DECAY) if decay is None else decay
-    sample = sampled(problem)
+    sample = sample_comparisons(problem)
     F = sample.value(X)
     journal.note(F, step, X)
     halvings = 0
@@ -118,11 +118,11 @@ def solve_online(
         if float(np.linalg.norm(X - before)) <= tol * float(np.linalg.norm(X)):
             ended = "converged"
             break
-    found = journal.solved(ended)
+    found = journal.solution(ended)
     return found._replace(objective=problem.value(pad(found.points)))
 
 
-def sampled(problem: Problem) -> Problem:
+def sample_comparisons(problem: Problem) -> Problem:
     """Every tenth comparison, or more where that would be fewer than 10,000."""
     every = max(min(problem.size // SAMPLE, 10), 1)
     rows = problem.rows if every == 1 else np.ascontiguousarray(problem.rows[::every])

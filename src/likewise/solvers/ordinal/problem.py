@@ -47,7 +47,7 @@ class Record(NamedTuple):
     step: float
 
 
-class Solved(NamedTuple):
+class Solution(NamedTuple):
     """Points (not padded), their F, the way there, and why it ended."""
 
     points: Floats
@@ -98,7 +98,7 @@ class Problem:
         """Number of comparisons |P|."""
         return len(self.rows)
 
-    def named(self) -> int:
+    def count_objects(self) -> int:
         """How many objects some comparison names."""
         seen = np.zeros(self.n_objects, np.bool_)
         for column in self.rows.T:
@@ -145,7 +145,7 @@ class Journal:
         if self.watch is not None:
             self.watch(record, X[:, : self.width])
 
-    def solved(self, ended: str) -> Solved:
+    def solution(self, ended: str) -> Solution:
         """The best point; there is one as soon as a start with finite F was noted."""
         assert self.points is not None
-        return Solved(self.points, self.best, self.history, ended)
+        return Solution(self.points, self.best, self.history, ended)

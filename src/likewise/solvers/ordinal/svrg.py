@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solved, Watch, pad
+from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solution, Watch, pad
 
 # The guards of the spec: a step grows at most tenfold; an epoch after which F has more than
 # doubled is taken back and tried with half the step.
@@ -58,7 +58,7 @@ def solve_svrg(
     tol: float = 1e-6,
     guarded: bool = True,
     watch: Watch | None = None,
-) -> Solved:
+) -> Solution:
     """Minimise F from ``start``; the snapshot with the lowest F is given back.
 
     Parameters
@@ -90,7 +90,7 @@ def solve_svrg(
 
     Returns
     -------
-    Solved
+    Solution
         The best points seen, their mean loss, the way there, and why it ended.
 
     Examples
@@ -104,7 +104,7 @@ def solve_svrg(
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)
-    objects = max(problem.named(), 1)
+    objects = max(problem.count_objects(), 1)
     batch = min(batch, problem.size)
     steps = max(round(inner * problem.size / batch), 1)
     eta = first_step(objects, steps, batch) if step is None else step
@@ -121,7 +121,7 @@ def solve_svrg(
         if epoch > 0 and barzilai and halvings == 0:
             found = sbb_step(S - before, slope - slope_before, steps, epsilon)
             if found == 0.0:
-                return journal.solved("the step is 0/0")
+                return journal.solution("the step is 0/0")
             eta = min(found, GROWTH * eta) if guarded else found
         X[:] = S
         done[:] = 0
@@ -137,7 +137,7 @@ def solve_svrg(
         if not np.isfinite(rising) or (guarded and rising > RISE * F):
             if not guarded or halvings == MAX_HALVINGS:
                 journal.note(rising, eta, X)
-                return journal.solved("F is no longer finite")
+                return journal.solution("F is no longer finite")
             halvings += 1
             eta /= 2.0
             continue
@@ -146,11 +146,11 @@ def solve_svrg(
         slope_before, slope = slope, new
         F = rising
         journal.note(F, eta, S)
-        if not _moved(S, before, tol):
-            return journal.solved("converged")
-    return journal.solved("all epochs done")
+        if not _has_moved(S, before, tol):
+            return journal.solution("converged")
+    return journal.solution("all epochs done")
 
 
-def _moved(X: Floats, before: Floats, tol: float) -> bool:
+def _has_moved(X: Floats, before: Floats, tol: float) -> bool:
     """Whether the points changed by more than ``tol`` of their size."""
     return float(np.linalg.norm(X - before)) > tol * float(np.linalg.norm(X))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from likewise._doors import doors
 
 if TYPE_CHECKING:
-    from likewise.solvers.product.certificate import certified as certified
+    from likewise.solvers.product.certificate import certify as certify
     from likewise.solvers.product.certificate import objectives as objectives
     from likewise.solvers.product.codes import ProductPaths as ProductPaths
     from likewise.solvers.product.codes import Task as Task

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 _ROWS = 1024
 
 
-def certified(
+def certify(
     parts: Sequence[NDArray[Any]], codes: Sequence[Any], codebooks: Sequence[Floats], alpha: float
 ) -> tuple[Floats, Floats]:
     """Objective and duality gap of every row, in float64; ``codes`` are CSR with a common mass."""

@@ -20,7 +20,7 @@ from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.product import root_finding
 from likewise.solvers.product.input import as_count, as_weight, as_words, check_rows
-from likewise.solvers.product.lanes import padded, zeros
+from likewise.solvers.product.lanes import pad_width, zeros
 from likewise.solvers.product.marching import DONE, apart, halving, pack, together
 from likewise.solvers.product.path import State, room
 
@@ -90,10 +90,10 @@ class ProductPaths:
         key = (np.dtype(dtype), lift)
         if key not in self._kept:
             exact = np.float64 if self.k <= _MANY else dtype
-            wide = padded(self.k)
+            wide = pad_width(self.k)
             gram = zeros((self.m, wide, wide), exact)
             for own, words in zip(gram, self.codebooks, strict=True):
-                turned = self._turned(words, exact)
+                turned = self._transpose(words, exact)
                 np.dot(turned.T, turned, out=own)
                 own[: self.k, : self.k] += gram.dtype.type(lift)
             gram = gram.reshape(-1, wide)
@@ -122,7 +122,7 @@ class ProductPaths:
         """CSR (vectors by words, float64) for each part; masses are common for "exact" only."""
         dtype = parts[0].dtype
         grams = self.grams(dtype, self._lift(task))
-        books = [self._turned(book, dtype) for book in self.codebooks]
+        books = [self._transpose(book, dtype) for book in self.codebooks]
         # Room that no thread uses at the moment: new memory for every batch would cost a tenth.
         rooms: list[_Room] = []
 
@@ -138,7 +138,7 @@ class ProductPaths:
             out, status = self._run(grams, C, C, task, space)
             if status.any():
                 self._again(np.flatnonzero(status), here, out, task)
-            done = [packed(*(a[i] for a in out)) for i in range(self.m)]
+            done = [pack_rows(*(a[i] for a in out)) for i in range(self.m)]
             rooms.append(space)
             return done
 
@@ -149,11 +149,11 @@ class ProductPaths:
             else:
                 with ThreadPoolExecutor(n_threads) as pool:
                     done = list(pool.map(work, starts))
-        return [stacked([one[i] for one in done], self.k) for i in range(self.m)]
+        return [stack_rows([one[i] for one in done], self.k) for i in range(self.m)]
 
-    def _turned(self, book: Floats, dtype: Any) -> NDArray[Any]:
+    def _transpose(self, book: Floats, dtype: Any) -> NDArray[Any]:
         """Words as columns, with columns of zeros up to the width of ``lanes``."""
-        turned = np.zeros((book.shape[1], padded(self.k)), dtype)
+        turned = np.zeros((book.shape[1], pad_width(self.k)), dtype)
         turned[:, : self.k] = book.T
         return turned
 
@@ -164,7 +164,7 @@ class ProductPaths:
         most = self._largest(self._lift(task))
         shape = (self.m, n, int(most.max()) + 1)
         return _Room(
-            zeros((self.m, n, padded(self.k)), dtype),
+            zeros((self.m, n, pad_width(self.k)), dtype),
             room(self.k, most, dtype),
             np.zeros(shape, np.int32),
             np.zeros(shape),
@@ -185,13 +185,13 @@ class ProductPaths:
     def _again(self, rows: Any, parts: Sequence[Any], out: Any, task: Task) -> None:
         """Rows with ties: in float64, ties broken by tiny differences in the correlations."""
         grams = self.grams(np.float64, self._lift(task))
-        plain = np.empty((self.m, len(rows), padded(self.k)))
+        plain = np.empty((self.m, len(rows), pad_width(self.k)))
         for i, (part, book) in enumerate(zip(parts, self.codebooks, strict=True)):
-            np.dot(part[rows].astype(np.float64), self._turned(book, np.float64), out=plain[i])
+            np.dot(part[rows].astype(np.float64), self._transpose(book, np.float64), out=plain[i])
         scale = np.abs(plain).max(axis=(0, 2))[None, :, None]
         left = np.arange(len(rows))
         for seed, share in enumerate((0.0, *_NUDGES)):
-            nudges = np.random.default_rng(seed).random((self.m, 1, padded(self.k)))
+            nudges = np.random.default_rng(seed).random((self.m, 1, pad_width(self.k)))
             mine = np.ascontiguousarray(plain[:, left])
             C = mine + share * scale[:, left] * nudges
             space = self._room(len(left), np.float64, task)
@@ -333,7 +333,7 @@ def product_codes(
     return ProductPaths(books).code(given, task, n_threads=as_count(n_threads, "n_threads", 1))
 
 
-def packed(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:
+def pack_rows(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:
     """A batch without the room its rows do not use."""
     ends = np.concatenate([[0], np.cumsum(counts)])
     own_ids, own_values = np.empty(ends[-1], np.int32), np.empty(ends[-1])
@@ -341,7 +341,7 @@ def packed(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:
     return own_ids, own_values, counts.copy()
 
 
-def stacked(parts: Sequence[tuple[Any, Any, Any]], k: int) -> Any:
+def stack_rows(parts: Sequence[tuple[Any, Any, Any]], k: int) -> Any:
     """Batches below each other, as one CSR matrix."""
     if not parts:
         return sp.csr_array((0, k))

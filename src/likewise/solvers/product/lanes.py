@@ -47,14 +47,14 @@ def _number(at: int) -> Any:
     return ir.Constant(ir.IntType(32), at)
 
 
-def _spread(builder: Any, value: Any, count: int) -> Any:
+def _broadcast(builder: Any, value: Any, count: int) -> Any:
     kind = ir.VectorType(value.type, count)
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _number(0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), count), [0] * count)
     return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
 
 
-def _called(builder: Any, name: str, result: Any, values: Any, **more: Any) -> Any:
+def _call_intrinsic(builder: Any, name: str, result: Any, values: Any, **more: Any) -> Any:
     """An LLVM intrinsic, its name completed by the type of the last value."""
     kind = values[-1].type
     suffix = f"v{kind.count}{'f32' if kind.element == ir.FloatType() else 'f64'}"
@@ -108,13 +108,13 @@ def store(typing, array, where, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def spread(typing, array, number):  # type: ignore[no-untyped-def]
+def broadcast(typing, array, number):  # type: ignore[no-untyped-def]
     """A number in every lane, in the type of an array."""
     made = Lanes(array.dtype)
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         value = context.cast(builder, args[1], signature.args[1], made.scalar)
-        return _spread(builder, value, made.count)
+        return _broadcast(builder, value, made.count)
 
     return made(array, number), code
 
@@ -128,7 +128,7 @@ def count_up(typing, array, start):  # type: ignore[no-untyped-def]
         value = context.cast(builder, args[1], signature.args[1], made.scalar)
         kind = context.get_value_type(made)
         steps = ir.Constant(kind, [float(lane) for lane in range(made.count)])
-        return builder.fadd(_spread(builder, value, made.count), steps)
+        return builder.fadd(_broadcast(builder, value, made.count), steps)
 
     return made(array, start), code
 
@@ -138,7 +138,7 @@ def plus(typing, a, b, c):  # type: ignore[no-untyped-def]
     """a + b c."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return _called(builder, "fmuladd", args[0].type, [args[1], args[2], args[0]])
+        return _call_intrinsic(builder, "fmuladd", args[0].type, [args[1], args[2], args[0]])
 
     return a(a, a, a), code
 
@@ -148,7 +148,9 @@ def minus(typing, a, b, c):  # type: ignore[no-untyped-def]
     """a - b c."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return _called(builder, "fmuladd", args[0].type, [builder.fneg(args[1]), args[2], args[0]])
+        return _call_intrinsic(
+            builder, "fmuladd", args[0].type, [builder.fneg(args[1]), args[2], args[0]]
+        )
 
     return a(a, a, a), code
 
@@ -183,12 +185,14 @@ def if_less(typing, a, b, x, y):  # type: ignore[no-untyped-def]
     return a(a, a, a, a), code
 
 
-def _reduced(name: str, before: tuple[float, ...] = ()) -> Any:
+def _reduction(name: str, before: tuple[float, ...] = ()) -> Any:
     def typed(typing, a):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             scalar = args[0].type.element
             values = [ir.Constant(scalar, x) for x in before] + [args[0]]
-            return _called(builder, f"vector.reduce.{name}", scalar, values, fastmath=_FLAGS)
+            return _call_intrinsic(
+                builder, f"vector.reduce.{name}", scalar, values, fastmath=_FLAGS
+            )
 
         return a.scalar(a), code
 
@@ -198,19 +202,19 @@ def _reduced(name: str, before: tuple[float, ...] = ()) -> Any:
 @intrinsic
 def total(typing, a):  # type: ignore[no-untyped-def]
     """The sum of all lanes."""
-    return _reduced("fadd", (-0.0,))(typing, a)
+    return _reduction("fadd", (-0.0,))(typing, a)
 
 
 @intrinsic
 def least(typing, a):  # type: ignore[no-untyped-def]
     """The smallest lane."""
-    return _reduced("fmin")(typing, a)
+    return _reduction("fmin")(typing, a)
 
 
 @intrinsic
 def most(typing, a):  # type: ignore[no-untyped-def]
     """The largest lane."""
-    return _reduced("fmax")(typing, a)
+    return _reduction("fmax")(typing, a)
 
 
 @intrinsic
@@ -219,7 +223,7 @@ def beside(typing, a, number, b):  # type: ignore[no-untyped-def]
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kind = args[0].type
-        same = builder.fcmp_ordered("==", args[0], _spread(builder, args[1], kind.count))
+        same = builder.fcmp_ordered("==", args[0], _broadcast(builder, args[1], kind.count))
         bits = builder.bitcast(same, ir.IntType(kind.count))
         lane = builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
         return builder.extract_element(args[2], builder.zext(lane, ir.IntType(32)))
@@ -258,7 +262,7 @@ def lanes(typing, array):  # type: ignore[no-untyped-def]
     return types.int64(array), code
 
 
-def padded(k: int) -> int:
+def pad_width(k: int) -> int:
     """Words with the room that four registers at a time need."""
     return (k + 63) & ~63
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.product.lanes import load, lowest, minus, peek, spread, store
+from likewise.solvers.product.lanes import broadcast, load, lowest, minus, peek, store
 from likewise.solvers.product.path import (
     ACT,
     DEPENDS,
@@ -53,7 +53,7 @@ def _write(F, I, B, i, row, h, ids, values, counts):  # type: ignore[no-untyped-
     """
     n, found = I[i, END, SIZE], 0
     for a in range(0, n, 8):
-        store(F, (i, U, a), minus(load(F, (i, U, a)), load(F, (i, Q, a)), spread(F, h)))
+        store(F, (i, U, a), minus(load(F, (i, U, a)), load(F, (i, Q, a)), broadcast(F, h)))
     for p in range(n):
         word = I[i, ACT, p]
         B[0, word] = p

@@ -13,7 +13,7 @@ has done to it.
 
 A state is five arrays for one thread; [i] of each belongs to path i of m, which runs over rows
 i k to i k + k of the stacked Gram matrices G (for scans) and E (float64, for supports).  k is the
-number of words, made up to what ``lanes.padded`` says with words that are far from everything.
+number of words, made up to what ``lanes.pad_width`` says with words that are far from everything.
 
     F[i, NOW]   h, mass, its rate, length of the piece, scale,     I[i, END]  see SIZE to WORDS
                 the step that c has not taken yet
@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from likewise._kernels import kernel
 from likewise.solvers.product.lanes import (
     beside,
+    broadcast,
     count_up,
     if_less,
     if_same,
@@ -44,11 +45,10 @@ from likewise.solvers.product.lanes import (
     least,
     load,
     minus,
-    padded,
+    pad_width,
     peek,
     plus,
     ratio,
-    spread,
     store,
     times,
     total,
@@ -80,7 +80,7 @@ class State(NamedTuple):
 def room(k: int, most: NDArray[np.int64], dtype: Any) -> State:
     """A state for paths over k words; ``most`` is the largest support of each."""
     # Loops over a support run to the next multiple of eight, and one word further.
-    m, cap, wide = len(most), ((int(most.max()) + 7) & ~7) + 8, padded(k)
+    m, cap, wide = len(most), ((int(most.max()) + 7) & ~7) + 8, pad_width(k)
     c, w = (zeros((m, wide), dtype) for _ in range(2))
     floats, whole = zeros((m, V0 + cap, cap), np.float64), np.zeros((m, 3, cap), np.int64)
     whole[:, END, MOST], whole[:, END, WORDS] = most, k
@@ -90,12 +90,12 @@ def room(k: int, most: NDArray[np.int64], dtype: Any) -> State:
 @kernel(**KERNEL, inline="always")
 def _fading(F, i, n, sign):  # type: ignore[no-untyped-def]
     """The mass's rate; the step after which the first coefficient is zero, and its place."""
-    zero, one = spread(F, 0.0), spread(F, 1.0)
-    way, rate, place, rates = one, spread(F, 1.0 / FAR), zero, zero
+    zero, one = broadcast(F, 0.0), broadcast(F, 1.0)
+    way, rate, place, rates = one, broadcast(F, 1.0 / FAR), zero, zero
     for a in range(0, n, 8):
         q, u = load(F, (i, Q, a)), load(F, (i, U, a))
         rates = plus(rates, one, q)
-        loss = times(q, spread(F, -sign))
+        loss = times(q, broadcast(F, -sign))
         loss, u = if_less(loss, zero, zero, loss), if_less(u, zero, zero, u)
         # u / loss < way / rate, for a loss above zero.
         x, y = times(u, rate), times(way, loss)
@@ -131,7 +131,7 @@ def go(F, I, i, step):  # type: ignore[no-untyped-def]  # noqa: E741
 
     The correlations follow when they are looked at the next time.
     """
-    x = spread(F, step)
+    x = broadcast(F, step)
     for a in range(0, I[i, END, SIZE], 8):
         store(F, (i, U, a), plus(load(F, (i, U, a)), x, load(F, (i, Q, a))))
     F[i, NOW, H] -= step
@@ -149,26 +149,26 @@ def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
     n, row = I[i, END, SIZE], i * c.shape[1] + j
     c[i, j] = -FAR
     length = float(peek(E, (row, j)))
-    one, new = spread(F, 1.0), spread(F, float(n))
-    inside, across = spread(F, 0.0), spread(F, 0.0)
+    one, new = broadcast(F, 1.0), broadcast(F, float(n))
+    inside, across = broadcast(F, 0.0), broadcast(F, 0.0)
     for a in range(0, n + 1, 8):
-        v, g, places = spread(F, 0.0), spread(F, 0.0), count_up(F, a)
+        v, g, places = broadcast(F, 0.0), broadcast(F, 0.0), count_up(F, a)
         for b in range(n):
-            x = spread(F, float(peek(E, (row, peek(I, (i, ACT, b))))))
+            x = broadcast(F, float(peek(E, (row, peek(I, (i, ACT, b))))))
             v = plus(v, x, load(F, (i, V0 + b, a)))
-            g = if_same(places, spread(F, float(b)), x, g)
+            g = if_same(places, broadcast(F, float(b)), x, g)
         inside, across = plus(inside, v, g), plus(across, v, one)
-        store(F, (i, SPARE, a), if_same(count_up(F, a), new, spread(F, -1.0), v))
+        store(F, (i, SPARE, a), if_same(count_up(F, a), new, broadcast(F, -1.0), v))
     rest, beyond = length - total(inside), total(across) - 1.0
     if rest <= (_DEPENDENT if lanes(E) == 8 else _DEPENDENT_SHORT) * length:
         I[i, END, DEPENDS] = 1
         return
     rest = 1.0 / rest
     for a in range(0, n + 1, 8):
-        v = times(load(F, (i, SPARE, a)), spread(F, rest))
-        store(F, (i, Q, a), plus(load(F, (i, Q, a)), v, spread(F, beyond)))
+        v = times(load(F, (i, SPARE, a)), broadcast(F, rest))
+        store(F, (i, Q, a), plus(load(F, (i, Q, a)), v, broadcast(F, beyond)))
         for b in range(n + 1):
-            x = spread(F, F[i, SPARE, b])
+            x = broadcast(F, F[i, SPARE, b])
             store(F, (i, V0 + b, a), plus(load(F, (i, V0 + b, a)), x, v))
     I[i, ACT, n], I[i, ROW, n] = j, row
     I[i, END, SIZE] = n + 1
@@ -186,11 +186,11 @@ def leave(F, I, c, w, i, p):  # type: ignore[no-untyped-def]  # noqa: E741
     for a in range(0, n, 8):
         v = load(F, (i, V0 + p, a))
         store(F, (i, SPARE, a), v)
-        store(F, (i, Q, a), minus(load(F, (i, Q, a)), v, spread(F, x)))
+        store(F, (i, Q, a), minus(load(F, (i, Q, a)), v, broadcast(F, x)))
     for a in range(0, n, 8):
-        v = times(load(F, (i, SPARE, a)), spread(F, own))
+        v = times(load(F, (i, SPARE, a)), broadcast(F, own))
         for b in range(n):
-            x = spread(F, F[i, SPARE, b])
+            x = broadcast(F, F[i, SPARE, b])
             store(F, (i, V0 + b, a), minus(load(F, (i, V0 + b, a)), x, v))
     I[i, ACT, p], I[i, ROW, p] = I[i, ACT, last], I[i, ROW, last]
     F[i, U, p], F[i, Q, p] = F[i, U, last], F[i, Q, last]
@@ -217,7 +217,7 @@ def turn(E, F, I, c, w, i):  # type: ignore[no-untyped-def]  # noqa: E741
 @kernel(**KERNEL, inline="always")
 def forget(F, I, i):  # type: ignore[no-untyped-def]  # noqa: E741
     """No support; what was used of the state is zero again."""
-    n, zero = I[i, END, SIZE], spread(F, 0.0)
+    n, zero = I[i, END, SIZE], broadcast(F, 0.0)
     for a in range(0, n, 8):
         store(F, (i, Q, a), zero)
         store(F, (i, U, a), zero)
@@ -233,7 +233,7 @@ def begin(E, F, I, c, w, given, i, at):  # type: ignore[no-untyped-def]  # noqa:
     L = lanes(c)
     for j in range(0, c.shape[1], L):
         store(c, (i, j), load(given, (i, at, j)))
-        store(w, (i, j), spread(w, 0.0))
+        store(w, (i, j), broadcast(w, 0.0))
     for j in range(I[i, END, WORDS], c.shape[1]):
         c[i, j] = -FAR
     first = largest(c, i)
@@ -279,11 +279,11 @@ def settle(E, F, I, given, i, row):  # type: ignore[no-untyped-def]  # noqa: E74
     One step of refinement, x + V (b - G x), takes the errors of the inverse V to their square;
     correlations in float32 have larger errors of their own.
     """
-    n, base, rates = I[i, END, SIZE], i * given.shape[2], spread(F, 0.0)
+    n, base, rates = I[i, END, SIZE], i * given.shape[2], broadcast(F, 0.0)
     for a in range(0, n, 8):
-        x = spread(F, 0.0)
+        x = broadcast(F, 0.0)
         for b in range(n):
-            own = spread(F, float(peek(given, (i, row, peek(I, (i, ACT, b))))))
+            own = broadcast(F, float(peek(given, (i, row, peek(I, (i, ACT, b))))))
             x = plus(x, own, load(F, (i, V0 + b, a)))
         store(F, (i, U, a), x)
     if lanes(given) == 8:
@@ -302,5 +302,5 @@ def settle(E, F, I, given, i, row):  # type: ignore[no-untyped-def]  # noqa: E74
                 y += F[i, V0 + a, b] * F[i, SPARE2, b]
             F[i, U, a], F[i, Q, a] = x, y
     for a in range(0, n, 8):
-        rates = plus(rates, spread(F, 1.0), load(F, (i, Q, a)))
+        rates = plus(rates, broadcast(F, 1.0), load(F, (i, Q, a)))
     F[i, NOW, RATE] = total(rates)

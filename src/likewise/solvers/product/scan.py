@@ -7,6 +7,7 @@ from typing import Any
 from likewise._kernels import kernel
 from likewise.solvers.product.lanes import (
     beside,
+    broadcast,
     count_up,
     if_less,
     lanes,
@@ -17,7 +18,6 @@ from likewise.solvers.product.lanes import (
     peek,
     plus,
     ratio,
-    spread,
     store,
     times,
 )
@@ -51,7 +51,7 @@ def _block(c, w, i, j, due, h, sign, tiny, own, way, rate, word):  # type: ignor
     now = minus(load(c, (i, j)), due, load(w, (i, j)))
     store(c, (i, j), now)
     store(w, (i, j), own)
-    left = minus(h, spread(c, 1.0), now)
+    left = minus(h, broadcast(c, 1.0), now)
     left = if_less(left, tiny, tiny, left)
     return _nearer(way, rate, word, left, minus(sign, sign, own), count_up(c, j))
 
@@ -67,15 +67,15 @@ def ahead(G, F, I, c, w, i, n, h, sign, tiny):  # type: ignore[no-untyped-def]  
     Four registers of words at a time, each with a nearest of its own, so that none waits.
     """
     L = lanes(c)
-    zero, one, sign = spread(c, 0.0), spread(c, 1.0), spread(c, sign)
-    h, tiny, due = spread(c, h), spread(c, tiny), spread(c, F[i, NOW, DUE])
-    never = spread(c, 1e-30)
+    zero, one, sign = broadcast(c, 0.0), broadcast(c, 1.0), broadcast(c, sign)
+    h, tiny, due = broadcast(c, h), broadcast(c, tiny), broadcast(c, F[i, NOW, DUE])
+    never = broadcast(c, 1e-30)
     wa, wb, wd, we, ra, rb, rd, re = one, one, one, one, never, never, never, never
     ja, jb, jd, je = zero, zero, zero, zero
     for j in range(0, c.shape[1], 4 * L):
         a, b, d, e = zero, zero, zero, zero
         for p in range(n):
-            q, row = spread(c, F[i, Q, p]), peek(I, (i, ROW, p))
+            q, row = broadcast(c, F[i, Q, p]), peek(I, (i, ROW, p))
             a = plus(a, q, load(G, (row, j)))
             b = plus(b, q, load(G, (row, j + L)))
             d = plus(d, q, load(G, (row, j + 2 * L)))
@@ -109,8 +109,8 @@ def largest(c, i):  # type: ignore[no-untyped-def]
 def height(F, c, w, i):  # type: ignore[no-untyped-def]
     """The largest correlation, the step that is due taken."""
     L = lanes(c)
-    due = spread(c, F[i, NOW, DUE])
-    top = spread(c, -FAR)
+    due = broadcast(c, F[i, NOW, DUE])
+    top = broadcast(c, -FAR)
     for j in range(0, c.shape[1], L):
         new = minus(load(c, (i, j)), due, load(w, (i, j)))
         top = if_less(top, new, new, top)

@@ -19,7 +19,7 @@ from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.lassos.engine import lasso
 from likewise.solvers.lassos.scan import Dictionary
-from likewise.solvers.product.codes import ProductPaths, Task, packed, stacked
+from likewise.solvers.product.codes import ProductPaths, Task, pack_rows, stack_rows
 from likewise.solvers.product.feature_sign import feature_sign
 from likewise.solvers.product.input import as_count, as_weight, as_words, check_rows
 
@@ -76,16 +76,16 @@ class WordPaths:
 
     def _by_feature_sign(self, X: NDArray[Any], alpha: float) -> tuple[Any, Any, Any]:
         assert self._paths is not None
-        return self._searched(
+        return self._run_feature_sign(
             *self._paths.grams(X.dtype, 0.0), X @ self.words.T.astype(X.dtype), alpha
         )
 
-    def _searched(self, G: Any, E: Any, C: Any, alpha: float) -> tuple[Any, Any, Any]:
+    def _run_feature_sign(self, G: Any, E: Any, C: Any, alpha: float) -> tuple[Any, Any, Any]:
         most = min(self.most, len(G))
         ids, values = np.empty((len(C), most + 1), np.int32), np.empty((len(C), most + 1))
         counts = np.zeros(len(C), np.int64)
         feature_sign(G, E, C, 0.5 * alpha, most, 50 + 20 * most, ids, values, counts)
-        return packed(ids, values, counts)
+        return pack_rows(ids, values, counts)
 
     def _nearest(self, X: NDArray[Any], alpha: float, n_nearest: int) -> tuple[Any, Any, Any]:
         """Row by row over its own words: those of unit length with the largest products."""
@@ -98,7 +98,7 @@ class WordPaths:
         for c, some in zip(C, near, strict=True):
             own = words[some]
             gram = own @ own.T
-            ids, values, counts = self._searched(gram, gram, c[some][None], alpha)
+            ids, values, counts = self._run_feature_sign(gram, gram, c[some][None], alpha)
             made.append((some[ids].astype(np.int32), values, counts))
         return tuple(np.concatenate([one[x] for one in made]) for x in range(3))  # type: ignore[return-value]
 
@@ -112,7 +112,7 @@ class WordPaths:
             else:
                 with ThreadPoolExecutor(n_threads) as pool:
                     done = list(pool.map(work, batches))
-        return stacked(done, len(self.words))
+        return stack_rows(done, len(self.words))
 
 
 class Rule(NamedTuple):

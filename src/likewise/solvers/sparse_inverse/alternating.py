@@ -83,7 +83,7 @@ class Alternating:
                 self.Y = np.sign(B) * np.maximum(np.abs(B) - mu * L, 0.0)
             self.n_iter += 1
         if self.n_iter <= BALANCED:
-            self.mu = _balanced(mu, gamma, V, M - self.Y, self.Y - old)
+            self.mu = _balance(mu, gamma, V, M - self.Y, self.Y - old)
         # mu M^-1 = M - C, so that no second product is needed.
         return self.best.offer(self.Y, self.U, (M - C) / mu)
 
@@ -113,7 +113,7 @@ def _smooth_step(C: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
     return M, gamma, V
 
 
-def _balanced(mu: float, gamma: Floats, V: Floats, apart: Floats, moved: Floats) -> float:
+def _balance(mu: float, gamma: Floats, V: Floats, apart: Floats, moved: Floats) -> float:
     """mu, less where M and Y disagree more than Y moves, more in the opposite case.
 
     Both are taken in M's own coordinates, |M^-1/2 (M - Y) M^-1/2| and |M^1/2 (Y - old) M^1/2| / mu:

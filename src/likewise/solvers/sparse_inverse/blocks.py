@@ -66,7 +66,7 @@ def is_sparse(S: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Scanned:
+class BlockScan:
     """S looked through once: a label for each variable, and what is to be said about S."""
 
     labels: Whole
@@ -75,7 +75,7 @@ class Scanned:
     finite: bool
 
 
-def scan(S: Any, l1: float) -> Scanned:
+def scan(S: Any, l1: float) -> BlockScan:
     """Connected blocks of |S_ij| > l1 (S dense float64 or CSR)."""
     if is_sparse(S):
         finite = bool(np.isfinite(S.data).all())
@@ -84,10 +84,10 @@ def scan(S: Any, l1: float) -> Scanned:
         even = 0.5 * (S + S.T)
         edges = sp.csr_array(np.abs(even) > l1)
         labels = connected_components(edges, directed=False)[1].astype(np.int64)
-        return Scanned(labels, asymmetry, largest, finite)
+        return BlockScan(labels, asymmetry, largest, finite)
     parent = np.arange(len(S))
     asymmetry, largest, finite = _scan(S, l1, parent)
-    return Scanned(parent, asymmetry, largest, finite)
+    return BlockScan(parent, asymmetry, largest, finite)
 
 
 def members(labels: Whole) -> Iterator[Whole]:
@@ -97,7 +97,7 @@ def members(labels: Whole) -> Iterator[Whole]:
     yield from sorted(np.split(order, cuts), key=len)
 
 
-def taken(S: Any, block: Whole, place: Whole) -> Floats:
+def take_block(S: Any, block: Whole, place: Whole) -> Floats:
     """The block's own part of S, dense and symmetric to the bit.
 
     ``place`` has a number for each variable, -1 at first; what is written there is taken back.

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from likewise.solvers.sparse_inverse.kernels import (
     between,
     both_ways,
+    pairs_product,
     sparse_sandwich,
-    spread,
     sweep,
 )
 from likewise.solvers.sparse_inverse.problem import Floats, Problem
@@ -103,7 +103,7 @@ class Pairs:
             self.put(x, X)
             return self.take(B @ (X @ B))
         U, y = np.empty((self.m, self.m), x.dtype), np.empty_like(x)
-        spread(B, x, *self.full, U)
+        pairs_product(B, x, *self.full, U)
         between(B, U, self.starts, self.columns, y)
         return y
 
@@ -154,7 +154,7 @@ class Part:
             self.pairs.some(keep), self.inverted[keep], self.g[keep], self.x[keep], self.d[keep]
         )
 
-    def swept(self, model: Model) -> tuple[float, float]:
+    def sweep(self, model: Model) -> tuple[float, float]:
         p = self.pairs
         model.work += SWEPT * len(self.x) / p.m**2
         changed, size = sweep(
@@ -164,26 +164,26 @@ class Part:
         return float(changed), float(size)
 
 
-def descended(model: Model) -> bool:
+def descend(model: Model) -> bool:
     """A few sweeps; whether the last one hardly moved D.
 
     The first goes over all free pairs, the others over those that it left non-zero.
     """
     part = model.part
-    changed, size = part.swept(model)
+    changed, size = part.sweep(model)
     if changed <= CALM * size:
         return changed <= STILL * size
     keep = np.flatnonzero((part.x != 0.0) | (part.pairs.twice == 1.0))
     few = part.some(keep)
     for _ in range(SWEEPS - 1):
-        changed, size = few.swept(model)
+        changed, size = few.sweep(model)
         if changed <= CALM * size:
             break
     part.x[keep], part.d[keep] = few.x, few.d
     return changed <= STILL * size
 
 
-def refined(model: Model) -> Part:
+def refine(model: Model) -> Part:
     """The same with conjugate gradients on the support of M + D; the model never rises.
 
     Each system holds zeros and signs.  What it would send through zero is stopped there, and the
@@ -199,7 +199,7 @@ def refined(model: Model) -> Part:
     first = _System(model, made.x, weight, slope, forcing)
     system, rise = first, 0.0
     for _ in range(ROUNDS):
-        step, bent = system.stopped()
+        step, bent = system.stop_at_zero()
         whole = np.zeros_like(made.d)
         whole[system.keep] = step
         if bent is None:
@@ -218,8 +218,8 @@ def refined(model: Model) -> Part:
         made.x[first.keep] += share * first.step
         made.d[first.keep] += share * first.step
     # Descent on the model itself frees what should not be zero.
-    spread(model.W, made.d, *pairs.full, model.U)
-    made.swept(model)
+    pairs_product(model.W, made.d, *pairs.full, model.U)
+    made.sweep(model)
     return made
 
 
@@ -239,7 +239,7 @@ class _System:
         self.twice = support.twice
         self.crossed = (self.now * (self.now + self.step) < 0.0) & (self.weight > 0.0)
 
-    def stopped(self) -> tuple[Any, Any]:
+    def stop_at_zero(self) -> tuple[Any, Any]:
         """The step with those that would cross zero stopped there; W X W of it if that is known."""
         if not self.crossed.any():
             return self.step, self.bent

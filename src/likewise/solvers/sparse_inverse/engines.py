@@ -49,16 +49,16 @@ def solve_auto(
         if first.converged or first.n_iter >= max_iter:
             return first
         start = first.M if first.gap <= CLOSE * m else None
-    second = _alternated(problem, tol, max_iter, start, first)
+    second = _alternate(problem, tol, max_iter, start, first)
     if second.converged or second.n_iter >= max_iter:
         return second
     near = second.M if second.gap <= CLOSE * m else None
     third = solve_path(problem, tol, max_iter - second.n_iter, near, PATIENCE)
-    third = _joined(second, third, tol, m)
-    return third if third.converged else _finished(problem, third, tol, max_iter)
+    third = _join(second, third, tol, m)
+    return third if third.converged else _finish(problem, third, tol, max_iter)
 
 
-def _alternated(
+def _alternate(
     problem: Problem, tol: float, max_iter: int, start: Floats | None, first: Solution | None
 ) -> Solution:
     """Alternating linearisation for as long as it promises to end before Newton would.
@@ -78,7 +78,7 @@ def _alternated(
         if len(gaps) > window and _remaining(gaps[-1 - window], gaps[-1], tol * m, window) > costs:
             break
     found = state.solution(tol)
-    return found if first is None else _joined(first, found, tol, m)
+    return found if first is None else _join(first, found, tol, m)
 
 
 def _first_gap(problem: Problem) -> float:
@@ -99,15 +99,15 @@ def _newton(M: Floats) -> float:
     return float(NEWTON_COSTS * (np.count_nonzero(M) / M.size) ** 1.5)
 
 
-def _finished(problem: Problem, so_far: Solution, tol: float, max_iter: int) -> Solution:
+def _finish(problem: Problem, so_far: Solution, tol: float, max_iter: int) -> Solution:
     """Alternating linearisation takes over where Newton's line search was lost to rounding."""
     left = max_iter - so_far.n_iter
     if left <= 0:
         return so_far
-    return _joined(so_far, solve_alm(problem, tol, left, start=so_far.M), tol, problem.m)
+    return _join(so_far, solve_alm(problem, tol, left, start=so_far.M), tol, problem.m)
 
 
-def _joined(first: Solution, second: Solution, tol: float, m: int) -> Solution:
+def _join(first: Solution, second: Solution, tol: float, m: int) -> Solution:
     """The better of two primal and dual points, their steps added up."""
     best = first if first.value < second.value else second
     proved = first if first.dual > second.dual else second

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from likewise._validation import number, one_of, truth, whole
 from likewise.errors import InvalidInput
-from likewise.solvers.sparse_inverse.blocks import Scanned, is_sparse
+from likewise.solvers.sparse_inverse.blocks import BlockScan, is_sparse
 from likewise.solvers.sparse_inverse.engines import METHODS
 
 MAX_ITER = 2000
@@ -63,7 +63,7 @@ def as_start(start: Any, shape: tuple[int, int]) -> Any:
     return found
 
 
-def check_scanned(S: Any, scanned: Scanned) -> None:
+def check_scanned(S: Any, scanned: BlockScan) -> None:
     """Refuse what is no symmetric finite matrix."""
     if not scanned.finite:
         values = S.tocoo() if is_sparse(S) else None

@@ -32,7 +32,7 @@ def mirror(H):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def boxed(W, A, l1, Z):  # type: ignore[no-untyped-def]
+def clip_to_box(W, A, l1, Z):  # type: ignore[no-untyped-def]
     """The upper triangle of Z: W clipped to A -+ l1, its diagonal that of A."""
     m = len(A)
     for i in range(m):
@@ -223,7 +223,7 @@ def both_ways(starts, columns):  # type: ignore[no-untyped-def]
 
 
 @kernel(fastmath=FAST)
-def spread(B, x, begins, others, places, U):  # type: ignore[no-untyped-def]
+def pairs_product(B, x, begins, others, places, U):  # type: ignore[no-untyped-def]
     """U = X B for the symmetric X with values x on the pairs, given as full rows."""
     m = len(B)
     values = np.empty(m, x.dtype)

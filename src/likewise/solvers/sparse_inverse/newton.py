@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from likewise.solvers.sparse_inverse.bounds import refuse_if_falling
-from likewise.solvers.sparse_inverse.direction import Model, Pairs, descended, refined
-from likewise.solvers.sparse_inverse.kernels import boxed, free_pairs, mirror
+from likewise.solvers.sparse_inverse.direction import Model, Pairs, descend, refine
+from likewise.solvers.sparse_inverse.kernels import clip_to_box, free_pairs, mirror
 from likewise.solvers.sparse_inverse.problem import (
     Floats,
     Problem,
@@ -110,7 +110,7 @@ class _Iterate:
 
     def bound(self) -> None:
         """A dual value from W; the best so far counts."""
-        boxed(self.W, self.problem.folded, self.problem.l1, self.Z)
+        clip_to_box(self.W, self.problem.folded, self.problem.l1, self.Z)
         dual = self.problem.dual_value(self.Z)
         if dual > self.dual:
             self.dual, self.Z, self.best = dual, self.best, self.Z
@@ -132,8 +132,8 @@ class _Iterate:
         if self.diagonal:
             self.diagonal = False
             return self._search(self._first(model), model)
-        calm = descended(model)
-        found = self.near and not calm and self._search(model.direction(refined(model)), model)
+        calm = descend(model)
+        found = self.near and not calm and self._search(model.direction(refine(model)), model)
         found = found or self._search(model.direction(model.part), model)
         self.work += FACTORISED + model.work
         return found
@@ -149,7 +149,7 @@ class _Iterate:
     def _search(self, d: Floats, model: Model) -> bool:
         """Go along D as far as F falls (Armijo); False if it does not."""
         problem, before = self.problem, self.value - self.dual
-        promised = _promised(model, d)
+        promised = _promised_decrease(model, d)
         c, twice = model.values, model.pairs.twice
         off = np.where(twice == 2.0, 2.0 * problem.l1, 0.0)
         A = twice * model.pairs.take(problem.folded)
@@ -172,7 +172,7 @@ class _Iterate:
         return False
 
 
-def _promised(model: Model, d: Floats) -> float:
+def _promised_decrease(model: Model, d: Floats) -> float:
     """The slope of F along D, with the whole step's change of the penalty."""
     twice, c = model.pairs.twice, model.values
     slope = float(np.sum(twice * model.slopes * d))

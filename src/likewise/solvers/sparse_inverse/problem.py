@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from likewise.solvers.sparse_inverse.kernels import boxed, mirror
+from likewise.solvers.sparse_inverse.kernels import clip_to_box, mirror
 
 Floats = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ class Problem:
     def dual_point(self, W: Floats) -> Floats:
         """The point of the box nearest to W = M^-1, its diagonal as large as it may be."""
         Z = np.empty_like(self.folded)
-        boxed(W, self.folded, self.l1, Z)
+        clip_to_box(W, self.folded, self.l1, Z)
         mirror(Z)
         return Z
 

@@ -16,12 +16,12 @@ import numpy as np
 from likewise.errors import InvalidInput
 from likewise.solvers.sparse_inverse.blocks import (
     Assembly,
+    BlockScan,
     Proof,
-    Scanned,
     is_sparse,
     members,
     scan,
-    taken,
+    take_block,
 )
 from likewise.solvers.sparse_inverse.bounds import (
     UnboundedProblem,
@@ -147,7 +147,7 @@ def sparse_inverse_covariance(
 
 
 def _by_blocks(
-    S: Any, diagonal: Floats, scanned: Scanned, settings: Settings, start: Any
+    S: Any, diagonal: Floats, scanned: BlockScan, settings: Settings, start: Any
 ) -> SparseInverse:
     m = len(diagonal)
     made, proof = Assembly(m, is_sparse(S)), Proof(m, is_sparse(S))
@@ -167,7 +167,7 @@ def _by_blocks(
     for block in blocks:
         if len(block) == 1 or (closed and len(block) == 2):
             continue
-        found = _solve(taken(S, block, place), settings, _part(start, block, place))
+        found = _solve(take_block(S, block, place), settings, _part(start, block, place))
         made.block(block, found.M)
         proof.block(block, found.Z)
         value, gap, own = value + found.value, gap + found.gap, own + found.own_gap
@@ -198,7 +198,7 @@ def _part(start: Any, block: Any, place: Any) -> Floats | None:
     """The block's part of the start, if it can serve as one."""
     if start is None:
         return None
-    part = taken(start, block, place)
+    part = take_block(start, block, place)
     return part if cholesky(part) is not None else None
 
 
