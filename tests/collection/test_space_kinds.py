@@ -22,6 +22,7 @@ from likewise.collection.errors import (
     UnknownPicture,
     UnknownSpaceKind,
 )
+from likewise.collection.ingest import generations
 from likewise.collection.spaces.registry import (
     UnavailableSpace,
     find_kind,
@@ -300,3 +301,21 @@ def test_the_command_line_takes_a_brought_kind(
     refused = CliRunner().invoke(app, ["space", "add", "x", "--feature", "taste", *where])
     assert refused.exit_code == 2
     shutil.rmtree(tmp_path / "photos.lw")
+
+
+def test_files_of_a_kind_are_on_disk_before_they_are_named(
+    package: Path, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The toy writes its file as anybody would; what is named must survive a power cut."""
+    done: list[str] = []
+    real = generations.switch_to
+    monkeypatch.setattr(generations, "sync_file", lambda path: done.append(path.name))
+    monkeypatch.setattr(generations, "sync_folder", lambda path: done.append(path.name))
+    monkeypatch.setattr(generations, "switch_to", lambda *a: (done.append("switch"), real(*a)))
+    with create(tmp_path / "photos.lw") as col:
+        col.add(next(pictures.glob("*.jpg")), workers=0)
+        done.clear()
+        col.spaces.add("tone", {"feature": "tone", "levels": 12}, workers=0)
+        named = {Path(name).name for name in col.spaces["tone"].files.values()}
+    at = done.index("switch")
+    assert {*named, "words"} == set(done[:at])

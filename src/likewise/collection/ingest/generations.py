@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 
+from likewise._durable import sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
 from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
 from likewise.collection.ingest.survey import PictureSurvey
@@ -144,8 +145,12 @@ def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -
         (store.root / WORDS_FOLDER).mkdir(exist_ok=True)
         idf.save(store.root / file)
         coming = replace(coming, files={**coming.files, "bag": file}, n_pictures=idf.n_pictures_)
-    if (store.root / WORDS_FOLDER).is_dir():
-        (store.root / WORDS_FOLDER)
+    # A kind may have written its files in any way; the switch names them, so they are on disk first.
+    files = [store.root / name for name in coming.files.values() if (store.root / name).is_file()]
+    for path in files:
+        sync_file(path)
+    for folder in {path.parent for path in files}:
+        sync_folder(folder)
     switch_to(store, NextGeneration(old, coming, (open_idf(store.root, old), idf)), report)
 
 
