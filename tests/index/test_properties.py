@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -113,8 +114,11 @@ class IndexMachine(RuleBasedStateMachine):
         assert self.index.scores(Q).tolist() == expected
 
 
+# `make trust` runs many more, other ones each time.
+TRUST = os.environ.get("LIKEWISE_TRUST_ROUNDS")
 IndexMachine.TestCase.settings = settings(
-    max_examples=200,
+    max_examples=int(TRUST) if TRUST else 60,
+    derandomize=TRUST is None,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

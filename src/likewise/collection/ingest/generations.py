@@ -145,7 +145,7 @@ def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -
         (store.root / WORDS_FOLDER).mkdir(exist_ok=True)
         idf.save(store.root / file)
         coming = replace(coming, files={**coming.files, "bag": file}, n_pictures=idf.n_pictures_)
-    # A kind may have written its files in any way; the switch names them, so they are on disk first.
+    # A kind may have written its files in any way; what the switch names must be on the disk.
     files = [store.root / name for name in coming.files.values() if (store.root / name).is_file()]
     for path in files:
         sync_file(path)

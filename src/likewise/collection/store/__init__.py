@@ -1,1 +1,1 @@
-"""The catalog of a collection: SQLite, the source of truth; the only room with SQL."""
+"""The store of a collection: its directory and its catalog (SQLite); the only room with SQL."""
