@@ -47,7 +47,8 @@ class Collection:
     """Pictures on disk, searchable.
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
-    ``searcher``, ``profiles``, ``models``, ``tags``, ``comparisons``, ``log``, ``pictures`` and ``shares``.
+    ``searcher``, ``profiles``, ``models``, ``tags``, ``comparisons``, ``log``, ``pictures`` and
+    ``shares``.
 
     >>> import tempfile, pathlib
     >>> from likewise.evaluation import write_planted
