@@ -66,7 +66,7 @@ def index_rankings() -> dict[str, str]:
                 "built": whole,
                 "grown": grown,
                 "mapped": InvertedIndex.open(Path(folder) / impacts),
-                "united": InvertedIndex.united(parts),
+                "united": InvertedIndex.union(parts),
             }
             for name, index in layouts.items():
                 answers = [*index.search(queries, 30), *index.search(queries, 30, weights)]

@@ -36,7 +36,7 @@ if when == "used":
 os.truncate(os.path.join(folder, name), 4096)
 for call in (
     lambda: index.search(np.eye(3000)[:1], 1), lambda: index.ids, index.verify,
-    lambda: InvertedIndex.united([index, index]),
+    lambda: InvertedIndex.union([index, index]),
 ):
     try:
         call()

@@ -98,10 +98,10 @@ def test_a_union_of_the_same_ids_is_refused() -> None:
     a = InvertedIndex.build(np.eye(4), [0, 2, 4, 9])
     b = InvertedIndex.build(np.eye(4), [1, 3, 4, 5])
     with pytest.raises(InvalidInput, match="id 4 is in more than one"):
-        InvertedIndex.united([a, b])
+        InvertedIndex.union([a, b])
     a.remove([4])
-    assert len(InvertedIndex.united([a, b])) == 7
-    assert len(InvertedIndex.united([b, a])) == 7
+    assert len(InvertedIndex.union([a, b])) == 7
+    assert len(InvertedIndex.union([b, a])) == 7
 
 
 def test_byte_order_is_the_callers_own() -> None:

@@ -26,7 +26,7 @@ def test_united_is_one_index_of_all(tmp_path, impacts: str) -> None:
     whole = InvertedIndex.build(
         sparse.vstack([A, B]), [*range(40), *range(100, 130)], impacts=impacts
     )
-    both = InvertedIndex.united([InvertedIndex.open(tmp_path / "a"), b, InvertedIndex()])
+    both = InvertedIndex.union([InvertedIndex.open(tmp_path / "a"), b, InvertedIndex()])
     for weights in (None, np.linspace(-1, 2, 60)):
         for found, expected in zip(
             both.search(Q, 25, weights), whole.search(Q, 25, weights), strict=True
@@ -38,11 +38,11 @@ def test_united_is_one_index_of_all(tmp_path, impacts: str) -> None:
     both.remove([0, 129])
     assert len(a) == 40
     assert len(b) == 29
-    assert both.known([0, 1, 100, 129, 500]).tolist() == [False, True, True, False, False]
+    assert both.contains([0, 1, 100, 129, 500]).tolist() == [False, True, True, False, False]
 
 
 def test_an_empty_union_is_an_empty_index() -> None:
-    empty = InvertedIndex.united([])
+    empty = InvertedIndex.union([])
     assert len(empty) == 0
     ids, scores = empty.search(rows(1, 0), 2)
     assert ids.tolist() == [[-1, -1]]
@@ -53,7 +53,7 @@ def test_impacts_cannot_be_mixed() -> None:
     a = InvertedIndex.build(rows(3, 0), [0, 1, 2])
     b = InvertedIndex.build(rows(3, 1), [5, 6, 7], impacts="uint8")
     with pytest.raises(InvalidInput, match="cannot be united"):
-        InvertedIndex.united([a, b])
+        InvertedIndex.union([a, b])
 
 
 def test_rows_come_back_as_they_were_added(tmp_path) -> None:

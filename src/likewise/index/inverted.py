@@ -78,7 +78,7 @@ class InvertedIndex:
         return index
 
     @classmethod
-    def united(cls, indexes: Sequence[InvertedIndex]) -> InvertedIndex:
+    def union(cls, indexes: Sequence[InvertedIndex]) -> InvertedIndex:
         """One index over the pictures of several, whose ids must differ; nothing is copied.
 
         Blocks are shared and immutable: changing the union leaves its parts as they are.
@@ -127,7 +127,7 @@ class InvertedIndex:
         """The ids of all pictures, ascending; the columns of `scores` are in this order."""
         return np.sort(_living_ids(self._state.blocks))
 
-    def known(self, ids: Any) -> Array:
+    def contains(self, ids: Any) -> Array:
         """Whether each id is in the index."""
         names = id_vector(ids, None)
         found = np.zeros(len(names), bool)

@@ -67,11 +67,11 @@ class SparseView:
         if dead:
             gone = np.array([image for _, image in dead], np.int64)
             for index in (*self._sealed, self._fresh):
-                here = index.known(gone)
+                here = index.contains(gone)
                 if here.any():
                     index.remove(gone[here])
             self._last_tombstone = dead[-1][0]
-        self.index = InvertedIndex.united([*self._sealed, self._fresh])
+        self.index = InvertedIndex.union([*self._sealed, self._fresh])
 
     def __len__(self) -> int:
         return len(self.index)
@@ -94,13 +94,13 @@ class SparseView:
             if self.smaller:
                 # A compacted copy has forgotten words that pictures still have.
                 full = [seg.open_index(self.root, name) for name in self.segments]
-                whole = InvertedIndex.united([*full, self._fresh])
+                whole = InvertedIndex.union([*full, self._fresh])
             self._frequency = (self.index, whole.frequencies())
         return self._frequency[1], len(self.index)
 
     def row_of(self, image: int) -> Any:
         """The weighted row of a picture of the collection; None if it has none."""
-        if not self.index.known(np.array([image]))[0]:
+        if not self.index.contains(np.array([image]))[0]:
             return None
         return self.index.rows([image])
 

@@ -150,7 +150,7 @@ def solve_lbfgs(
         # A line search may try a place where F overflows; it must see a number there.
         return (F if np.isfinite(F) else 1e300), np.nan_to_num(slope).ravel().copy()
 
-    def noted(intermediate_result: Any) -> None:
+    def record_step(intermediate_result: Any) -> None:
         nonlocal last, steep
         moved = float(np.linalg.norm(intermediate_result.x - last))
         last = intermediate_result.x.copy()
@@ -166,5 +166,7 @@ def solve_lbfgs(
         "gtol": 0.0,
         "ftol": tol / 1e3,
     }
-    done = minimize(both, X.ravel(), jac=True, method="L-BFGS-B", callback=noted, options=options)
+    done = minimize(
+        both, X.ravel(), jac=True, method="L-BFGS-B", callback=record_step, options=options
+    )
     return journal.solution(str(done.message))
