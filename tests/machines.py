@@ -59,6 +59,13 @@ LEFT_OUT = (
 )
 """Files of those rooms that are about bytes on disk and about documents, and slow."""
 
+PROMISES = (
+    "rankings and scores of the index, in every layout",
+    "scores of dense rows, and rankings of all of them",
+    "a profile's weights, folded from its judgements",
+)
+"""What ``tests.same_bits`` has a digest of each."""
+
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "opencv-python-headless", "onnxruntime",
 )  # fmt: skip
@@ -76,8 +83,9 @@ class Machine:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one machine; ``died`` says how pytest ended if not with a summary, ``same_as``
-    which machine this one turned out to be (its tests are then not run again)."""
+    """What came of one machine; ``died`` says how pytest ended if not with a summary, ``broken``
+    why there are no digests, ``same_as`` which machine this one turned out to be (its tests are
+    then not run again)."""
 
     name: str
     passed: int = 0
@@ -85,6 +93,7 @@ class Outcome:
     skipped: int = 0
     failures: Sequence[str] = ()
     died: str = ""
+    broken: str = ""
     same_as: str = ""
     seconds: float = 0.0
     promises: Mapping[str, str] = field(default_factory=dict)
@@ -92,7 +101,8 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        return not self.failed and not self.died and (self.passed > 0 or bool(self.same_as))
+        wrong = self.failed or self.died or self.broken
+        return not wrong and (self.passed > 0 or bool(self.same_as))
 
 
 def all_machines(numpy_features: Sequence[str] = ()) -> list[Machine]:
@@ -199,14 +209,15 @@ def run(machine: Machine, paths: Sequence[str], *, workers: int, root: Path = RO
     KEPT.mkdir(parents=True, exist_ok=True)
     (KEPT / f"{machine.name.replace(' ', '-')}.log").write_text(done.stdout + done.stderr)
     counts, failures = read_summary(done.stdout)
+    failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
     died = ""
-    if done.returncode not in (0, 1) or not counts:
+    if done.returncode not in (0, 1) or not counts or (done.returncode == 1 and not failed):
         ended = f"signal {-done.returncode}" if done.returncode < 0 else f"code {done.returncode}"
         died = f"pytest ended with {ended}"
     return Outcome(
         machine.name,
         counts.get("passed", 0),
-        counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0),
+        failed,
         counts.get("skipped", 0),
         failures,
         died,
@@ -214,16 +225,21 @@ def run(machine: Machine, paths: Sequence[str], *, workers: int, root: Path = RO
     )
 
 
-def promised(machine: Machine) -> dict[str, dict[str, str]]:
-    """Digests of what must be the same bits everywhere, and what the libraries ran on."""
+def promised(machine: Machine) -> dict[str, Any]:
+    """Digests of what must be the same bits everywhere, and what the libraries ran on; or, as
+    ``broken``, why there are none: that they fail alike everywhere must not count as the same."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.same_bits"],
         cwd=ROOT, env=settings_of(machine), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if done.returncode:
-        return {"promises": {"could be computed": "no"}, "seen": {"error": done.stderr[-200:]}}
-    found: dict[str, dict[str, str]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        said = done.stderr.strip().splitlines() or ["nothing was said"]
+        broken = f"tests.same_bits ended with code {done.returncode}: {said[-1]}"
+        return {"promises": {}, "seen": {}, "broken": broken}
+    found: dict[str, Any] = json.loads(lines[-1])
+    missing = [name for name in PROMISES if not found["promises"].get(name)]
+    return {**found, "broken": f"no digest of {'; '.join(missing)}" if missing else ""}
 
 
 def source() -> str:
@@ -241,7 +257,8 @@ def kept(machine: Machine, paths: Sequence[str]) -> Outcome | None:
         return None
     record = json.loads(path.read_text())
     same = (record.pop("source"), record.pop("paths")) == (source(), list(paths))
-    return Outcome(**record) if same else None
+    outcome = Outcome(**record) if same else None
+    return None if outcome is not None and outcome.broken else outcome
 
 
 def outcome_of(
@@ -260,7 +277,9 @@ def outcome_of(
     if known is not None:
         return known
     found = promised(machine)
-    twin = next((one.name for one in earlier if one.seen == found["seen"]), "")
+    # What could not be asked is nobody's twin.
+    same = [] if found["broken"] else [one for one in earlier if one.seen == found["seen"]]
+    twin = next((one.name for one in same if not one.broken), "")
     outcome = Outcome(machine.name, same_as=twin) if twin else run(machine, paths, workers=workers)
     outcome = Outcome(**{**asdict(outcome), **found})
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -323,6 +342,7 @@ def rendered(
         rows.append([one.name, what, *counts, said])
     lines += [*table(header, rows), "", "## Failures", ""]
     failures = [f"- {one.name}: `{name}`" for one in outcomes for name in one.failures]
+    failures += [f"- {one.name}: `{one.broken}`" for one in outcomes if one.broken]
     lines += [*(failures or ["None."]), "", "## The same bits on all of them", ""]
     rows = [
         [name, f"`{outcomes[0].promises.get(name, 'missing')}`",
@@ -369,7 +389,7 @@ def told(outcome: Outcome) -> str:
         f"{outcome.name}: {outcome.passed} passed, {state}, {outcome.skipped} skipped, "
         f"{outcome.seconds:.0f} s of CPU"
     )
-    return "\n  ".join([first, *outcome.failures])
+    return "\n  ".join([first, *outcome.failures, *([outcome.broken] if outcome.broken else [])])
 
 
 def say(text: str) -> None:

@@ -22,6 +22,7 @@ from likewise.collection.feedback.history import JUDGE, Item
 from likewise.collection.store.segments import pack_sparse
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.scores import Flat, scores
+from tests.machines import PROMISES
 
 WORDS = 400
 PICTURES = 1500
@@ -113,11 +114,8 @@ def promises() -> dict[str, str]:
     layouts = index_rankings()
     if len(set(layouts.values())) > 1:
         raise AssertionError(f"layouts of the index differ: {layouts}")
-    return {
-        "rankings and scores of the index, in every layout": next(iter(layouts.values())),
-        "rankings and scores of dense rows": dense_scores(),
-        "a profile's weights, folded from its judgements": folded_weights(),
-    }
+    made = (next(iter(layouts.values())), dense_scores(), folded_weights())
+    return dict(zip(PROMISES, made, strict=True))
 
 
 def seen() -> dict[str, str]:

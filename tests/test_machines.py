@@ -18,6 +18,10 @@ def outcome(name: str, digest: str = "a1", **more: object) -> Outcome:
     return Outcome(name, 10, promises={PROMISE: digest}, seen={"numpy": "baseline"}, **more)  # type: ignore[arg-type]
 
 
+def known(digest: str, **seen: str) -> dict[str, object]:
+    return {"promises": {PROMISE: digest}, "seen": seen, "broken": ""}
+
+
 def test_every_library_with_a_switch_is_switched() -> None:
     all_of_them = machines.all_machines(["X86_V3"])
     names = [one.name for one in all_of_them]
@@ -87,6 +91,14 @@ def test_one_machine_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert not found.died
     assert not found.good
     assert found.seconds > 0
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_sessionfinish(session): session.exitstatus = 1\n"
+    )
+    (tmp_path / "test_it.py").write_text("def test_right(): pass\n")
+    found = machines.run(machine, ["test_it.py"], workers=0, root=tmp_path)
+    assert (found.passed, found.failed) == (1, 0)
+    assert found.died == "pytest ended with code 1"
+    (tmp_path / "conftest.py").unlink()
     (tmp_path / "test_it.py").write_text("import os; os.kill(os.getpid(), 4)\n")
     found = machines.run(machine, ["test_it.py"], workers=0, root=tmp_path)
     assert found.died == "pytest ended with signal 4"
@@ -99,7 +111,7 @@ def test_an_earlier_outcome_counts_for_the_same_source_only(
 ) -> None:
     monkeypatch.setattr(machines, "KEPT", tmp_path)
     monkeypatch.setattr(machines, "run", lambda *_, **__: outcome("tiny one", failures=["t"]))
-    monkeypatch.setattr(machines, "promised", lambda _: {"promises": {PROMISE: "b2"}, "seen": {}})
+    monkeypatch.setattr(machines, "promised", lambda _: known("b2"))
     machine = Machine("tiny one", "a switch")
     assert machines.kept(machine, ["tests"]) is None
     made = machines.outcome_of(machine, ["tests"], 0, resume=True)
@@ -122,9 +134,7 @@ def test_a_switch_that_changes_nothing_is_not_tested_again(
 
     monkeypatch.setattr(machines, "run", run)
     seen = {"one": "fast", "two": "plain", "three": "fast"}
-    monkeypatch.setattr(
-        machines, "promised", lambda m: {"promises": {PROMISE: "a1"}, "seen": {"x": seen[m.name]}}
-    )
+    monkeypatch.setattr(machines, "promised", lambda m: known("a1", x=seen[m.name]))
     made: list[Outcome] = []
     for name in seen:
         machine = Machine(name, "")
@@ -136,6 +146,46 @@ def test_a_switch_that_changes_nothing_is_not_tested_again(
     page = machines.rendered(every, made, [], ["tests"], "a processor")
     assert "| three |  | as 'one' |  |  |  | x fast |" in page
     assert "the same as 'one'" in machines.told(made[2])
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("raise RuntimeError('no such kernel')\n", "code 1: RuntimeError: no such kernel"),
+        ("", "code 0: nothing was said"),
+        ("""print('{"promises": {"other": "a1"}, "seen": {}}')\n""", "no digest of rankings"),
+    ],
+)
+def test_digests_that_fail_alike_everywhere_are_no_agreement(
+    source: str,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "__init__.py").write_text("")
+    (tmp_path / "tests" / "same_bits.py").write_text(source)
+    monkeypatch.setattr(machines, "ROOT", tmp_path)
+    monkeypatch.setattr(machines, "KEPT", tmp_path / "kept")
+    ran: list[str] = []
+
+    def run(machine: Machine, *_: object, **__: object) -> Outcome:
+        ran.append(machine.name)
+        return Outcome(machine.name, 10)
+
+    monkeypatch.setattr(machines, "run", run)
+    chosen = ["--only", "as it is", "--only", "prescott"]
+    assert machines.main(["tests/index", *chosen, "--resume"]) == 1
+    assert capsys.readouterr().out.count(why) == 2
+    assert ran == ["as it is", "prescott"], "neither is the other's twin"
+    every = [Machine("as it is", ""), Machine("prescott", "")]
+    made = [machines.outcome_of(one, ["tests/index"], 0, resume=True) for one in every]
+    assert len(ran) == 4, "what is broken is asked again"
+    assert not any(one.good for one in made)
+    page = machines.rendered(every, made, [], ["tests/index"], "a processor")
+    assert page.count(why) == 2
+    assert "None." not in page
 
 
 def test_bits_that_differ_are_named() -> None:
