@@ -226,3 +226,16 @@ def test_layouts_of_the_index_agree_here() -> None:
     assert len(layouts) == 8
     assert len(set(layouts.values())) == 1
     assert same_bits.seen()["numpy"]
+    others = same_bits.index_rankings(backwards=True)
+    assert len(set(others.values())) == 1
+    assert set(others.values()) != set(layouts.values()), "the order of a sum must show"
+
+
+def test_digests_of_dense_rows_show_the_order_of_a_sum() -> None:
+    forwards = same_bits.dense_digests()
+    backwards = same_bits.dense_digests(backwards=True)
+    changed = {name for name, digest in forwards.items() if digest != backwards[name]}
+    assert "cancelling, ip, float32" in changed
+    sums = {name for name in forwards if name.endswith("float64")}
+    assert {name for name in sums if not name.startswith("near")} <= changed
+    assert forwards == same_bits.dense_digests()
