@@ -29,8 +29,8 @@ from tests.machines import PROMISES
 
 WORDS = 400
 PICTURES = 1500
-CV_CPU_AVX2 = 11
-"""OpenCV's number of the feature, which its Python module does not name."""
+CV_CPU = {"AVX2": 11, "AVX512_SKX": 256}
+"""OpenCV's numbers of these features, which its Python module does not name."""
 
 
 def dyadic(rng: np.random.Generator, size: tuple[int, ...], bits: int = 20) -> Any:
@@ -195,6 +195,7 @@ def seen() -> dict[str, str]:
         str(one["architecture"]) for one in threadpool_info() if one["internal_api"] == "openblas"
     }
     level = getattr(faiss, "SIMDConfig", None)
+    opencv = [name for name, number in CV_CPU.items() if cv2.checkHardwareSupport(number)]
     dispatched = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
     return {
         "OpenBLAS": " and ".join(sorted(blas)) or "none",
@@ -203,7 +204,7 @@ def seen() -> dict[str, str]:
         if level is None
         else str(level.get_level_name()),
         "numpy": " ".join(dispatched) or "baseline",
-        "OpenCV": "AVX2" if cv2.checkHardwareSupport(CV_CPU_AVX2) else "baseline",
+        "OpenCV": " ".join(opencv) or "baseline",
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,9 @@ def test_every_library_with_a_switch_is_switched() -> None:
     switched = {name for one in all_of_them for name in one.environment}
     assert switched == set(plainest)
     assert plainest["NPY_DISABLE_CPU_FEATURES"] == "X86_V3"
+    assert "AVX512" not in plainest["OPENCV_CPU_DISABLE"], "OpenCV complains of what is not there"
+    wide = machines.all_machines(flags=machines.AVX512_SKX)[-1].environment
+    assert wide["OPENCV_CPU_DISABLE"].endswith(",AVX512-COMMON,AVX512-SKX")
 
 
 def test_a_processor_is_not_asked_for_what_it_lacks() -> None:
@@ -44,7 +48,9 @@ def test_a_processor_is_not_asked_for_what_it_lacks() -> None:
 
 
 def test_what_is_tested_exists() -> None:
-    assert all((machines.ROOT / path).exists() for path in (*machines.ROOMS, *machines.LEFT_OUT))
+    every = (*machines.ROOMS, *machines.MORE, *machines.LEFT_OUT)
+    assert all((machines.ROOT / path).exists() for path in every)
+    assert len(set(every)) == len(every)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +149,7 @@ def test_a_switch_that_changes_nothing_is_not_tested_again(
     assert [one.same_as for one in made] == ["", "", "one"]
     assert all(one.good for one in made)
     every = [Machine(name, "") for name in seen]
-    page = machines.rendered(every, made, [], ["tests"], "a processor")
+    page = machines.rendered(every, made, [], ["tests"], "a processor", "now")
     assert "| three |  | as 'one' |  |  |  | x fast |" in page
     assert "the same as 'one'" in machines.told(made[2])
 
@@ -183,7 +189,7 @@ def test_digests_that_fail_alike_everywhere_are_no_agreement(
     made = [machines.outcome_of(one, ["tests/index"], 0, resume=True) for one in every]
     assert len(ran) == 4, "what is broken is asked again"
     assert not any(one.good for one in made)
-    page = machines.rendered(every, made, [], ["tests/index"], "a processor")
+    page = machines.rendered(every, made, [], ["tests/index"], "a processor", "now")
     assert page.count(why) == 2
     assert "None." not in page
 
@@ -198,14 +204,15 @@ def test_bits_that_differ_are_named() -> None:
 def test_the_page_says_it_all(tmp_path: Path) -> None:
     every = [
         Machine("as it is", "nothing changed"),
-        Machine("old", "an old one", {"SWITCH": "off"}),
+        Machine("old", "an old one", {"SWITCH": "off"}, more=["tests/loop.py"]),
         Machine("new", "a new one", {}, "avx9"),
     ]
     found = [
         outcome("as it is", skipped=2, seconds=12.4),
         outcome("old", "b2", failed=1, failures=["tests/a.py::test_b"]),
     ]
-    page = machines.rendered(every, found, every[2:], ["tests/index"], "a processor; numpy 1")
+    about = "a processor; numpy 1"
+    page = machines.rendered(every, found, every[2:], ["tests/index"], about, "`c3`, 2001-02-03")
     assert "| as it is | nothing changed | 10 | 0 | 2 | 12 | numpy baseline |" in page
     assert "| old | an old one | 10 | 1 | 0 | 0 | numpy baseline |" in page
     assert "- old: `tests/a.py::test_b`" in page
@@ -213,10 +220,15 @@ def test_the_page_says_it_all(tmp_path: Path) -> None:
     assert "| old | `SWITCH=off` |" in page
     assert "Not run: a new one; this processor has no `avx9`." in page
     assert "Machine: a processor; numpy 1." in page
-    machines.as_csv(every, found, tmp_path / "machines.csv")
+    assert "Source: `c3`, 2001-02-03." in page
+    assert "On old also `tests/loop.py`." in page
+    found[1] = replace(found[1], same_as="as it is")
+    machines.as_csv(every, found, tmp_path / "machines.csv", "c3", "2001-02-03")
     with (tmp_path / "machines.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["passed"] for row in rows] == ["10", "10"]
+    assert [row["same_as"] for row in rows] == ["", "as it is"]
+    assert {(row["source"], row["date"]) for row in rows} == {("c3", "2001-02-03")}
     assert rows[1]["environment"] == "SWITCH=off"
     assert rows[1]["failures"] == "tests/a.py::test_b"
 
