@@ -22,8 +22,9 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,24 @@ ROOMS = (
 """Where numbers are made or compared.  The others (pages, commands, files, readers) compute with
 these rooms or not at all, and start processes by the dozen."""
 
+MORE = (
+    "tests/collection/test_backfills.py",
+    "tests/collection/test_classifying.py",
+    "tests/collection/test_collection.py",
+    "tests/collection/test_comparing.py",
+    "tests/collection/test_deep.py",
+    "tests/collection/test_history.py",
+    "tests/collection/test_learned.py",
+    "tests/collection/test_loop.py",
+    "tests/collection/test_metric_gate.py",
+    "tests/collection/test_parts.py",
+    "tests/collection/test_tags.py",
+    "tests/collection/test_tags_calibrating.py",
+    "tests/collection/test_tags_confirming.py",
+    "tests/collection/test_tags_suggesting.py",
+)
+"""What computes with those rooms, tested once: where all libraries are switched."""
+
 LEFT_OUT = (
     "tests/coding/test_docs.py",
     "tests/features/test_deep_weights.py",
@@ -59,6 +78,16 @@ LEFT_OUT = (
 )
 """Files of those rooms that are about bytes on disk and about documents, and slow."""
 
+PROMISES = (
+    "rankings and scores of the index, in every layout",
+    "scores of dense rows, and rankings of all of them",
+    "a profile's weights, folded from its judgements",
+)
+"""What ``tests.same_bits`` has a digest of each."""
+
+AVX512_SKX = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
+"""What OpenCV calls by this name."""
+
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "opencv-python-headless", "onnxruntime",
 )  # fmt: skip
@@ -66,18 +95,21 @@ LIBRARIES = (
 
 @dataclass(frozen=True)
 class Machine:
-    """A name, what it stands for, the switches, and the processor feature it cannot do without."""
+    """A name, what it stands for, the switches, the processor feature it cannot do without, and
+    what is tested there beyond the rooms."""
 
     name: str
     what: str
     environment: Mapping[str, str] = field(default_factory=dict)
     needs: str | None = None
+    more: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one machine; ``died`` says how pytest ended if not with a summary, ``same_as``
-    which machine this one turned out to be (its tests are then not run again)."""
+    """What came of one machine; ``died`` says how pytest ended if not with a summary, ``broken``
+    why there are no digests, ``same_as`` which machine this one turned out to be (its tests are
+    then not run again)."""
 
     name: str
     passed: int = 0
@@ -85,6 +117,7 @@ class Outcome:
     skipped: int = 0
     failures: Sequence[str] = ()
     died: str = ""
+    broken: str = ""
     same_as: str = ""
     seconds: float = 0.0
     promises: Mapping[str, str] = field(default_factory=dict)
@@ -92,11 +125,13 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        return not self.failed and not self.died and (self.passed > 0 or bool(self.same_as))
+        wrong = self.failed or self.died or self.broken
+        return not wrong and (self.passed > 0 or bool(self.same_as))
 
 
-def all_machines(numpy_features: Sequence[str] = ()) -> list[Machine]:
-    """Every machine there is; ``numpy_features`` are those that numpy would dispatch to here."""
+def all_machines(numpy_features: Sequence[str] = (), flags: Collection[str] = ()) -> list[Machine]:
+    """Every machine there is; ``numpy_features`` are those that numpy would dispatch to here,
+    ``flags`` the processor's own."""
     blas = [
         ("Prescott", "SSE3", None),
         ("Sandybridge", "AVX", "avx"),
@@ -109,8 +144,10 @@ def all_machines(numpy_features: Sequence[str] = ()) -> list[Machine]:
     # Wheels of before 1.13 take the first, later ones (one library, chosen inside) the second.
     faiss = {"FAISS_OPT_LEVEL": "generic", "FAISS_SIMD_LEVEL": "NONE"}
     numpy = {"NPY_DISABLE_CPU_FEATURES": " ".join(numpy_features)} if numpy_features else {}
+    # It complains in every process, at any level, of names that the processor does not have.
+    wide = ",AVX512-COMMON,AVX512-SKX" if set(flags) >= AVX512_SKX else ""
     opencv = {
-        "OPENCV_CPU_DISABLE": "SSSE3,SSE4.1,POPCNT,SSE4.2,AVX,FP16,AVX2,FMA3",
+        "OPENCV_CPU_DISABLE": f"SSSE3,SSE4.1,POPCNT,SSE4.2,AVX,FP16,AVX2,FMA3{wide}",
         "OPENCV_IPP": "disabled",
         # It would warn of that in every process.
         "OPENCV_LOG_LEVEL": "ERROR",
@@ -126,7 +163,7 @@ def all_machines(numpy_features: Sequence[str] = ()) -> list[Machine]:
         Machine("numba generic", "kernels compiled for any x86-64 (SSE2)", numba),
         Machine("libraries plain", "faiss without SIMD, numpy and OpenCV at their baselines",
                 {**faiss, **numpy, **opencv}),
-        Machine("plainest", "all of the plain ones at once", plainest),
+        Machine("plainest", "all of the plain ones at once", plainest, more=MORE),
     ]  # fmt: skip
 
 
@@ -199,14 +236,15 @@ def run(machine: Machine, paths: Sequence[str], *, workers: int, root: Path = RO
     KEPT.mkdir(parents=True, exist_ok=True)
     (KEPT / f"{machine.name.replace(' ', '-')}.log").write_text(done.stdout + done.stderr)
     counts, failures = read_summary(done.stdout)
+    failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
     died = ""
-    if done.returncode not in (0, 1) or not counts:
+    if done.returncode not in (0, 1) or not counts or (done.returncode == 1 and not failed):
         ended = f"signal {-done.returncode}" if done.returncode < 0 else f"code {done.returncode}"
         died = f"pytest ended with {ended}"
     return Outcome(
         machine.name,
         counts.get("passed", 0),
-        counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0),
+        failed,
         counts.get("skipped", 0),
         failures,
         died,
@@ -214,16 +252,21 @@ def run(machine: Machine, paths: Sequence[str], *, workers: int, root: Path = RO
     )
 
 
-def promised(machine: Machine) -> dict[str, dict[str, str]]:
-    """Digests of what must be the same bits everywhere, and what the libraries ran on."""
+def promised(machine: Machine) -> dict[str, Any]:
+    """Digests of what must be the same bits everywhere, and what the libraries ran on; or, as
+    ``broken``, why there are none: that they fail alike everywhere must not count as the same."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.same_bits"],
         cwd=ROOT, env=settings_of(machine), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if done.returncode:
-        return {"promises": {"could be computed": "no"}, "seen": {"error": done.stderr[-200:]}}
-    found: dict[str, dict[str, str]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        said = done.stderr.strip().splitlines() or ["nothing was said"]
+        broken = f"tests.same_bits ended with code {done.returncode}: {said[-1]}"
+        return {"promises": {}, "seen": {}, "broken": broken}
+    found: dict[str, Any] = json.loads(lines[-1])
+    missing = [name for name in PROMISES if not found["promises"].get(name)]
+    return {**found, "broken": f"no digest of {'; '.join(missing)}" if missing else ""}
 
 
 def source() -> str:
@@ -241,7 +284,8 @@ def kept(machine: Machine, paths: Sequence[str]) -> Outcome | None:
         return None
     record = json.loads(path.read_text())
     same = (record.pop("source"), record.pop("paths")) == (source(), list(paths))
-    return Outcome(**record) if same else None
+    outcome = Outcome(**record) if same else None
+    return None if outcome is not None and outcome.broken else outcome
 
 
 def outcome_of(
@@ -260,7 +304,9 @@ def outcome_of(
     if known is not None:
         return known
     found = promised(machine)
-    twin = next((one.name for one in earlier if one.seen == found["seen"]), "")
+    # What could not be asked is nobody's twin.
+    same = [] if found["broken"] else [one for one in earlier if one.seen == found["seen"]]
+    twin = next((one.name for one in same if not one.broken), "")
     outcome = Outcome(machine.name, same_as=twin) if twin else run(machine, paths, workers=workers)
     outcome = Outcome(**{**asdict(outcome), **found})
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -295,8 +341,9 @@ def rendered(
     left_out: Sequence[Machine],
     paths: Sequence[str],
     about: str,
+    tested: str,
 ) -> str:
-    """The page of results."""
+    """The page of results; ``tested`` says which source, and when."""
     by_name = {one.name: one for one in machines}
     lines = [
         "# The tests under the arithmetic of several processors",
@@ -306,8 +353,15 @@ def rendered(
         "",
         f"Machine: {about}.",
         "",
+        f"Source: {tested}.",
+        "",
         f"Tested: {', '.join(f'`{path}`' for path in paths)}; without "
         f"{', '.join(f'`{path}`' for path in LEFT_OUT)} and the tests of the compiler's cache.",
+        *(
+            f"On {one.name} also {', '.join(f'`{path}`' for path in one.more)}."
+            for one in machines
+            if one.more
+        ),
         "",
     ]
     lines += [f"Not run: {one.what}; this processor has no `{one.needs}`." for one in left_out]
@@ -323,6 +377,7 @@ def rendered(
         rows.append([one.name, what, *counts, said])
     lines += [*table(header, rows), "", "## Failures", ""]
     failures = [f"- {one.name}: `{name}`" for one in outcomes for name in one.failures]
+    failures += [f"- {one.name}: `{one.broken}`" for one in outcomes if one.broken]
     lines += [*(failures or ["None."]), "", "## The same bits on all of them", ""]
     rows = [
         [name, f"`{outcomes[0].promises.get(name, 'missing')}`",
@@ -337,20 +392,22 @@ def rendered(
     return "\n".join(lines) + "\n"
 
 
-def as_csv(machines: Sequence[Machine], outcomes: Sequence[Outcome], path: Path) -> None:
+def as_csv(
+    machines: Sequence[Machine], outcomes: Sequence[Outcome], path: Path, source: str, day: str
+) -> None:
     by_name = {one.name: one for one in machines}
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(
-            ["machine", "environment", "passed", "failed", "skipped", "died", "cpu_seconds",
-             "failures", "promises"]
+            ["machine", "environment", "passed", "failed", "skipped", "died", "broken",
+             "same_as", "cpu_seconds", "failures", "promises", "source", "date"]
         )  # fmt: skip
         for one in outcomes:
             environment = ";".join(f"{k}={v}" for k, v in by_name[one.name].environment.items())
             digests = ";".join(f"{name}={value}" for name, value in one.promises.items())
             writer.writerow(
-                [one.name, environment, one.passed, one.failed, one.skipped, one.died, one.seconds,
-                 ";".join(one.failures), digests]
+                [one.name, environment, one.passed, one.failed, one.skipped, one.died, one.broken,
+                 one.same_as, one.seconds, ";".join(one.failures), digests, source, day]
             )  # fmt: skip
 
 
@@ -369,7 +426,7 @@ def told(outcome: Outcome) -> str:
         f"{outcome.name}: {outcome.passed} passed, {state}, {outcome.skipped} skipped, "
         f"{outcome.seconds:.0f} s of CPU"
     )
-    return "\n  ".join([first, *outcome.failures])
+    return "\n  ".join([first, *outcome.failures, *([outcome.broken] if outcome.broken else [])])
 
 
 def say(text: str) -> None:
@@ -387,19 +444,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     kind, flags = processor()
-    machines = all_machines(dispatched())
+    machines = all_machines(dispatched(), flags)
     can, left_out = possible(machines, flags)
     unknown = set(given.only or ()) - {one.name for one in can}
     if unknown:
         parser.error(f"no such machine here: {', '.join(sorted(unknown))}; there are "
                      f"{', '.join(one.name for one in can)}")  # fmt: skip
-    outcomes = []
+    # As it is now: whoever edits while the machines run has tested something else.
+    digest, day = source()[:16], datetime.now(UTC).date().isoformat()
+    outcomes: list[Outcome] = []
     for machine in can:
         if given.only and machine.name not in given.only:
             continue
-        outcome = outcome_of(
-            machine, given.paths, given.workers, resume=given.resume, earlier=outcomes
-        )
+        paths = [*given.paths, *machine.more] if list(given.paths) == list(ROOMS) else given.paths
+        outcome = outcome_of(machine, paths, given.workers, resume=given.resume, earlier=outcomes)
         outcomes.append(outcome)
         say(told(outcome))
     wrong = [f"{what}: {', '.join(who)}" for what, who in differing(outcomes).items() if who]
@@ -409,9 +467,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given.only and list(given.paths) == list(ROOMS):
         about = f"{kind}, {os.cpu_count()} cores (shared); {versions()}"
         RESULTS.mkdir(parents=True, exist_ok=True)
-        page = rendered(machines, outcomes, left_out, given.paths, about)
+        tested = f"`{digest}` (`tests.machines.source`), {day}"
+        page = rendered(machines, outcomes, left_out, given.paths, about, tested)
         (RESULTS / "machines.md").write_text(page)
-        as_csv(machines, outcomes, RESULTS / "machines.csv")
+        as_csv(machines, outcomes, RESULTS / "machines.csv", digest, day)
     return 0 if not wrong and all(one.good for one in outcomes) else 1
 
 

@@ -19,14 +19,18 @@ import scipy.sparse as sp
 
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import JUDGE, Item
+from likewise.collection.store.row_formats import comparable_rows
 from likewise.collection.store.segments import pack_sparse
+from likewise.collection.store.store import SpaceRow
 from likewise.index.inverted import InvertedIndex
-from likewise.neighbours.scores import Flat, scores
+from likewise.neighbours.protocol import Metric
+from likewise.neighbours.scores import Flat, _inner, _minus_distance, scores
+from tests.machines import PROMISES
 
 WORDS = 400
 PICTURES = 1500
-CV_CPU_AVX2 = 11
-"""OpenCV's number of the feature, which its Python module does not name."""
+CV_CPU = {"AVX2": 11, "AVX512_SKX": 256}
+"""OpenCV's numbers of these features, which its Python module does not name."""
 
 
 def dyadic(rng: np.random.Generator, size: tuple[int, ...], bits: int = 20) -> Any:
@@ -41,27 +45,57 @@ def digest(*arrays: Any) -> str:
     return made.hexdigest()[:16]
 
 
+def scaled(rng: np.random.Generator, size: tuple[int, ...]) -> Any:
+    """The same times powers of two, so that a float64 sum of them depends on its order."""
+    return np.ldexp(dyadic(rng, size), rng.integers(-12, 13, size)).astype(np.float32)
+
+
 def sparse_rows(rng: np.random.Generator, n: int) -> Any:
-    """Some words often, most of them seldom, as visual words are."""
+    """Some words often, most of them seldom, as visual words are; the first and the last never."""
     kept = rng.integers(0, 1000, (n, WORDS)) < 10 + 200 // (1 + np.arange(WORDS) // 8)
+    kept[:, [0, -1]] = False
     return sp.csr_array(np.where(kept, np.abs(dyadic(rng, (n, WORDS))), 0))
 
 
-def index_rankings() -> dict[str, str]:
-    """The same question to every layout: one digest each, and they must be one."""
+def cancelling_rows(rng: np.random.Generator, n: int, sign: int) -> Any:
+    """Words of many sizes between two large ones, of which the last takes the first away again:
+    what is left of the others by then depends on the order, and shows even in float32."""
+    rows = sparse_rows(rng, n).toarray() * np.ldexp(1.0, rng.integers(-8, 9, (n, WORDS)))
+    rows[:, 0] = 2.0**20
+    rows[:, -1] = sign * 2.0**20
+    return sp.csr_array(rows.astype(np.float32))
+
+
+def index_rankings(*, backwards: bool = False) -> dict[str, str]:
+    """The same questions to every layout: one digest each, and they must be one.
+
+    Pictures leave, too.  All are in one block: a second one begins at 65,536 pictures, which is
+    too many to do on every machine.  ``backwards`` renames the words, so that sums are added up
+    the other way round: that must change the digest.
+    """
     rng = np.random.default_rng(0)
-    X, ids = sparse_rows(rng, PICTURES), np.arange(PICTURES) * 3 + 1
-    queries = sparse_rows(rng, 25)
+    X = sp.vstack([sparse_rows(rng, PICTURES // 2), cancelling_rows(rng, PICTURES // 2, -1)])
+    ids, gone = np.arange(PICTURES) * 3 + 1, np.arange(PICTURES)[::7] * 3 + 1
+    queries = sp.vstack([sparse_rows(rng, 12), cancelling_rows(rng, 12, 1)])
     weights = np.abs(dyadic(rng, (WORDS,))).astype(np.float64)
+    weights[-1] = weights[0]
+    if backwards:
+        X, queries, weights = X.tocsc()[:, ::-1], queries.tocsc()[:, ::-1], weights[::-1]
+    X, queries = X.tocsr(), queries.tocsr()
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for impacts in ("float32", "uint8"):
             whole = InvertedIndex.build(X, ids, impacts=impacts)
-            whole.save(Path(folder) / impacts)
             half = PICTURES // 2
             grown = InvertedIndex.build(X[:half], ids[:half], impacts=impacts)
+            grown.remove(gone[gone <= ids[half - 1]])
             grown.add(X[half:], ids[half:])
+            grown.remove(gone[gone > ids[half - 1]])
             parts = [InvertedIndex.build(X[a::3], ids[a::3], impacts=impacts) for a in range(3)]
+            for one, held in zip(parts, (ids[a::3] for a in range(3)), strict=True):
+                one.remove(np.intersect1d(gone, held))
+            whole.remove(gone)
+            whole.save(Path(folder) / impacts)
             layouts = {
                 "built": whole,
                 "grown": grown,
@@ -74,21 +108,52 @@ def index_rankings() -> dict[str, str]:
     return found
 
 
-def dense_scores() -> str:
-    """Scores and rankings of dense rows, some so near to each other that float32 sums swap them."""
+def dense_sets() -> dict[str, Any]:
+    """Rows of three kinds; of each the first ten are the queries."""
     rng = np.random.default_rng(1)
-    rows = dyadic(rng, (2000, 77))
-    rows[1000:] = rows[:1000] + dyadic(rng, (1000, 77)) * np.float32(2.0**-18)
-    alive = np.ones(len(rows), bool)
-    made: list[Any] = []
-    for metric in ("ip", "l2"):
-        flat = Flat(metric, rows)
-        for query in rows[::250]:
-            made.append(scores(rows, np.arange(len(rows)), query, metric))
-            places, values = flat.best(rows, alive, query, 40)
-            first = np.lexsort((places, -values))[:40]
-            made += [places[first], values[first]]
-    return digest(*made)
+    near = dyadic(rng, (2000, 77))
+    # So near to each other that float32 sums would swap them.
+    near[1000:] = near[:1000] + dyadic(rng, (1000, 77)) * np.float32(2.0**-18)
+    cancelling = scaled(rng, (1000, 77))
+    cancelling[:, 70] = np.abs(cancelling[:, 70]) + 2.0**20
+    cancelling[:, 6] = cancelling[:, 70]
+    cancelling[10:, 6] *= -1
+    return {"near": near, "cancelling": cancelling, "scaled": scaled(rng, (1000, 77))}
+
+
+def dense_digests(*, backwards: bool = False) -> dict[str, str]:
+    """Scores before and after they are rounded, and rankings, of each set and metric.
+
+    ``backwards`` takes the columns from the last to the first, which gives the same sums in
+    another order: that must change the digests of sums whose order counts.
+    """
+    found = {}
+    for name, given in dense_sets().items():
+        for metric, kernel in (("cosine", _inner), ("ip", _inner), ("l2", _minus_distance)):
+            rows = np.ascontiguousarray(given[:, ::-1] if backwards else given)
+            # As a space compares them; nothing of the record but the metric is asked for.
+            space = SpaceRow("any", "dense", {"metric": metric}, 1, 77, len(rows), {})
+            rows = comparable_rows(space, rows)
+            summed_as: Metric = "l2" if metric == "l2" else "ip"
+            flat, places, alive = Flat(summed_as, rows), np.arange(len(rows)), np.ones(len(rows))
+            rounded: list[Any] = []
+            exact: list[Any] = []
+            for query in rows[:10]:
+                sums = np.empty(len(rows))
+                kernel(rows, places, query.astype(np.float64), sums)
+                exact.append(sums)
+                rounded.append(scores(rows, places, query, summed_as))
+                best, values = flat.best(rows, alive > 0, query, 40)
+                first = np.lexsort((best, -values))[:40]
+                rounded += [best[first], values[first]]
+            found[f"{name}, {metric}, float64"] = digest(*exact)
+            found[f"{name}, {metric}, float32"] = digest(*rounded)
+    return found
+
+
+def dense_scores() -> str:
+    """All of them in one digest."""
+    return digest(np.array(list(dense_digests().values())))
 
 
 def folded_weights() -> str:
@@ -113,11 +178,8 @@ def promises() -> dict[str, str]:
     layouts = index_rankings()
     if len(set(layouts.values())) > 1:
         raise AssertionError(f"layouts of the index differ: {layouts}")
-    return {
-        "rankings and scores of the index, in every layout": next(iter(layouts.values())),
-        "rankings and scores of dense rows": dense_scores(),
-        "a profile's weights, folded from its judgements": folded_weights(),
-    }
+    made = (next(iter(layouts.values())), dense_scores(), folded_weights())
+    return dict(zip(PROMISES, made, strict=True))
 
 
 def seen() -> dict[str, str]:
@@ -133,6 +195,7 @@ def seen() -> dict[str, str]:
         str(one["architecture"]) for one in threadpool_info() if one["internal_api"] == "openblas"
     }
     level = getattr(faiss, "SIMDConfig", None)
+    opencv = [name for name, number in CV_CPU.items() if cv2.checkHardwareSupport(number)]
     dispatched = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
     return {
         "OpenBLAS": " and ".join(sorted(blas)) or "none",
@@ -141,7 +204,7 @@ def seen() -> dict[str, str]:
         if level is None
         else str(level.get_level_name()),
         "numpy": " ".join(dispatched) or "baseline",
-        "OpenCV": "AVX2" if cv2.checkHardwareSupport(CV_CPU_AVX2) else "baseline",
+        "OpenCV": " ".join(opencv) or "baseline",
     }
 
 

@@ -40,6 +40,8 @@ def test_the_two_commands_stand_side_by_side_near_the_top() -> None:
     lines = {line.split("#")[0].strip(): line for line in block.splitlines()}
     assert {"make demo", "make test"} <= set(lines)
     assert all("minutes" in lines[name] for name in ("make demo", "make test"))
+    early = README.splitlines()[:39]
+    assert all(any(line.startswith(name) for line in early) for name in ("make demo", "make test"))
     assert "Python 3.11" in top
     assert "make browser" in top
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from likewise.neighbours.lengths import unit_length
 from likewise.neighbours.protocol import Metric
 from likewise.neighbours.scores import Flat, scores
 
@@ -89,3 +90,25 @@ def test_beyond_float32_is_infinity_and_ranks_so() -> None:
     assert scores(rows, np.arange(3), rows[0], "ip").tolist()[0] == np.inf
     places, values = Flat("l2", rows).best(rows, np.ones(3, bool), rows[1], 1)
     assert places[np.argmax(values)] == 1
+
+
+@pytest.mark.parametrize("width", [1, 3, 4, 77])
+def test_unit_length_is_that_of_float64_in_every_layout(width: int) -> None:
+    rng = np.random.default_rng(width)
+    # Float32 squares of these would be infinite, or nothing.
+    rows = (rng.normal(size=(60, width)) * 10.0 ** rng.integers(-30, 31, (60, 1))).astype(
+        np.float32
+    )
+    rows[7] = 0
+    before = rows.copy()
+    made = unit_length(rows)
+    wide = rows.astype(np.float64)
+    lengths = np.array([max(float(np.hypot.reduce(row)), 1e-300) for row in wide])[:, None]
+    np.testing.assert_allclose(made, wide / lengths, rtol=1.2e-7, atol=1e-30)
+    assert (rows == before).all(), "what was given stays"
+    frozen = rows.copy()
+    frozen.flags.writeable = False
+    for other in (np.asfortranarray(rows), np.repeat(rows, 2, axis=1)[:, ::2], frozen):
+        assert unit_length(other).tobytes() == made.tobytes()
+    assert unit_length(rows[::-1])[::-1].tobytes() == made.tobytes()
+    assert unit_length(rows[5:6]).tobytes() == made[5:6].tobytes()

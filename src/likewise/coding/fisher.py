@@ -133,7 +133,7 @@ class FisherVector(Transformer):
         centred = drawn - centre
         _, vectors = np.linalg.eigh(centred.T @ centred / len(drawn))
         kept = vectors[:, ::-1][:, :n_dims].T
-        # The same sign on every machine: the largest entry is positive.
+        # A sign that does not depend on the solver: the largest entry is positive.
         largest = kept[np.arange(n_dims), np.abs(kept).argmax(axis=1)]
         self.mean_ = centre.astype(np.float32)
         self.directions_ = (kept * np.sign(largest)[:, None]).astype(np.float32)

@@ -28,6 +28,8 @@ class Similarities(Mapping[str, Similarity]):
 
     def __init__(self, store: Store, states: ProfileStates) -> None:
         self._store, self._states = store, states
+        # Every search asks for one by its name: they are read again when something changed.
+        self._read: tuple[int, dict[str, Similarity]] = (-1, {})
 
     def __getitem__(self, name: str) -> Similarity:
         return self._with_figures(self.find(name), self._store.spaces())
@@ -104,6 +106,12 @@ class Similarities(Mapping[str, Similarity]):
         return built_in_similarities(open_spaces(self._store), preferred)
 
     def _all(self) -> dict[str, Similarity]:
+        revision = self._store.revision
+        if self._read[0] != revision:
+            self._read = (revision, self._read_all())
+        return self._read[1]
+
+    def _read_all(self) -> dict[str, Similarity]:
         found = {name: made for name, made in self._built_in().items() if name != DEFAULT}
         found |= self.profiles()
         used = resolve_profile(self._store, DEFAULT)

@@ -20,6 +20,7 @@ from scipy import sparse
 from likewise.coding.bow import BagOfWords
 from likewise.collection.store import segments as seg
 from likewise.errors import InvalidInput
+from likewise.neighbours.lengths import unit_length
 
 if TYPE_CHECKING:
     from likewise.collection.store.store import SpaceRow
@@ -266,8 +267,7 @@ def comparable_rows(space: SpaceRow, rows: NDArray[np.float32]) -> NDArray[np.fl
     """Dense rows as they are compared: of unit length where the cosine counts."""
     if metric_of(space) != "cosine":
         return np.asarray(rows, np.float32)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)
+    return unit_length(rows)
 
 
 def open_idf(root: Path, space: SpaceRow) -> BagOfWords | None:
