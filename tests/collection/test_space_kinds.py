@@ -71,7 +71,7 @@ def test_a_toy_kind_lives_in_a_collection(package: Path, pictures: Path, tmp_pat
         assert col.add(pictures, workers=2).added == 24
         space = col.spaces["tone"]
         assert type(space).__module__ == "tone_spaces"
-        assert (space.kind, space.width, space.generation) == ("sparse", 12, 1)
+        assert (space.row_format_name, space.width, space.generation) == ("sparse", 12, 1)
         assert set(space.files) == {"levels", "bag"}
         assert col.verify() == []
 
