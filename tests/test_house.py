@@ -128,6 +128,10 @@ def test_reading_does_not_know_writing() -> None:
                 assert not module.startswith("likewise.collection.ingest"), f"{path}:{line}"
 
 
+ASKED = (".row_format_name", ".kind", 'kind"]', "kind']")
+"""How an expression ends that says which format the rows of a space have."""
+
+
 def asked_kinds(path: Path) -> list[int]:
     """Lines that compare the feature of a recipe, or the kind of vector of a space."""
     found = []
@@ -139,7 +143,7 @@ def asked_kinds(path: Path) -> list[int]:
             one.value for side in sides for one in ast.walk(side) if isinstance(one, ast.Constant)
         }
         feature = any(isinstance(s, ast.Subscript) and "feature" in ast.unparse(s) for s in sides)
-        vector = any(ast.unparse(side).endswith((".kind", 'kind"]', "kind']")) for side in sides)
+        vector = any(ast.unparse(side).endswith(ASKED) for side in sides)
         if feature or (vector and names & {"sparse", "dense"}):
             found.append(node.lineno)
     return found

@@ -295,7 +295,7 @@ def test_a_users_network_is_a_space(
     # The copy in the collection is what counts from now on.
     path.unlink()
     space = own.spaces["mine"]
-    assert (space.width, space.kind) == (3, kind)
+    assert (space.width, space.row_format_name) == (3, kind)
     pixels = decode(built / "pictures" / "coins-0.jpg").pixels
     model = onnx.open_network(space.recipe, str(own.root / space.files["model"]))
     values = model.activations(pixels)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from likewise.collection import Collection, CollectionError, Judgement, NoPlaces, UnknownName
+from likewise.collection.feedback import profile_states
 from likewise.collection.search.explain import explaining_space
 from likewise.collection.search.similarities import Similarity
+from likewise.collection.store import log as feedback_log
 from likewise.errors import InvalidInput
 from tests.collection.loop_cases import SPACES, col, outside, weights  # noqa: F401
-from tests.doors import states_of
+from tests.doors import states_of, store_of
 
 PARTS = (
     "comparisons", "log", "models", "pictures", "profiles", "searcher", "shares", "similarities",
@@ -85,6 +87,23 @@ def test_a_judgement_counts_the_words_it_moved(col: Collection) -> None:  # noqa
         assert dict(made.changed_words) == moved
         before = after
     assert made.changed_words["mine"] > 0
+
+
+def test_counting_the_words_that_moved_keeps_no_checkpoint(
+    col: Collection,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    col.use("mine")
+    for query in (1, 4, 7):
+        col.judge(query, [query + 1], [query + 2])
+    # Nothing in memory, and three judgements before the next: the look back would keep those.
+    states_of(col).forget()
+    monkeypatch.setattr(profile_states, "CHECKPOINT_EVERY", 3)
+    made = col.judge(10, [11], [12])
+    assert made.changed_words["mine"] > 0
+    for name in SPACES:
+        kept = feedback_log.checkpoints(store_of(col), name, col.spaces[name].generation)
+        assert list(kept.values()) == [4]
 
 
 def test_a_judgement_from_outside_has_no_query_picture(col: Collection) -> None:  # noqa: F811

@@ -55,7 +55,7 @@ def test_they_find_their_scene(own: Collection, built: Path) -> None:
     assert own.verify() == []
     for space in ("psc", "vlad"):
         row = own.spaces[space]
-        assert (row.kind, row.width, row.generation) == ("dense", 12, 1)
+        assert (row.row_format_name, row.width, row.generation) == ("dense", 12, 1)
         scenes = list(small_scenes())
         right = 0
         for scene in scenes:

@@ -23,17 +23,19 @@ from likewise.collection.errors import (
     UnknownSpaceKind,
 )
 from likewise.collection.ingest import generations
+from likewise.collection.search.model_rows import dense_space
 from likewise.collection.spaces.registry import (
     UnavailableSpace,
     find_kind,
     kind_names,
     validate_recipe,
 )
+from likewise.collection.tags.evidence import usable_spaces
 from likewise.errors import InvalidInput
 from likewise.images import decode
 from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.collection.space_package import install
-from tests.doors import states_of
+from tests.doors import states_of, store_of
 
 BUILT_IN = ["words", "holistic", "deep", "deep-dense", "deep-words", "psc", "vlad", "onnx", "own"]
 
@@ -70,7 +72,7 @@ def test_a_toy_kind_lives_in_a_collection(package: Path, pictures: Path, tmp_pat
         assert col.add(pictures, workers=2).added == 24
         space = col.spaces["tone"]
         assert type(space).__module__ == "tone_spaces"
-        assert (space.kind, space.width, space.generation) == ("sparse", 12, 1)
+        assert (space.row_format_name, space.width, space.generation) == ("sparse", 12, 1)
         assert set(space.files) == {"levels", "bag"}
         assert col.verify() == []
 
@@ -150,6 +152,46 @@ def test_the_shortest_kind_is_enough(package: Path, pictures: Path, tmp_path: Pa
         with pytest.raises(CollectionError, match="'mean' has no words to explain by"):
             col.explain(1, hit.id, by="mean")
         assert col.spaces["mean"].card() is None
+
+
+RANKED = """
+from likewise.collection.spaces import Space
+
+class Corner(Space):
+    feature = "corner"
+    model_rank = tag_rank = -1
+    def fixed_width(self):
+        return 3
+    def describe(self, picture, shared):
+        return picture[0, 0] + 1.0
+
+class Beside(Corner):
+    feature = "beside"
+    model_rank = tag_rank = None
+    tags_beside = "corner"
+"""
+
+
+def test_a_brought_kind_takes_part_where_it_ranks_first(
+    pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = {"corner": "corner_kinds:Corner", "beside": "corner_kinds:Beside"}
+    folder = install(tmp_path / "site", "corner-kinds", "corner_kinds", RANKED, points)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "corner_kinds", raising=False)
+    with create(tmp_path / "photos.lw") as col:
+        col.add(pictures, workers=0)
+        # Under another name it is somebody's experiment, and what was chosen before stays.
+        col.spaces.add("mine", {"feature": "corner"}, workers=0)
+        assert dense_space(store_of(col), None).name == "holistic"
+        assert usable_spaces(col.spaces) == [("holistic",)]
+        for name in points:
+            col.spaces.add(name, {"feature": name}, workers=0)
+        assert dense_space(store_of(col), None).name == "corner"
+        assert usable_spaces(col.spaces) == [("corner", "beside"), ("holistic",)]
+        col.tag(1, "dark")
+        assert [one.tag for one in col.suggest_tags(2)] == ["dark"]
+    sys.modules.pop("corner_kinds", None)
 
 
 def test_without_its_package_a_collection_opens_and_says_so(

@@ -51,7 +51,7 @@ def list_spaces(collection: Where = DEFAULT, json_: Json = False) -> None:
     with open_collection(collection) as col:
         found = {
             name: {
-                "kind": one.kind,
+                "kind": one.row_format_name,
                 "width": one.width,
                 "generation": one.generation,
                 "recipe": dict(one.recipe),

@@ -32,7 +32,7 @@ def info(store: Store) -> dict[str, Any]:
         segments = store.segments(name, space.generation)
         fresh = store.n_vectors(name, space.generation) if space.generation else 0
         spaces[name] = {
-            "kind": space.kind,
+            "kind": space.row_format_name,
             "feature": space.recipe["feature"],
             "generation": space.generation,
             "width": space.width,

@@ -104,7 +104,8 @@ def _count_changed_words(
     Where the weights before it were not in memory, the lines before it are folded once more: only
     afterwards, since nothing may come between a person's word and the log.
     """
-    earlier = ProfileStates(store, upto=entry.number - 1)
+    # A checkpoint of the past would thin out those that the next fold or undo goes on from.
+    earlier = ProfileStates(store, upto=entry.number - 1, read_only=True)
     changed = {}
     for name, space in store.spaces().items():
         if not (space.row_format.learns_weights and space.generation):

@@ -40,11 +40,13 @@ class ProfileStates:
     """The learned state of a collection, brought up to date when it is asked for.
 
     ``upto`` is the last line of the log that counts; None: all there are and will be.
+    With ``read_only`` no checkpoint is kept of what is folded: for a look back at the past.
     """
 
-    def __init__(self, store: Store, upto: int | None = None) -> None:
+    def __init__(self, store: Store, upto: int | None = None, *, read_only: bool = False) -> None:
         self._store = store
         self._upto = upto
+        self._read_only = read_only
         self.lock = threading.RLock()
         self._histories: dict[str, History] = {}
         # Profile and space: what it was folded in, digest of what is folded, the state.
@@ -165,6 +167,8 @@ class ProfileStates:
 
         Not if codes came in since ``made_in``: others would then go on from a fold without them.
         """
+        if self._read_only:
+            return
         n = state.n_items
         place = {digest: i for i, digest in enumerate(history.digests)}
         kept = feedback_log.checkpoints(self._store, space.name, space.generation)

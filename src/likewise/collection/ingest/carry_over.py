@@ -62,7 +62,7 @@ class NextGeneration:
         what was said about a picture that left the collection stays in the log, and counts in the
         other spaces.
         """
-        if self._matched is None and self.old.row_format.learns_weights:
+        if self._matched is None and self.old.row_format.is_sparse:
             self._matched = self.old.match_columns(self.space)
         if self._matched is None:
             return None

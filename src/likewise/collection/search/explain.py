@@ -19,7 +19,7 @@ from likewise.collection.search.rank import Reranker
 from likewise.collection.search.similarities import Similarity
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import Views
-from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.base import Space, ranked_spaces
 from likewise.collection.store.row_formats import apply_idf
 from likewise.images import decode
 
@@ -45,19 +45,20 @@ class Explanation:
 
 def can_explain(space: Space) -> bool:
     """Whether a space knows where its words lie in a picture, and has some."""
-    return space.has_places and space.row_format.learns_weights and bool(space.generation)
+    return space.has_places and space.row_format.is_sparse and bool(space.generation)
 
 
 def explaining_space(spaces: Mapping[str, Space], similarity: Similarity) -> str | None:
     """The space whose words say why a similarity found a picture: the one place that decides.
 
     The first of its own spaces whose words lie somewhere in a picture.  Where nobody chose a
-    similarity without such words (``default``), what else the pictures share is told, in
-    ``deep-words`` rather than ``words``.  None where there is no such space.
+    similarity without such words (``default``), what else the pictures share is told, by the
+    kinds that offer themselves (``explain_rank``).  None where there is no such space.
     """
-    others = ("deep-words", "words") if similarity.name == "default" else ()
-    names: tuple[str, ...] = (*similarity.spaces, *others)
-    return next((name for name in names if name in spaces and can_explain(spaces[name])), None)
+    asked = [spaces[name] for name in similarity.spaces if name in spaces]
+    if similarity.name == "default":
+        asked += ranked_spaces(spaces, lambda one: one.explain_rank)
+    return next((one.name for one in asked if can_explain(one)), None)
 
 
 def explain(

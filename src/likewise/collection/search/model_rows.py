@@ -14,34 +14,35 @@ from numpy.typing import NDArray
 from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.learned_models import Floats32, Ids, LearnedModel, place_rows
+from likewise.collection.spaces.base import ranked_spaces
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.spaces.rows import raw_rows
 from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import SpaceRow, Store
 
-PREFERRED = ("deep-dense", "holistic")
-"""Spaces that are learned in when none is named, best first."""
 _DISTANCES = 2_048
 
 
 def dense_space(store: Store, name: str | None) -> SpaceRow:
-    """The space to learn in: the one named, else ``deep-dense`` if it is there, else holistic."""
-    spaces = store.spaces()
-    usable = [s.name for s in spaces.values() if not s.row_format.learns_weights and s.generation]
+    """The space to learn in: the one named, else the dense one of lowest ``model_rank``."""
+    spaces = open_spaces(store)
+    usable = [s.name for s in spaces.values() if not s.row_format.is_sparse and s.generation]
     if name is None:
-        found = next((one for one in PREFERRED if one in usable), None)
+        ranked = ranked_spaces(spaces, lambda one: one.model_rank)
+        found = next((one for one in ranked if one.name in usable), None)
         if found is None:
             raise CollectionError("no dense space has vectors yet; add pictures first")
-        return spaces[found]
+        return found.record
     if name not in spaces:
         raise CollectionError(f"there is no space {name!r}; there are {', '.join(spaces)}")
     if name not in usable:
-        why = "is sparse" if spaces[name].row_format.learns_weights else "has no vectors yet"
+        why = "is sparse" if spaces[name].row_format.is_sparse else "has no vectors yet"
         raise CollectionError(
             f"space {name!r} {why}; metrics and maps are learned in a dense one: "
             f"{', '.join(usable) or 'none is there'}"
         )
-    return spaces[name]
+    return spaces[name].record
 
 
 def row_chunks(store: Store, space: SpaceRow) -> Iterator[tuple[Ids, Floats32]]:

@@ -13,7 +13,7 @@ to another process as its record in the catalog, and the registry there makes it
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -121,6 +121,16 @@ class Space(SpaceRow, ABC):
     """Which dense space ``both`` fuses with words: the lowest there is; None: never this one."""
     is_default: ClassVar[bool] = False
     """Whether a space of this kind, under the kind's own name, ranks when nothing is chosen."""
+    explain_rank: ClassVar[int | None] = None
+    """Whose words (``has_places``) explain a hit of ``default`` that its own spaces cannot: the
+    lowest; None: never this kind's.  This and the next ranks are, like ``is_default``, for a space
+    under the kind's own name."""
+    model_rank: ClassVar[int | None] = None
+    """Which dense space a metric or map learns in when none is named: the lowest; None: never."""
+    tag_rank: ClassVar[int | None] = None
+    """Which dense space suggests tags: the lowest that has a row; None: not by itself."""
+    tags_beside: ClassVar[str | None] = None
+    """The kind beside whose rows this one's stand when that suggests tags; None: beside none."""
     stage: ClassVar[str] = "describing pictures"
     """What a progress bar says while all pictures are described."""
 
@@ -265,3 +275,17 @@ class Space(SpaceRow, ABC):
         from likewise.collection.spaces.registry import open_space
 
         return open_space, (self.root, self.record)
+
+
+def ranked_spaces(spaces: Mapping[str, Space], rank: Callable[[Space], int | None]) -> list[Space]:
+    """Spaces that have rows and take part without being named, by a rank of their kinds.
+
+    The lowest rank first.  Only under the kind's own name: a second space of a kind is somebody's
+    experiment, and must not take over what the first one does.
+    """
+    found = [
+        (value, place, one)
+        for place, one in enumerate(spaces.values())
+        if (value := rank(one)) is not None and one.name == one.feature and one.generation
+    ]
+    return [one for _, _, one in sorted(found, key=lambda entry: entry[:2])]

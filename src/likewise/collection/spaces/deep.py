@@ -68,6 +68,8 @@ class DeepDenseSpace(NetworkSpace):
     feature = "deep-dense"
     defaults = {"model": MODEL}
     fusion_rank = 0
+    model_rank = 0
+    tag_rank = 0
 
     def fixed_width(self) -> int:
         return int(N_DEEP)

@@ -13,6 +13,8 @@ class HolisticSpace(Space):
 
     feature = "holistic"
     fusion_rank = 3
+    model_rank = 1
+    tag_rank = 1
 
     def fixed_width(self) -> int:
         return N_HOLISTIC

@@ -112,7 +112,7 @@ class OnnxSpace(Space):
             raise DamagedCollection(
                 f"{error}; restore it from a backup, or drop space {self.name!r}"
             ) from error
-        if self.row_format.learns_weights:
+        if self.row_format.is_sparse:
             return strongest(values, self.recipe["keep"])
         return values
 

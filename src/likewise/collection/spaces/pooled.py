@@ -153,6 +153,7 @@ class ProductCodesSpace(PooledSpace):
     }
     least = {"n_words": 2, "components": 1, "step": 1, "max_side": 16}
     fusion_rank = 2
+    tags_beside = "holistic"
 
     @classmethod
     def check_recipe(cls, recipe: Recipe) -> None:

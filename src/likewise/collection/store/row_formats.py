@@ -30,6 +30,8 @@ class RowFormat(ABC):
     """What one kind of row can do; the objects below are the only two there are."""
 
     name: ClassVar[str]
+    is_sparse: ClassVar[bool]
+    """Whether a row is some columns and their values, and not one number a column."""
     learns_weights: ClassVar[bool]
     """Whether judgements give each column a weight (and views can be compacted by them)."""
     grows_graph: ClassVar[bool]
@@ -104,6 +106,7 @@ class SparseFormat(RowFormat):
     """A row is (columns, values), or a CSR matrix of one row."""
 
     name = "sparse"
+    is_sparse = True
     learns_weights = True
     grows_graph = False
     ranks_zero = False
@@ -192,6 +195,7 @@ class DenseFormat(RowFormat):
     """A row is an array of numbers."""
 
     name = "dense"
+    is_sparse = False
     learns_weights = False
     grows_graph = True
     ranks_zero = True

@@ -62,7 +62,7 @@ class SpaceRow:
     """
 
     name: str
-    kind: str
+    row_format_name: str
     recipe: Mapping[str, Any]
     generation: int
     width: int
@@ -72,7 +72,7 @@ class SpaceRow:
     @property
     def row_format(self) -> RowFormat:
         """How its rows are stored and compared."""
-        return FORMATS[self.kind]
+        return FORMATS[self.row_format_name]
 
 
 @dataclass(frozen=True)

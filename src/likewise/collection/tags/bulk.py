@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from likewise._validation import number, whole
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import Views
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.changes import drop_setting, put_setting
 from likewise.collection.store.store import Store, parts
@@ -54,7 +55,7 @@ def suggest_for_all(
     """Suggested tags with at least a confidence of ``above`` for every picture that wants them."""
     above, k = number(above, "above", above=0, most=1), whole(k, "k")
     result = TagRun()
-    options = usable_spaces(views.store.spaces())
+    options = usable_spaces(open_spaces(views.store))
     with suggester.lock:
         evidence = suggester.evidence(options[0]) if options else None
         if evidence is None or not len(evidence):

@@ -18,14 +18,12 @@ from likewise.annotation.annotator import SparseAnnotator
 from likewise.collection.search.dense_view import DenseView
 from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.views import Views
+from likewise.collection.spaces.base import Space, ranked_spaces
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.row_formats import comparable_rows
-from likewise.collection.store.store import SpaceRow
 
 ALPHA = 0.05
 """The lasso's weight, as a share of the largest correlation; see docs/tags.md for what it does."""
-CHOICES = (("deep-dense",), ("holistic", "psc"))
-"""Spaces that suggest tags, the best first; of the second choice those that are there."""
 
 Rows = NDArray[np.float32]
 
@@ -41,18 +39,20 @@ class Reconstruction(NamedTuple):
     scores: dict[str, float]
 
 
-def usable_spaces(spaces: Mapping[str, SpaceRow]) -> list[tuple[str, ...]]:
-    """The choices of spaces this collection has, the best first."""
-    made = []
-    for names in CHOICES:
-        here = tuple(
-            n
-            for n in names
-            if n in spaces and spaces[n].generation and not spaces[n].row_format.learns_weights
+def usable_spaces(spaces: Mapping[str, Space]) -> list[tuple[str, ...]]:
+    """The choices of spaces this collection has, the best first: a kind's, with those beside it."""
+    dense = {name: one for name, one in spaces.items() if not one.row_format.is_sparse}
+    return [
+        (
+            first.name,
+            *(
+                one.name
+                for one in dense.values()
+                if one.tags_beside == first.feature and one.name == one.feature and one.generation
+            ),
         )
-        if here and here[0] == names[0]:
-            made.append(here)
-    return made
+        for first in ranked_spaces(dense, lambda one: one.tag_rank)
+    ]
 
 
 class Evidence:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from likewise.collection.jobs import Report, silent
 from likewise.collection.search.query import ResolvedQuery
 from likewise.collection.search.views import Views
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import tags as catalog_tags
 from likewise.collection.store.changes import put_setting
 from likewise.collection.tags.calibration import (
@@ -69,7 +70,7 @@ class Suggester:
         if question.vector is not None:
             raise InvalidInput("tags are suggested for pictures; a vector was given")
         with self.lock:
-            for names in usable_spaces(self._store.spaces()):
+            for names in usable_spaces(open_spaces(self._store)):
                 evidence = self.evidence(names)
                 row = evidence.row_of(self._views, question)
                 if row is None:
