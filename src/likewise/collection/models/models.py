@@ -63,8 +63,7 @@ class Models(Mapping[str, Model]):
     def __getitem__(self, name: str) -> Model:
         found = model(self._store, name)
         if found is None:
-            known = ", ".join(models(self._store)) or "none yet"
-            raise UnknownName(f"there is no learned metric or map {name!r}; there are: {known}")
+            raise self._unknown(name)
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -124,7 +123,8 @@ class Models(Mapping[str, Model]):
 
     def delete(self, name: str) -> None:
         """Forget a metric or map; the log it was learned from stays."""
-        self[name]
+        if name not in self:
+            raise self._unknown(name)
         with jobs.lease(self._store.root, "delete model"):
             with self._store.write(durable=True) as c:
                 drop_model(c, name)
@@ -151,6 +151,10 @@ class Models(Mapping[str, Model]):
         return len(feedback_log.entries(self._store, found.profile, found.position))
 
     # -- how ----------------------------------------------------------------------------------
+
+    def _unknown(self, name: str) -> UnknownName:
+        known = ", ".join(models(self._store)) or "none yet"
+        return UnknownName(f"there is no learned metric or map {name!r}; there are: {known}")
 
     def _learn_metric(
         self, name: str, space: str | None, profile: str, report: jobs.Report, *, seed: int

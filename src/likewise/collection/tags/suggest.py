@@ -110,12 +110,12 @@ class Suggester:
                     evidence, measure_calibration(evidence, self._views, where, report)
                 )
             else:
-                found = self._continue_measuring(evidence, found)
+                found = self.continue_measuring(evidence, found)
         self._calibrations[evidence.names] = found
         return found
 
-    def _continue_measuring(self, evidence: Evidence, old: Calibration) -> Calibration:
-        """A piece of the next curve; the old one until it is there."""
+    def continue_measuring(self, evidence: Evidence, old: Calibration) -> Calibration:
+        """A piece of the next curve; the old one until it is there.  The caller holds the lock."""
         run = self._runs.get(evidence.names)
         if run is None or run.spaces != old.spaces or run.number < old.number:
             run = self._runs[evidence.names] = CalibrationRun(evidence, old.spaces)
