@@ -30,8 +30,8 @@ from likewise.collection.search import model_rows
 from likewise.collection.search.learned_models import LearnedModel, save_model
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.store import log as feedback_log
-from likewise.collection.store.models import (
+from likewise.collection.store import log_tables
+from likewise.collection.store.model_table import (
     Model,
     drop_model,
     model,
@@ -148,7 +148,7 @@ class Models(Mapping[str, Model]):
     def count_new_lines(self, name: str) -> int:
         """Lines of the log that a metric or map has not learned from yet."""
         found = self[name]
-        return len(feedback_log.entries(self._store, found.profile, found.position))
+        return len(log_tables.entries(self._store, found.profile, found.position))
 
     # -- how ----------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class Models(Mapping[str, Model]):
     ) -> Model:
         row, said_by, items = self._begin(name, "metric", space, profile)
         said = gather_constraints(self._store, items, row, self._views.view(row.name).row_of)
-        here = feedback_log.subjects_in_collection(self._store, said.subjects)
+        here = log_tables.subjects_in_collection(self._store, said.subjects)
         _, rows = model_rows.sample_rows(
             self._store, row, metric_learning.UNLABELLED, seed,
             avoid=set(here.values()),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from likewise.collection.filters_and_metadata import plain_metadata
-from likewise.collection.store.log import forget_older, forget_space, forget_unfinished
+from likewise.collection.store.log_tables import forget_older, forget_space, forget_unfinished
 from likewise.collection.store.store import REMOVED, SPACES_DROPPED, Transaction
 from likewise.images import ImageInfo
 

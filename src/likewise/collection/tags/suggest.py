@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from likewise.collection.jobs import Report, silent
 from likewise.collection.search.query import ResolvedQuery
 from likewise.collection.search.views import Views
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.collection.store.changes import put_setting
 from likewise.collection.tags.calibration import (
     AT_ONCE,
@@ -144,10 +144,10 @@ class Suggester:
     def _excluded_tags(self, question: ResolvedQuery) -> set[str]:
         """Tags that are not to be suggested: said already, or refused."""
         known = (
-            set() if question.key is None else catalog_tags.refused_tags(self._store, question.key)
+            set() if question.key is None else tag_tables.refused_tags(self._store, question.key)
         )
         if question.image is not None:
-            said = catalog_tags.evidence(self._store, [question.image])
+            said = tag_tables.evidence(self._store, [question.image])
             known |= set(said.get(question.image, ()))
         return known
 
