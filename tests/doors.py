@@ -5,10 +5,14 @@ A change of the private layout touches this file and no test.
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.views import Views
 from likewise.collection.store.store import Store
+from likewise.collection.tags.calibration import Calibration, CalibrationRun
 
 
 def store_of(col: Collection) -> Store:
@@ -24,3 +28,18 @@ def views_of(col: Collection) -> Views:
 def states_of(col: Collection) -> ProfileStates:
     """What the profiles of a collection have learned, in memory."""
     return col._states
+
+
+def connections_of(col: Collection) -> list[tuple[threading.Thread, sqlite3.Connection]]:
+    """The open connections to the catalog, each with the thread it was made for."""
+    return col._store._open
+
+
+def curve_of(col: Collection, *names: str) -> Calibration:
+    """The curve of confidence that serves suggestions from these spaces."""
+    return col.tags.suggester._calibrations[names]
+
+
+def runs_of(col: Collection) -> dict[tuple[str, ...], CalibrationRun]:
+    """The curves that are being measured piece by piece, by the spaces they are for."""
+    return col.tags.suggester._runs

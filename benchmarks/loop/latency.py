@@ -20,7 +20,7 @@ from benchmarks import harness
 from benchmarks.collection.report import generate
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.log_lines import timestamp
-from likewise.collection.store import log as feedback
+from likewise.collection.store import log_tables
 
 SIZES = (50_000, 1_000_000)
 JUDGEMENTS = 40
@@ -112,13 +112,13 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
             for image in chosen.tolist():
                 key = store.hash_of(image)
                 assert key is not None
-                subjects.append(feedback.put_subject(c, key, None))
-                feedback.put_code(c, subjects[-1], "words", 1, SPARSE.pack(view.row_of(image)))
+                subjects.append(log_tables.put_subject(c, key, None))
+                log_tables.put_code(c, subjects[-1], "words", 1, SPARSE.pack(view.row_of(image)))
             for turn in range(wanted):
                 drawn = rng.choice(len(subjects), 6, replace=False)
                 query, *rest = (subjects[i] for i in drawn)
                 body = {"query": query, "liked": sorted(rest[:3]), "disliked": sorted(rest[3:])}
-                feedback.append_entry(c, "default", "judge", timestamp(), 1 + turn // 20, body)
+                log_tables.append_entry(c, "default", "judge", timestamp(), 1 + turn // 20, body)
         col._states.forget()
         space = col.spaces["words"]
         first = _timed(lambda: col._states.history("default"))
@@ -126,7 +126,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
     with Collection.open(target) as col:
         opened = _timed(lambda: col.search(one, k=20, by="default"))
         undone = _timed(lambda: col.undo())
-        checkpoints = feedback.checkpoints(col._store, "words", 1)
+        checkpoints = log_tables.checkpoints(col._store, "words", 1)
     return {
         "judgements": wanted,
         "reading the log s": first,

@@ -19,7 +19,7 @@ from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.registry import find_kind
 from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.images import ImageInfo
 
 _INFO = ImageInfo("", "JPEG", 640, 480, "RGB", 1, None, 1000)
@@ -52,7 +52,7 @@ def tag_as_listed(col: Collection, tags: Mapping[int, Sequence[str]]) -> None:
     """Tags of pictures, by number, as from a list (``likewise tags import``)."""
     pairs = [(image, tag) for image, some in tags.items() for tag in some]
     with col._store.write() as c:
-        catalog_tags.put_sources(c, catalog_tags.FILE, pairs)
+        tag_tables.put_sources(c, tag_tables.FILE, pairs)
 
 
 def balanced(labels: Any, each: int, seed: int) -> tuple[list[int], list[int]]:

@@ -196,10 +196,10 @@ def _alone(
     coming = CalibrationRun(evidence, curve.spaces, together=1)
     firsts: list[tuple[float, bool]] = []
     while not coming.is_done:
-        before = len(coming._found)
+        before = len(coming.found)
         coming.measure_some(evidence, col._views)
         # The best of a picture's suggestions comes first.
-        firsts += [(score, right) for _, score, right in coming._found[before : before + 1]]
+        firsts += [(score, right) for _, score, right in coming.found[before : before + 1]]
     return coming.curve(evidence), _curve(firsts)
 
 

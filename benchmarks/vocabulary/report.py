@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
 from benchmarks import harness
+from benchmarks.vocabulary.exact_kmeans import exact_kmeans
 from likewise.coding.bow import BagOfWords, Weighting, count
 from likewise.coding.vocabulary import Vocabulary
 from likewise.evaluation.datasets import RetrievalQuery, RetrievalSet, data_root
@@ -24,7 +25,6 @@ from likewise.evaluation.protocols import evaluate, positives_in_turn
 from likewise.evaluation.readers.oxford import read_oxford
 from likewise.features.local import SIFT
 from likewise.images import decode
-from likewise.neighbours.clustering import exact_kmeans
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.neighbours.exact import Exact
 

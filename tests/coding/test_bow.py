@@ -139,7 +139,7 @@ def test_soft_counts_add_shares() -> None:
         (np.array([0.5]), None, "integers expected"),
         ([np.array(3)], None, "0 dimensions"),
         (np.array([1]), np.array([1.0, 2.0]), r"shape \(2,\); \(1,\) expected"),
-        (np.array([1]), np.array([-1.0]), "not negative"),
+        (np.array([1]), np.array([-1.0]), "is -1.0; a finite number from 0"),
         (np.array([1]), np.array([np.nan]), "finite"),
         ([np.array([1])], [], "shares of 0 pictures; 1 expected"),
     ],

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from benchmarks.vocabulary.exact_kmeans import exact_kmeans
 from likewise.coding import _kmeans_kernels as kernels
 from likewise.coding import kmeans
 from likewise.coding.kmeans import approximate_kmeans, move_words, nearest_words
 from likewise.coding.reservoir import Reservoir
-from likewise.neighbours.clustering import exact_kmeans
 from likewise.neighbours.exact import Exact
 
 

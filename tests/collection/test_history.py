@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.history import Contradiction, History, item_of, standing_items
 from likewise.collection.feedback.profile_states import ages_to_keep, checkpoint_stops
-from likewise.collection.store.log import Entry
+from likewise.collection.store.log_tables import Entry
 from likewise.collection.store.store import Store
 from tests.collection.loop_reference import Log
 

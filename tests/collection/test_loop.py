@@ -21,7 +21,7 @@ from likewise.collection.ingest import carry_over as carrying
 from likewise.collection.ingest import generations as gen
 from likewise.collection.search.query import query_row, resolve_query
 from likewise.collection.search.rank import rank
-from likewise.collection.store import log as feedback
+from likewise.collection.store import log_tables
 from likewise.collection.store.row_formats import SPARSE, open_idf
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
@@ -74,7 +74,7 @@ def raw(col: Collection, number: int) -> dict:
 
 
 def images(col: Collection, subjects) -> set[int]:
-    return set(feedback.subjects_in_collection(store_of(col), subjects).values())
+    return set(log_tables.subjects_in_collection(store_of(col), subjects).values())
 
 
 @pytest.fixture
@@ -437,7 +437,7 @@ def test_checkpoints_change_no_bit(col: Collection, monkeypatch: pytest.MonkeyPa
         query, *others = (1 + (i + step) % N for step in (0, 1, 3, 4, 7))
         col.judge(query, others[:2], others[2:])
     (kept,) = {
-        len(feedback.checkpoints(store_of(col), name, col.spaces[name].generation))
+        len(log_tables.checkpoints(store_of(col), name, col.spaces[name].generation))
         for name in SPACES
         for name in SPACES
     }
@@ -585,7 +585,7 @@ def test_profiles_are_replayed_before_the_switch(
     assert set(log.codes) == {("words", old + 1), ("mine", 1), ("holistic", 1)}
     for profile in ("default", "copy"):
         history = states_of(col).history(profile)
-        saved = feedback.checkpoints(store_of(col), "words", space.generation)
+        saved = log_tables.checkpoints(store_of(col), "words", space.generation)
         assert saved[history.digests[-1]] == len(history.items)
         wanted = log.weights(profile, "words", space.generation, space.width)
         assert np.array_equal(weights(col, profile, "words"), wanted)
@@ -684,11 +684,13 @@ def test_refresh_translates_exactly(col: Collection) -> None:
 def test_outside_queries_are_described_again_from_their_jpeg(col: Collection) -> None:
     col.judge(outside(0), [2], [3])
     subject = Log(col.root).subjects[digest_of(outside(0).read_bytes())]
-    jpeg = feedback.jpeg_of(store_of(col), subject)
+    jpeg = log_tables.jpeg_of(store_of(col), subject)
     assert jpeg is not None
     assert jpeg[:2] == b"\xff\xd8"
     assert len(jpeg) < 100_000
-    assert feedback.jpeg_of(store_of(col), Log(col.root).subjects[store_of(col).hash_of(2)]) is None
+    assert (
+        log_tables.jpeg_of(store_of(col), Log(col.root).subjects[store_of(col).hash_of(2)]) is None
+    )
     col.retrain(workers=0, seed=4)
     space = col.spaces["words"]
     view = views_of(col).view("words")
@@ -702,7 +704,7 @@ def test_a_picture_that_left_and_is_asked_about_from_outside_gets_a_jpeg(col: Co
     col.remove(2)
     col.judge(inside(2), [4], [5])
     assert Log(col.root).subjects[digest_of(inside(2).read_bytes())] == subject
-    assert feedback.jpeg_of(store_of(col), subject) is not None
+    assert log_tables.jpeg_of(store_of(col), subject) is not None
 
 
 def test_a_file_that_cannot_be_read_keeps_its_old_code_in_new_words(
@@ -989,7 +991,7 @@ def test_a_profile_that_cannot_be_used_is_refused_whole(
     with pytest.raises(DamagedFile):
         col.profiles.load(file, "again")
     assert store_of(col).revision == revision
-    assert set(feedback.profiles(store_of(col))) == {"default"}
+    assert set(log_tables.profiles(store_of(col))) == {"default"}
 
 
 def test_imports_that_must_fail(col: Collection, tmp_path: Path) -> None:
@@ -1020,7 +1022,7 @@ def test_imports_that_must_fail(col: Collection, tmp_path: Path) -> None:
     col.retrain(workers=0, seed=6)
     with pytest.raises(CollectionError, match="other words"):
         col.profiles.load(file, "x")
-    assert set(feedback.profiles(store_of(col))) == {"default"}
+    assert set(log_tables.profiles(store_of(col))) == {"default"}
 
 
 @pytest.mark.parametrize("base", ["words", "mine"])

@@ -15,7 +15,7 @@ from likewise.collection.models import metric as metric_learning
 from likewise.collection.models.constraints import Constraints
 from likewise.collection.search.learned_models import Metric, open_model
 from likewise.collection.store.changes import put_vector, switch_generation
-from likewise.collection.store.log import put_code
+from likewise.collection.store.log_tables import put_code
 from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
 from tests.collection.model_cases import (

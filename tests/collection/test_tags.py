@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName, UnknownPicture
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.collection.store.schema import MIGRATIONS
 from likewise.collection.store.store import Store
 from likewise.collection.tags import tag_log
@@ -212,12 +212,12 @@ def test_collections_of_before_keep_their_tags(tmp_path: Path) -> None:
     store = Store.open(path)
     try:
         assert tag_log.verify(store) == []
-        assert catalog_tags.tags_of_many(store, [1, 2, 3]) == {
+        assert tag_tables.tags_of_many(store, [1, 2, 3]) == {
             1: [("old", "user")],
             2: [("from", "elsewhere")],
             3: [("a", "user"), ("old", "user")],
         }
-        assert catalog_tags.changed_since(store, 0) == [1, 2, 3]
+        assert tag_tables.changed_since(store, 0) == [1, 2, 3]
         line = tag_log.write_line(store, [3], ["old"], "reject", "user")
         assert store.tags_of(3) == [("a", "user")]
         tag_log.withdraw(store, line)
@@ -252,12 +252,12 @@ def test_state_is_the_fold_of_the_log(
             if what in ("file", "suggest"):
                 source = "file" if what == "file" else "suggested"
                 with store_of(col).write() as c:
-                    catalog_tags.put_sources(c, source, [(image, tag)])
+                    tag_tables.put_sources(c, source, [(image, tag)])
                 files[source].add((image, tag))
             elif what in ("unfile", "unsuggest"):
                 source = "file" if what == "unfile" else "suggested"
                 with store_of(col).write() as c:
-                    catalog_tags.drop_sources(c, source, [(image, tag)])
+                    tag_tables.drop_sources(c, source, [(image, tag)])
                 files[source].discard((image, tag))
             elif what == "undo" and said:
                 assert col.tags.undo() == said.pop()[0]
@@ -270,7 +270,7 @@ def test_state_is_the_fold_of_the_log(
         for image in (1, 2, 3):
             for kinds, found in (
                 (("file", "suggested"), col.tags.of(image)),
-                (("file",), catalog_tags.evidence(store_of(col), [image]).get(image, [])),
+                (("file",), tag_tables.evidence(store_of(col), [image]).get(image, [])),
             ):
                 wanted = {
                     tag
@@ -284,6 +284,6 @@ def test_state_is_the_fold_of_the_log(
                 assert set(found) == wanted
         # And whoever follows the changes by their numbers ends up with the same.
         follower.update(views_of(col))
-        assert follower.tags == catalog_tags.evidence(store_of(col))
+        assert follower.tags == tag_tables.evidence(store_of(col))
         assert col.verify() == []
     shutil.rmtree(root)

@@ -16,7 +16,7 @@ from likewise.collection.tags import suggest as suggesting
 from likewise.collection.tags.calibration import Calibration, CalibrationRun, measure_calibration
 from likewise.collection.tags.evidence import ALPHA, Evidence
 from tests.collection.tag_cases import copied, inside, outside, tag_some
-from tests.doors import views_of
+from tests.doors import curve_of, runs_of, views_of
 
 WHERE = (("holistic", 1),)
 
@@ -36,14 +36,14 @@ def evidence_of(col: Collection) -> Evidence:
 def all_of(run: CalibrationRun, col: Collection, most: int | None) -> list[tuple[str, float, bool]]:
     while not run.is_done:
         run.measure_some(evidence_of(col), views_of(col), most)
-    return run._found
+    return run.found
 
 
 def test_a_group_is_asked_about_without_all_of_it(col: Collection) -> None:
     """Against annotators fitted to what is left of the tagged pictures without each group."""
     evidence = evidence_of(col)
     run = CalibrationRun(evidence, WHERE, together=7)
-    groups = [list(group) for group in run._groups]
+    groups = [list(group) for group in run.groups]
     assert sorted(map(len, groups)) == [3, 7, 7, 7]
     found = all_of(run, col, None)
     wanted = []
@@ -73,11 +73,11 @@ def test_a_group_is_asked_about_without_all_of_it(col: Collection) -> None:
 
 def test_groups_are_a_fiftieth(col: Collection) -> None:
     evidence = evidence_of(col)
-    assert {len(group) for group in CalibrationRun(evidence, WHERE)._groups} == {1}
+    assert {len(group) for group in CalibrationRun(evidence, WHERE).groups} == {1}
     for tagged, size in ((99, 1), (149, 2), (500, 10)):
         evidence.tags = {image: [f"{image % 3}"] for image in range(tagged)}
         run = CalibrationRun(evidence, WHERE)
-        assert max(map(len, run._groups)) == size
+        assert max(map(len, run.groups)) == size
         assert run.n_left == min(tagged, calibrating.ASKED)
     # Fewer with each suggestion where each takes longer.
     assert run.step_size(500) == 20 > run.step_size(10_000) > run.step_size(50_000) == 5
@@ -99,23 +99,23 @@ def test_a_somewhat_old_curve_serves_until_the_next_is_there(
         col.untag(inside("green", 0), "green")  # nobody asks about it any more
         said += [col.suggest_tags(picture)[0].confidence for _ in range(3)]
         assert set(said) == {first.confidence}
-        run = col.tags.suggester._runs[("holistic",)]
+        run = runs_of(col)[("holistic",)]
         assert (run.n_left, run.asked) == (4, 19)
         col.suggest_tags(picture)
-        made = col.tags.suggester._calibrations[("holistic",)]
+        made = curve_of(col, "holistic")
         assert made.pictures == 23
         assert not made.is_stale(evidence_of(col).number, len(evidence_of(col)))
-        assert col.tags.suggester._runs == {}
+        assert runs_of(col) == {}
         # For other processes, too.
         with Collection.open(col.root) as other:
             other.suggest_tags(picture)
-            assert other.tags.suggester._calibrations[("holistic",)] == made
+            assert curve_of(other, "holistic") == made
         # Without changes in between, pieces make what a whole measurement makes.
         evidence = evidence_of(col)
         suggester, old = col.tags.suggester, Calibration(WHERE, evidence.number - 1)
-        piecewise = suggester._continue_measuring(evidence, old)
-        while suggester._runs:
-            piecewise = suggester._continue_measuring(evidence, old)
+        piecewise = suggester.continue_measuring(evidence, old)
+        while runs_of(col):
+            piecewise = suggester.continue_measuring(evidence, old)
     whole = measure_calibration(evidence, views_of(col), WHERE, silent)
     assert piecewise.pictures == whole.pictures == len(evidence)
     grid = np.linspace(0, 1, 50).tolist()
@@ -127,17 +127,17 @@ def test_a_somewhat_old_curve_serves_until_the_next_is_there(
 def test_too_old_a_curve_serves_no_more(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suggesting, "AT_ONCE", 10)
     col.suggest_tags(outside("red"))
-    before = col.tags.suggester._calibrations[("holistic",)]
+    before = curve_of(col, "holistic")
     for number in range(41):
         col.tag(inside("blue", number % 8), f"tag {number}")
     col.suggest_tags(outside("red"))
-    after = col.tags.suggester._calibrations[("holistic",)]
+    after = curve_of(col, "holistic")
     assert after.number > before.number + 40
-    assert col.tags.suggester._runs == {}
+    assert runs_of(col) == {}
     # A bulk run has its curve measured on the tags as they are.
     col.tag(inside("blue", 0), "one more")
     col.tags.suggest_for_all(dry_run=True)
-    assert col.tags.suggester._calibrations[("holistic",)].number == evidence_of(col).number
+    assert curve_of(col, "holistic").number == evidence_of(col).number
 
 
 def test_one_tag_for_all_is_not_even_asked_about(col: Collection) -> None:

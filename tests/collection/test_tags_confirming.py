@@ -13,8 +13,7 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import Progress
 from likewise.collection.keywords import folder_tags, xmp
-from likewise.collection.store import tag_log as catalog_tag_lines
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_log_table, tag_tables
 from likewise.collection.tag_names import clean, usable
 from likewise.collection.tags import bulk as bulk_tagging
 from likewise.collection.tags import tag_log
@@ -34,7 +33,7 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 def suggest(col: Collection, image: int, *tags: str) -> None:
     """As a bulk run does."""
     with store_of(col).write() as c:
-        catalog_tags.replace_source(c, "suggested", {image: tags})
+        tag_tables.replace_source(c, "suggested", {image: tags})
 
 
 # -- confirming -----------------------------------------------------------------------------
@@ -46,15 +45,15 @@ def test_accept_a_suggestion_and_undo(col: Collection, earlier: tuple[str, ...])
         col.tag(1, *earlier)
         col.untag(1, "never")
     suggest(col, 1, "sea", "boat")
-    before = catalog_tags.evidence_number(store_of(col))
+    before = tag_tables.evidence_number(store_of(col))
     line = col.tags.accept(1, "sea")
     assert col.tags.sources(1)["sea"] == ["accepted", "suggested"]
-    assert catalog_tags.evidence(store_of(col), [1]) == {1: sorted([*earlier, "sea"])}
-    assert catalog_tags.evidence_number(store_of(col)) > before
-    assert catalog_tags.changed_since(store_of(col), before) == [1]
+    assert tag_tables.evidence(store_of(col), [1]) == {1: sorted([*earlier, "sea"])}
+    assert tag_tables.evidence_number(store_of(col)) > before
+    assert tag_tables.changed_since(store_of(col), before) == [1]
     assert col.tags.undo() == line
     assert col.tags.sources(1)["sea"] == ["suggested"]
-    assert catalog_tags.evidence(store_of(col), [1]).get(1, []) == list(earlier)
+    assert tag_tables.evidence(store_of(col), [1]).get(1, []) == list(earlier)
     # Again, now that the picture's changes were numbered before.
     col.tags.accept(1, "sea")
     col.tags.accept(1, "boat")
@@ -75,9 +74,7 @@ def test_bulk_suggestions_can_be_accepted_and_undone(col: Collection) -> None:
     tag_some(col)
     col.tags.suggest_for_all(above=0.6)
     said = {
-        i: tags
-        for i, tags in catalog_tags.tags_by_source(store_of(col), "suggested").items()
-        if tags
+        i: tags for i, tags in tag_tables.tags_by_source(store_of(col), "suggested").items() if tags
     }
     assert said
     for image, tags in said.items():
@@ -105,14 +102,14 @@ def test_files_confirm_suggestions(tmp_path: Path) -> None:
         assert col.tags.sources(image)["boat"] == ["sidecar", "suggested"]
         assert col.tags.from_folders() == EACH
         assert col.tags.sources(image)["roses"] == ["folder", "suggested"]
-        assert catalog_tags.evidence(store_of(col), [image]) == {
+        assert tag_tables.evidence(store_of(col), [image]) == {
             image: ["boat", "old", "roses", "sea"]
         }
         sidecar.unlink()
         col.sync(workers=0)
         col.tags.from_folders(None)
         assert col.tags.sources(image)["boat"] == ["suggested"]
-        assert catalog_tags.evidence(store_of(col), [image]) == {image: ["old", "sea"]}
+        assert tag_tables.evidence(store_of(col), [image]) == {image: ["old", "sea"]}
         assert col.verify() == []
 
 
@@ -122,7 +119,7 @@ def test_folders_are_set_as_a_whole_or_not_at_all(
     def fails(*_: object) -> int:
         raise RuntimeError
 
-    monkeypatch.setattr(catalog_tags, "replace_source", fails)
+    monkeypatch.setattr(tag_tables, "replace_source", fails)
     with pytest.raises(RuntimeError):
         col.tags.from_folders()
     monkeypatch.undo()
@@ -139,14 +136,14 @@ def test_undo_and_log_read_no_more_than_they_need(
     for image in range(1, 31):
         col.tag(image, "a")
     parsed = 0
-    plain = catalog_tag_lines._line
+    plain = tag_log_table._line
 
     def counted(row: object) -> object:
         nonlocal parsed
         parsed += 1
         return plain(row)
 
-    monkeypatch.setattr(catalog_tag_lines, "_line", counted)
+    monkeypatch.setattr(tag_log_table, "_line", counted)
     assert len(col.tags.log(3)) == 3
     assert parsed == 3
     parsed = 0
@@ -159,7 +156,7 @@ def test_undo_and_log_read_no_more_than_they_need(
 
 
 def test_undo_brings_back_the_word_before(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_tag_lines, "_PAGE", 2)
+    monkeypatch.setattr(tag_log_table, "_PAGE", 2)
     first = col.tags.change([1, 2, 3], ["a", "b"])[0]
     col.tags.reject(1, "a")
     for image in range(10, 20):
@@ -170,8 +167,8 @@ def test_undo_brings_back_the_word_before(col: Collection, monkeypatch: pytest.M
     # One was refused before; one was refused since, which stays; one goes back to the first line.
     assert (col.tags.of(1), col.tags.of(2)) == (["b"], ["a"])
     assert col.tags.sources(1) == {"b": ["user"]}
-    words = catalog_tags.words(store_of(col))
-    assert words == tag_log.words_of_log(catalog_tag_lines.lines(store_of(col)))
+    words = tag_tables.words(store_of(col))
+    assert words == tag_log.words_of_log(tag_log_table.lines(store_of(col)))
     assert later in {word.line for word in words.values()}
     col.tags.undo(first)
     assert col.tags.of_many([1, 2, 3]) == {1: [], 2: [], 3: []}

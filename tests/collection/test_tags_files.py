@@ -234,10 +234,10 @@ def test_a_broken_sidecar_stops_nothing(col: Collection, home: Path) -> None:
 
 
 def test_read_again_finds_what_was_there_before(col: Collection, home: Path) -> None:
-    from likewise.collection.store import tags as catalog_tags
+    from likewise.collection.store import tag_tables
 
     with store_of(col).write() as c:
-        catalog_tags.replace_source(c, "xmp", {col.id_of(home / "one.jpg"): []})
+        tag_tables.replace_source(c, "xmp", {col.id_of(home / "one.jpg"): []})
     assert col.tags.of(home / "one.jpg") == []
     found = col.tags.read_files()
     assert (found.pictures, found.problems) == (3, [])

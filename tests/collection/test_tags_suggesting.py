@@ -13,7 +13,7 @@ from likewise.annotation.annotator import SparseAnnotator
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import lease, running
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.collection.tags import bulk as bulk_tagging
 from likewise.collection.tags import calibration as calibrating
 from likewise.collection.tags.calibration import Calibration, fit_isotonic
@@ -31,9 +31,7 @@ def col(tmp_path: Path) -> Iterator[Collection]:
 
 
 def suggested(col: Collection) -> dict[int, list[str]]:
-    return {
-        i: sorted(t) for i, t in catalog_tags.tags_by_source(store_of(col), "suggested").items()
-    }
+    return {i: sorted(t) for i, t in tag_tables.tags_by_source(store_of(col), "suggested").items()}
 
 
 def test_suggestions_for_pictures_inside_and_outside(col: Collection) -> None:
@@ -78,7 +76,7 @@ def test_scores_are_those_of_the_annotator(col: Collection) -> None:
     col.tag(inside("green", 0), "leaf")
     found = {s.tag: s.score for s in col.suggest_tags(outside("red"), k=20)}
     view = views_of(col).view("holistic")
-    tagged = catalog_tags.evidence(store_of(col))
+    tagged = tag_tables.evidence(store_of(col))
     ids, rows = view.rows_of(sorted(tagged))
     model = SparseAnnotator(alpha=0.05, nonnegative=True).fit(rows, [tagged[i] for i in ids], ids)
     query = view.row_of(col.id_of(inside("red", 9)))
@@ -178,20 +176,20 @@ def test_bulk_tags_what_nobody_tagged(col: Collection) -> None:
         assert tags == [kind_of(col.image(image).path)]
         assert before[image] == []
     # Again: nothing moves, not even the evidence; a picture that is new is all there is to do.
-    number = catalog_tags.evidence_number(store_of(col))
+    number = tag_tables.evidence_number(store_of(col))
     assert (again := col.tags.suggest_for_all(above=0.6)).pictures == 0
     assert again.resumed > 0
     assert suggested(col) == found
-    assert catalog_tags.evidence_number(store_of(col)) == number
+    assert tag_tables.evidence_number(store_of(col)) == number
     col.add(outside("blue"), workers=0)
     assert col.tags.suggest_for_all(above=0.6).pictures == 1
     assert col.tags.of(outside("blue")) == ["blue"]
     # Suggestions teach nothing; accepted ones do.
-    evidence = catalog_tags.evidence(store_of(col))
+    evidence = tag_tables.evidence(store_of(col))
     assert not set(evidence) & set(found)
     col.tags.accept(outside("blue"), "blue")
     assert col.tags.sources(outside("blue")) == {"blue": ["accepted", "suggested"]}
-    assert col.id_of(outside("blue")) in catalog_tags.evidence(store_of(col))
+    assert col.id_of(outside("blue")) in tag_tables.evidence(store_of(col))
     assert col.tags.clear_suggestions() > 0
     assert suggested(col) == {}
     assert col.tags.of(outside("blue")) == ["blue"]
@@ -202,7 +200,7 @@ def test_bulk_for_tagged_pictures_and_refusals(col: Collection) -> None:
     col.tag(inside("red", 0), "other")
     col.tags.suggest_for_all(above=0.6, also_tagged=True)
     for image, tags in suggested(col).items():
-        assert not set(tags) & set(catalog_tags.evidence(store_of(col), [image]).get(image, []))
+        assert not set(tags) & set(tag_tables.evidence(store_of(col), [image]).get(image, []))
     for bad in (0.0, 1.5, -1.0):
         with pytest.raises(InvalidInput, match="above"):
             col.tags.suggest_for_all(above=bad)

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from benchmarks.vocabulary.exact_kmeans import exact_kmeans
 from likewise.errors import InvalidInput
 from likewise.neighbours._faiss import threads
-from likewise.neighbours.clustering import exact_kmeans
 from likewise.neighbours.container import DamagedFile
 from likewise.neighbours.exact import Exact
 from likewise.neighbours.hnsw import HNSW

@@ -23,7 +23,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.jobs import lease
 from likewise.server import schemas, service, thumbnails
-from tests.doors import store_of
+from tests.doors import connections_of
 from tests.server.conftest import Client, N, check_error, client_of
 
 PICTURE = {"id", "name", "folder", "width", "height", "date", "thumbnail", "image"}
@@ -871,5 +871,4 @@ def test_threads_that_ended_leave_no_connection_open(client: Client) -> None:
     thread = threading.Thread(target=lambda: col.revision)
     thread.start()
     thread.join()
-    kept = store_of(col)._open
-    assert sum(not one.is_alive() for one, _ in kept) <= 1
+    assert sum(not one.is_alive() for one, _ in connections_of(col)) <= 1

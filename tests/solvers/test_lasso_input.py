@@ -167,7 +167,7 @@ def test_overlapping_calls_leave_the_blas_as_it_was() -> None:
         ({"gamma": [0.1, 0.1, 0.1]}, r"gamma has shape \(3,\); one number, or 2"),
         ({"gamma": [[0.1], [0.1]]}, "gamma has shape"),
         ({"gamma": "x"}, "gamma is not made of numbers"),
-        ({"gamma": np.nan}, "gamma must be finite"),
+        ({"gamma": np.nan}, "gamma is nan; a finite number above 0"),
         ({"start": sp.csr_array(np.full((2, 5), np.nan))}, "start holds NaN"),
         ({"start": np.full((2, 5), np.inf)}, "start holds NaN or infinity"),
         ({"start": np.ones((2, 4))}, "start has shape"),

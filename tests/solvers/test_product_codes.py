@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 
 from likewise.errors import InvalidInput
 from likewise.solvers import nonnegative_codes, product_codes
-from likewise.solvers.product import certified
+from likewise.solvers.product import certify
 from likewise.solvers.product.codes import METHODS
 from likewise.solvers.product.words import CODINGS
 
@@ -45,7 +45,7 @@ def test_marginals_are_those_of_the_optimum_over_all_products() -> None:
     parts = [np.ascontiguousarray(X[:, :4]), np.ascontiguousarray(X[:, 4:])]
     found = product_codes(parts, books, ALPHA)
     products = np.array([np.concatenate([a, b]) for a in books[0] for b in books[1]])
-    objective, gap = certified(parts, found, books, ALPHA)
+    objective, gap = certify(parts, found, books, ALPHA)
     assert gap.max() < 1e-9
     for x, value in zip(X, objective, strict=True):
         # Products are dependent, so that codes differ; the least objective is unique.
@@ -77,7 +77,10 @@ def test_what_is_refused() -> None:
             "for 2 parts, not 3",
         ),
         (lambda: product_codes([X, X[:2]], [half, half], 0.1), "as part 0 has"),
-        (lambda: product_codes([X, X * np.nan], [half, half], 0.1), "part 1 is not finite"),
+        (
+            lambda: product_codes([X, X * np.nan], [half, half], 0.1),
+            "part 1 has NaN",
+        ),
         (lambda: nonnegative_codes(X, np.eye(2), 0.1, method="lars"), "homotopy, feature-sign"),  # type: ignore[arg-type]
         (lambda: nonnegative_codes(X, np.eye(3), 0.1), "2 columns; 3 expected"),
         (lambda: nonnegative_codes(X, np.eye(2), 0.0), "alpha is 0.0"),

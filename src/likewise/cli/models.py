@@ -13,7 +13,7 @@ from likewise.cli.output import echo_json, echo_table, plural
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from likewise.collection.store.models import Model
+    from likewise.collection.store.model_table import Model
 
 model = typer.Typer(no_args_is_help=True, help="Learned metrics and maps.")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise._estimators import Transformer, check_is_fitted
-from likewise._validation import one_of, whole
+from likewise._validation import one_of, refuse, whole
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 
@@ -67,8 +67,9 @@ def _one_picture(
         raise InvalidInput(
             f"shares of picture {number} have shape {amounts.shape}; {ids.shape} expected"
         )
-    if not (np.isfinite(amounts).all() and (amounts >= 0).all()):
-        raise InvalidInput(f"shares of picture {number} must be finite and not negative")
+    wrong = amounts[~(np.isfinite(amounts) & (amounts >= 0))]
+    if len(wrong):
+        raise refuse(f"a share of picture {number}", float(wrong[0]), "a finite number from 0")
     names, places = np.unique(ids.reshape(-1), return_inverse=True)
     totals = np.bincount(places.reshape(-1), amounts.reshape(-1), len(names))
     some = totals > 0

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from likewise.collection.search.rank import Hit as Hit
     from likewise.collection.search.similarities import Figures as Figures
     from likewise.collection.search.similarities import Similarity as Similarity
-    from likewise.collection.store.models import Model as Model
-    from likewise.collection.store.tags import TagRow as TagRow
+    from likewise.collection.store.model_table import Model as Model
+    from likewise.collection.store.tag_tables import TagRow as TagRow
     from likewise.collection.tags.bulk import TagRun as TagRun
     from likewise.collection.tags.suggest import Suggestion as Suggestion
     from likewise.collection.tags.suggest import SupportingPicture as SupportingPicture

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from likewise._validation import refuse
 from likewise.errors import InvalidInput
 
 _WIDEST = 1 << 63
@@ -17,13 +18,16 @@ _WIDEST = 1 << 63
 def plain_metadata(metadata: Mapping[str, Any]) -> str:
     """The metadata of a picture as JSON text, or a clear refusal."""
     try:
-        if not all(isinstance(key, str) for key in metadata):
-            raise InvalidInput("metadata has a key that is no text")
-        return json.dumps(dict(metadata), allow_nan=False)
+        found = dict(metadata)
+        text = json.dumps(found, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"metadata must be text, numbers, true or false, and lists of them ({error})"
-        ) from error
+        wanted = "text, finite numbers, true or false, and lists of them, by name"
+        raise refuse("metadata", metadata, f"{wanted} ({error})") from error
+    # JSON would take numbers as keys, and make text of them.
+    for key in found:
+        if not isinstance(key, str):
+            raise refuse("a key of metadata", key, "text")
+    return text
 
 
 def plain_where(where: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import segments as seg
 from likewise.collection.store.backfills import WAITING, backfill_of
 from likewise.collection.store.checks import loose_ends
-from likewise.collection.store.models import models
+from likewise.collection.store.model_table import models
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
 from likewise.collection.tags import tag_log

@@ -271,7 +271,7 @@ def _score_matrix(scores: ArrayLike, truth: Any) -> tuple[NDArray[np.float64], B
     if ranked.ndim != 2 or hits.shape != ranked.shape:
         raise InvalidInput(
             f"scores have shape {ranked.shape} and truth {hits.shape}; "
-            "both must be (pictures, labels)"
+            "(pictures, labels) expected of both"
         )
     _refuse_nan(ranked)
     return ranked, hits
@@ -281,8 +281,9 @@ def _boolean_vector(values: ArrayLike) -> Booleans:
     array = np.asarray(values)
     if array.ndim != 1:
         raise InvalidInput(f"relevance has shape {array.shape}; one ranked list expected")
-    if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        raise InvalidInput("relevance must be true or false (1 or 0) for each rank")
+    wrong = array[~np.isin(array, (0, 1))]
+    if len(wrong):
+        raise InvalidInput(f"relevance has {wrong[0]!s}; true or false (1 or 0) expected")
     return array.astype(bool)
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import as_array
 from likewise.errors import InvalidInput
 
 Rows = NDArray[np.int32]
@@ -40,10 +41,7 @@ def as_comparisons(comparisons: Any, n_objects: int | None = None) -> Rows:
     >>> as_comparisons([[0, 1, 2.0]]).tolist()
     [[0, 1, 2]]
     """
-    try:
-        found = np.asarray(comparisons)
-    except ValueError as error:
-        raise InvalidInput(f"comparisons is no array, its rows differ in length: {error}") from None
+    found = as_array(comparisons, "comparisons")
     if found.ndim != 2 or found.shape[1] not in (3, 4):
         raise InvalidInput(
             f"comparisons has shape {found.shape}; (n, 3) triplets (anchor, nearer, farther) or "

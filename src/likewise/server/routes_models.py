@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import Report
-from likewise.collection.store.models import Model
+from likewise.collection.store.model_table import Model
 from likewise.server.routes_collection import start_job
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import JobOut, Name, Strict

@@ -20,7 +20,7 @@ from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store import segments as seg
 from likewise.collection.store.store import SpaceRow
 
@@ -62,9 +62,9 @@ def compact(
         made.append((row.name, name, seg.size_of(views.store.root / name)))
         report(Progress("compacting segments", done, len(rows)))
     with views.store.write(durable=True) as c:
-        feedback_log.drop_compacted(c, profile)
+        log_tables.drop_compacted(c, profile)
         for segment, name, n_bytes in made:
-            feedback_log.put_compacted(c, segment, profile, name, n_bytes)
+            log_tables.put_compacted(c, segment, profile, name, n_bytes)
     small = views.view(space.name, profile)
     assert isinstance(small, SparseView)
     before, after = full.index.stats(), small.index.stats()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.store.log import Entry, ProfileRow, entries, profiles
+from likewise.collection.store.log_tables import Entry, ProfileRow, entries, profiles
 from likewise.collection.store.store import Store
 from likewise.similarity.judging import JUDGEMENT_REACH, LIMIT, SESSION_REACH, profile_learner
 

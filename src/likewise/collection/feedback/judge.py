@@ -22,7 +22,7 @@ from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.subjects import write_with_subjects
 from likewise.collection.search.query import ResolvedQuery
 from likewise.collection.search.views import Views
-from likewise.collection.store.log import Entry
+from likewise.collection.store.log_tables import Entry
 from likewise.collection.store.store import Store, Transaction
 from likewise.errors import InvalidInput
 from likewise.similarity.judging import N_RANDOM, RANDOM_WEIGHT

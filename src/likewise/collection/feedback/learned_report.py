@@ -30,7 +30,7 @@ from likewise.collection.search.similarities import Figures, Similarity
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.base import DECODE_SIDE, Space
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import ImageError
 from likewise.images import decode
@@ -121,7 +121,7 @@ def report_learned(
     store, profile, spaces = views.store, similarity.profile, views.store.spaces()
     space = sparse_space(similarity, spaces)
     history = states.history(profile)
-    row = feedback_log.profiles(store)[profile]
+    row = log_tables.profiles(store)[profile]
     log = tuple(Log(store, states).entries(profile))
     gained: tuple[LearnedWord, ...] = ()
     lost: tuple[LearnedWord, ...] = ()
@@ -177,11 +177,11 @@ def learning_curve(
     for begin in range(0, len(items), _CHUNK):
         chunk = items[begin : begin + _CHUNK]
         subjects: set[int] = set().union(*(item.subjects() for item in chunk))
-        codes = feedback_log.codes(store, name, generation, subjects)
+        codes = log_tables.codes(store, name, generation, subjects)
         for item in chunk:
             before = state.asked
             state.fold(
-                item, codes, lambda n: feedback_log.imported_weights(store, n, name, generation)
+                item, codes, lambda n: log_tables.imported_weights(store, n, name, generation)
             )
             if state.asked > before:
                 n = state.asked
@@ -289,7 +289,7 @@ def _small_queries(store: Store, history: History, lines: Sequence[LogLine]) -> 
     found = {}
     for entry in history.log():
         if entry.number in outside:
-            jpeg = feedback_log.jpeg_of(store, entry.body["query"])
+            jpeg = log_tables.jpeg_of(store, entry.body["query"])
             if jpeg is not None:
                 found[entry.number] = jpeg
     return found

@@ -22,7 +22,7 @@ from likewise.collection.feedback.judge import commit_comparisons
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import Views
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.segments import unpack_sparse
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import InvalidInput
@@ -124,12 +124,12 @@ def learn_sparse(
     if not known.any() or not asked.any():
         return SparseOutcome(False, "one judgement alone cannot be held out", n), None
     before = ProfileState(space.width)
-    codes = feedback_log.codes(store, space.name, space.generation, whole.subjects)
+    codes = log_tables.codes(store, space.name, space.generation, whole.subjects)
     for item in every[: every.index(items[cut])]:
         before.fold(
             item,
             codes,
-            lambda n: feedback_log.imported_weights(store, n, space.name, space.generation),
+            lambda n: log_tables.imported_weights(store, n, space.name, space.generation),
         )
     margins = _margins(whole, before.weights, asked)
     agreement_before = float(np.mean(margins > 0))
@@ -164,7 +164,7 @@ class _Lessons:
 
 def _lessons(store: Store, space: SpaceRow, items: Sequence[Item]) -> _Lessons:
     subjects: set[int] = set().union(*(item.subjects() for item in items))
-    codes = feedback_log.codes(store, space.name, space.generation, subjects)
+    codes = log_tables.codes(store, space.name, space.generation, subjects)
     place = {subject: row for row, subject in enumerate(codes)}
     X = unpack_sparse(list(codes.values()), space.width)
     parts, weights, numbers = [np.zeros((0, 3), np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]

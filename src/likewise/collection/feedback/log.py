@@ -8,7 +8,7 @@ from likewise.collection.feedback.history import COMPARE, JUDGE, LESSONS
 from likewise.collection.feedback.profile_names import DEFAULT, resolve_profile
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.query import Query, Region, query_key
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.store import Store
 
 
@@ -49,7 +49,7 @@ class Log:
         for entry in lines:
             if entry.kind in (JUDGE, COMPARE):
                 subjects |= {entry.body["query"], *entry.body["liked"], *entry.body["disliked"]}
-        here = feedback_log.subjects_in_collection(self._store, subjects)
+        here = log_tables.subjects_in_collection(self._store, subjects)
         made = []
         for entry in lines:
             body = entry.body
@@ -72,12 +72,12 @@ class Log:
     ) -> tuple[list[int], list[int]]:
         """Pictures liked and disliked for a query, as it stands now."""
         key = query_key(self._store, query, region)
-        subject = None if key is None else feedback_log.subject_of(self._store, key)
+        subject = None if key is None else log_tables.subject_of(self._store, key)
         if subject is None:
             return [], []
         found = self._states.verdicts(resolve_profile(self._store, profile), subject)
         liked, disliked = (
-            sorted(feedback_log.subjects_in_collection(self._store, some).values())
+            sorted(log_tables.subjects_in_collection(self._store, some).values())
             for some in (found.liked, found.disliked)
         )
         return liked, disliked

@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from likewise.collection.feedback.history import SESSION_GAP
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.store import Store, Transaction
 
 
 def append_line(
     c: Transaction, store: Store, profile: str, kind: str, body: Mapping[str, Any]
-) -> feedback_log.Entry:
+) -> log_tables.Entry:
     """Inside a transaction: one more line, in the session that is going on or in a new one."""
     moment = now()
     session = _session(store, profile, moment)
     made = timestamp(moment)
-    number = feedback_log.append_entry(c, profile, kind, made, session, body)
-    return feedback_log.Entry(number, profile, kind, made, session or number, body)
+    number = log_tables.append_entry(c, profile, kind, made, session, body)
+    return log_tables.Entry(number, profile, kind, made, session or number, body)
 
 
 def _session(store: Store, profile: str, now: datetime.datetime) -> int | None:
     """The session a judgement belongs to; None begins one."""
-    last = feedback_log.last_session(store, profile)
+    last = log_tables.last_session(store, profile)
     if last is None:
         return None
     since = now - datetime.datetime.fromisoformat(last[1])

@@ -17,7 +17,7 @@ from likewise.collection.feedback.log_lines import timestamp
 from likewise.collection.feedback.profile_names import check_new_name
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.spaces.word_assignment import open_vocabulary
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.similarity.rows import PEAK
@@ -40,7 +40,7 @@ def vocabulary_fingerprint(root: Path, space: SpaceRow) -> str:
 def export_profile(store: Store, states: ProfileStates, profile: str, path: Path) -> Path:
     """The weights of a profile in one checksummed file: no pictures, no log."""
     arrays: dict[str, Any] = {}
-    meta: dict[str, Any] = {"profile": profile, "base": feedback_log.profiles(store)[profile].base}
+    meta: dict[str, Any] = {"profile": profile, "base": log_tables.profiles(store)[profile].base}
     meta["spaces"] = {}
     if not states.history(profile).items:
         raise CollectionError(f"profile {profile!r} has learned nothing yet; judge something first")
@@ -124,9 +124,9 @@ def put_weights(
         if any(now.get(space) != generation for space, (generation, _) in given.items()):
             raise CollectionError("new words came in between; try again")
         check_new_name(store, name)
-        position = 0 if parent is None else feedback_log.last_entry(store, parent)
-        feedback_log.put_profile(c, name, base, timestamp(), parent, position)
-        number = feedback_log.append_entry(c, name, WEIGHTS, timestamp(), None, dict(about))
+        position = 0 if parent is None else log_tables.last_entry(store, parent)
+        log_tables.put_profile(c, name, base, timestamp(), parent, position)
+        number = log_tables.append_entry(c, name, WEIGHTS, timestamp(), None, dict(about))
         for space, (generation, weights) in given.items():
-            feedback_log.put_imported_weights(c, number, space, generation, weights.pack())
+            log_tables.put_imported_weights(c, number, space, generation, weights.pack())
     return number

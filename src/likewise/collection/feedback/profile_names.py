@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from likewise.collection.errors import CollectionError, UnknownName
-from likewise.collection.store import log as feedback_log
-from likewise.collection.store.models import model
+from likewise.collection.store import log_tables
+from likewise.collection.store.model_table import model
 from likewise.collection.store.store import Store
 from likewise.errors import InvalidInput
 
@@ -18,7 +18,7 @@ _LONGEST_PERSON = 200
 def resolve_profile(store: Store, profile: str) -> str:
     """The profile a name means: ``default`` is the one in use."""
     name = str(store.setting(IN_USE, DEFAULT)) if profile == DEFAULT else profile
-    known = feedback_log.profiles(store)
+    known = log_tables.profiles(store)
     if name not in known:
         raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
     return name
@@ -29,7 +29,7 @@ def check_new_name(store: Store, name: str, kind: str = "profile") -> None:
     plain = isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum()
     if not plain or len(name) > _LONGEST_NAME:
         raise InvalidInput(f"{name!r} is no name for a {kind}; letters, digits, - and _ expected")
-    taken = name in feedback_log.profiles(store) or name in store.spaces() or name == "both"
+    taken = name in log_tables.profiles(store) or name in store.spaces() or name == "both"
     if taken or model(store, name) is not None:
         raise CollectionError(f"there is a profile, space or similarity {name!r} already")
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import History, Verdicts
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
 
 CHECKPOINT_EVERY = 200
@@ -119,10 +119,10 @@ class ProfileStates:
             if history.digests[n : n + 1] == [kept.digest]:
                 return kept.state
         place = {digest: n for n, digest in enumerate(history.digests)}
-        saved = feedback_log.checkpoints(self._store, space.name, space.generation)
+        saved = log_tables.checkpoints(self._store, space.name, space.generation)
         fitting = [key for key in saved if key in place]
         for key in sorted(fitting, key=place.__getitem__, reverse=True):
-            blob = feedback_log.checkpoint(self._store, space.name, space.generation, key)
+            blob = log_tables.checkpoint(self._store, space.name, space.generation, key)
             # What a checkpoint holds can be folded again: a damaged one is only slower.
             with suppress(DamagedCollection):
                 if blob is not None:
@@ -135,10 +135,10 @@ class ProfileStates:
         for start in range(state.n_items, stop, _CHUNK):
             chunk = history.items[start : min(start + _CHUNK, stop)]
             subjects: set[int] = set().union(*(item.subjects() for item in chunk))
-            codes = feedback_log.codes(store, name, generation, subjects)
+            codes = log_tables.codes(store, name, generation, subjects)
             for item in chunk:
                 state.fold(
-                    item, codes, lambda n: feedback_log.imported_weights(store, n, name, generation)
+                    item, codes, lambda n: log_tables.imported_weights(store, n, name, generation)
                 )
 
     def relearn(self, profile: str, space: SpaceRow) -> None:
@@ -171,23 +171,23 @@ class ProfileStates:
             return
         n = state.n_items
         place = {digest: i for i, digest in enumerate(history.digests)}
-        kept = feedback_log.checkpoints(self._store, space.name, space.generation)
+        kept = log_tables.checkpoints(self._store, space.name, space.generation)
         ours = {key: place[key] for key in kept if key in place}
         with self._store.write() as c:
             if made_in is not None and made_in != self.conditions(space):
                 return
-            feedback_log.put_checkpoint(
+            log_tables.put_checkpoint(
                 c, space.name, space.generation, history.digests[n], n, state.pack()
             )
             ages = {n - at: key for key, at in ours.items() if at < n}
             dropped = [key for age, key in ages.items() if age not in ages_to_keep(ages)]
             if len(kept) > MANY:
                 dropped += [key for key in kept if key not in place and not self._fits(key)]
-            feedback_log.drop_checkpoints(c, space.name, space.generation, dropped)
+            log_tables.drop_checkpoints(c, space.name, space.generation, dropped)
 
     def _fits(self, key: bytes) -> bool:
         """Whether a checkpoint belongs to some profile as it stands; undone pasts leave others."""
-        return any(key in self.history(name).digests for name in feedback_log.profiles(self._store))
+        return any(key in self.history(name).digests for name in log_tables.profiles(self._store))
 
     def fold_all(self, profile: str) -> None:
         """Learn what the log has more, so that the next search finds it done."""
@@ -210,7 +210,7 @@ class ProfileStates:
 
     def rows(self, space: SpaceRow, subjects: Iterable[int]) -> Any:
         """Codes of subjects as a matrix, by ascending subject: the order is part of the sum."""
-        found = feedback_log.codes(self._store, space.name, space.generation, subjects)
+        found = log_tables.codes(self._store, space.name, space.generation, subjects)
         blobs = [found[subject] for subject in sorted(found)]
         return space.row_format.unpack(blobs, space.width)
 

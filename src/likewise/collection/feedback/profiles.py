@@ -34,7 +34,7 @@ from likewise.collection.search.similarities import Figures, Similarity
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.pictures import PictureName, Pictures
 
 
@@ -64,10 +64,10 @@ class Profiles(Mapping[str, Similarity]):
         return replace(found, figures=profile_figures(self._states, found, self._store.spaces()))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(feedback_log.profiles(self._store))
+        return iter(log_tables.profiles(self._store))
 
     def __len__(self) -> int:
-        return len(feedback_log.profiles(self._store))
+        return len(log_tables.profiles(self._store))
 
     @property
     def in_use(self) -> str:
@@ -111,17 +111,17 @@ class Profiles(Mapping[str, Similarity]):
             )
         with self._store.write(durable=True) as c:
             check_new_name(self._store, name)
-            feedback_log.put_profile(c, name, base or "", timestamp(), None, 0)
+            log_tables.put_profile(c, name, base or "", timestamp(), None, 0)
 
     def copy(self, source: str, name: str) -> None:
         """A profile that begins with all another has learned, and goes its own way from there."""
         source = resolve_profile(self._store, source)
-        row = feedback_log.profiles(self._store)[source]
+        row = log_tables.profiles(self._store)[source]
         with self._store.write(durable=True) as c:
             check_new_name(self._store, name)
             # Whatever the source learns later is behind this position.
-            position = feedback_log.last_entry(self._store, source)
-            feedback_log.put_profile(c, name, row.base, timestamp(), source, position)
+            position = log_tables.last_entry(self._store, source)
+            log_tables.put_profile(c, name, row.base, timestamp(), source, position)
 
     def roll_back(self, position: int, *, profile: str = DEFAULT) -> None:
         """Return a profile to an earlier position of its log; 0 is where it began."""
@@ -213,7 +213,7 @@ class Profiles(Mapping[str, Similarity]):
         )
         if weights is not None:
             about = {"from": source, "sparse": True, "agreement": outcome.agreement}
-            base = feedback_log.profiles(self._store)[source].base
+            base = log_tables.profiles(self._store)[source].base
             profile_files.put_weights(
                 self._store, name, base, {space.name: (space.generation, weights)}, about,
                 parent=source,

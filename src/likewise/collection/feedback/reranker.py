@@ -15,7 +15,7 @@ from likewise.collection.feedback.history import Verdicts
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import View
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.row_formats import comparable_rows
 from likewise.collection.store.store import Store
 from likewise.similarity.expansion import expand
@@ -35,13 +35,13 @@ class ProfileReranker:
         parts: Set[str] = frozenset(PARTS),
     ) -> None:
         self._states, self._profile, self._parts = states, profile, parts
-        subject = None if key is None else feedback_log.subject_of(store, key)
+        subject = None if key is None else log_tables.subject_of(store, key)
         self._verdicts = Verdicts()
         if subject is not None and "query" in parts:
             self._verdicts = states.verdicts(profile, subject)
         # "Not this" is meant: however alike, it comes after everything else for this query.
         self.last: Set[int] = set(
-            feedback_log.subjects_in_collection(store, self._verdicts.disliked).values()
+            log_tables.subjects_in_collection(store, self._verdicts.disliked).values()
         )
 
     def row(self, view: View, row: Any) -> Any:

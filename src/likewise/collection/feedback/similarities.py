@@ -14,9 +14,9 @@ from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.explain import explaining_space
 from likewise.collection.search.similarities import Figures, Similarity, built_in_similarities
 from likewise.collection.spaces.registry import open_spaces
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.changes import put_setting
-from likewise.collection.store.models import models
+from likewise.collection.store.model_table import models
 from likewise.collection.store.store import SpaceRow, Store
 
 
@@ -66,7 +66,7 @@ class Similarities(Mapping[str, Similarity]):
         """Every profile under its own name, the one called ``default`` too; without figures."""
         built_in = self._built_in()
         found = {}
-        for name, row in feedback_log.profiles(self._store).items():
+        for name, row in log_tables.profiles(self._store).items():
             base = built_in.get(row.base) or built_in[DEFAULT]
             found[name] = Similarity(name, base.spaces, profile=name)
         return found

@@ -14,7 +14,7 @@ from likewise.collection.errors import CollectionBusy, CollectionError
 from likewise.collection.feedback.profile_states import refill_setting
 from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.views import Views
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.changes import put_setting
 from likewise.collection.store.store import Store, Transaction
 from likewise.errors import LikewiseError
@@ -80,11 +80,11 @@ def write_with_subjects(
             late: set[str] = set()
             for image, key in keys.items():
                 assert key is not None
-                known = feedback_log.subject_of(views.store, key) is not None
+                known = log_tables.subject_of(views.store, key) is not None
                 outside = jpeg if image is None else None
-                subjects[image] = feedback_log.put_subject(c, key, outside)
+                subjects[image] = log_tables.put_subject(c, key, outside)
                 for space, vector in codes[image].items():
-                    first = feedback_log.put_code(
+                    first = log_tables.put_code(
                         c, subjects[image], space, generations[space], vector
                     )
                     if first and known:
@@ -97,20 +97,20 @@ def write_with_subjects(
 
 def fill_codes(views: Views, name: str) -> None:
     """Codes in a space that came after the judgements, for all pictures they speak of."""
-    lacking = feedback_log.subjects_without_code(
+    lacking = log_tables.subjects_without_code(
         views.store, name, 0, views.store.spaces()[name].generation
     )
     if not lacking:
         return
     view = views.view(name)
     space = view.space
-    here = feedback_log.subjects_in_collection(views.store, [subject for subject, _ in lacking])
+    here = log_tables.subjects_in_collection(views.store, [subject for subject, _ in lacking])
     made: dict[int, bytes] = {}
     for subject, _ in lacking:
         row = view.row_of(here[subject]) if subject in here else None
         jpeg = None
         if row is None and space.is_available():
-            jpeg = feedback_log.jpeg_of(views.store, subject)
+            jpeg = log_tables.jpeg_of(views.store, subject)
         if jpeg is not None:
             with suppress(LikewiseError):
                 row = query_row(view, ResolvedQuery(pixels=decode(jpeg).pixels))
@@ -120,11 +120,11 @@ def fill_codes(views: Views, name: str) -> None:
         return
     with views.store.write() as c:
         for subject, code in made.items():
-            feedback_log.put_code(c, subject, name, space.generation, code)
+            log_tables.put_code(c, subject, name, space.generation, code)
         invalidate_states(c, views.store, name)
 
 
 def invalidate_states(c: Transaction, store: Store, space: str) -> None:
     """Inside a transaction: codes came after judgements that were folded without them."""
-    feedback_log.drop_every_checkpoint(c, space)
+    log_tables.drop_every_checkpoint(c, space)
     put_setting(c, refill_setting(space), store.setting(refill_setting(space), 0) + 1)

@@ -35,7 +35,7 @@ from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import grow_graphs
 from likewise.collection.store import changes as change
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.collection.store.store import Store
 
 _BATCH = 32
@@ -219,9 +219,9 @@ def _commit(
                 result.duplicates += 1
                 continue
             result.added += 1
-            catalog_tags.restore_tags(c, image, one.digest)
+            tag_tables.restore_tags(c, image, one.digest)
             for source, tags in (one.keywords or {}).items():
-                catalog_tags.put_sources(c, source, [(image, tag) for tag in tags])
+                tag_tables.put_sources(c, source, [(image, tag) for tag in tags])
             if one.remark is not None:
                 result.remarks.append((path, one.remark))
             for (space, generation), vector in one.vectors.items():

@@ -18,7 +18,7 @@ from likewise.collection.feedback.fold import ImportedWeights
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.spaces.base import Space
-from likewise.collection.store import log as feedback
+from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.errors import LikewiseError
 from likewise.images import decode
@@ -98,8 +98,8 @@ class NextGeneration:
 def make_codes(store: Store, coming: NextGeneration) -> dict[int, bytes]:
     """Codes of the next generation for subjects that lack one; pictures may be described for it."""
     old, number = coming.old, coming.space.generation
-    lacking = feedback.subjects_without_code(store, old.name, old.generation, number)
-    here = feedback.subjects_in_collection(store, [subject for subject, _ in lacking])
+    lacking = log_tables.subjects_without_code(store, old.name, old.generation, number)
+    here = log_tables.subjects_in_collection(store, [subject for subject, _ in lacking])
     found: dict[int, bytes] = {}
     for subject, code in lacking:
         image = here.get(subject)
@@ -109,7 +109,7 @@ def make_codes(store: Store, coming: NextGeneration) -> dict[int, bytes]:
         # The same columns: the old code is exact, a small JPEG is not.
         if made is None and code is not None and coming.has_same_columns:
             made = coming.translate_code(code)
-        if made is None and (jpeg := feedback.jpeg_of(store, subject)) is not None:
+        if made is None and (jpeg := log_tables.jpeg_of(store, subject)) is not None:
             made = coming.code_of_jpeg(jpeg)
         if made is None and code is not None:
             made = coming.translate_code(code)
@@ -124,11 +124,11 @@ def carry_over(c: Any, store: Store, coming: NextGeneration, codes: Mapping[int,
     """Inside a transaction: codes and given weights of the next generation, those it lacks."""
     old, number = coming.old, coming.space.generation
     for subject, code in codes.items():
-        feedback.put_code(c, subject, old.name, number, code)
-    have = {entry for entry, _ in feedback.all_imported_weights(store, old.name, number)}
-    for entry, blob in feedback.all_imported_weights(store, old.name, old.generation):
+        log_tables.put_code(c, subject, old.name, number, code)
+    have = {entry for entry, _ in log_tables.all_imported_weights(store, old.name, number)}
+    for entry, blob in log_tables.all_imported_weights(store, old.name, old.generation):
         if entry not in have:
-            feedback.put_imported_weights(
+            log_tables.put_imported_weights(
                 c, entry, old.name, number, coming.translate_weights(blob)
             )
 
@@ -141,7 +141,7 @@ def replay(store: Store, space: SpaceRow, report: Report, upto: int) -> None:
     learning = ProfileStates(store, upto)
     known = [
         name
-        for name, row in feedback.profiles(store).items()
+        for name, row in log_tables.profiles(store).items()
         if row.parent_position <= upto and learning.history(name).items
     ]
     for done, profile in enumerate(known, 1):

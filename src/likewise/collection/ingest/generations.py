@@ -28,7 +28,7 @@ from likewise.collection.spaces.rows import (
 )
 from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
-from likewise.collection.store.log import last_line
+from likewise.collection.store.log_tables import last_line
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import TRANSIENT, Store
 

@@ -6,10 +6,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from likewise.collection.store import tags as rows
+from likewise.collection.store import tag_tables
 from likewise.collection.store.changes import drop_setting, put_setting
 from likewise.collection.store.store import Store
-from likewise.collection.store.tags import FOLDER
+from likewise.collection.store.tag_tables import FOLDER
 from likewise.collection.tag_names import usable
 
 FOLDERS = "tags_from_folders"
@@ -25,7 +25,7 @@ def follow_folders(store: Store) -> int:
     if not changed:
         return 0
     with store.write() as c:
-        return rows.replace_source(c, FOLDER, changed)
+        return tag_tables.replace_source(c, FOLDER, changed)
 
 
 def set_folders(store: Store, levels: int | None) -> int:
@@ -35,15 +35,15 @@ def set_folders(store: Store, levels: int | None) -> int:
             drop_setting(c, FOLDERS)
         else:
             put_setting(c, FOLDERS, levels)
-        return rows.replace_source(c, FOLDER, _changed_tags(store, levels))
+        return tag_tables.replace_source(c, FOLDER, _changed_tags(store, levels))
 
 
 def _changed_tags(store: Store, levels: int | None) -> dict[int, set[str]]:
     """Pictures of which folders say something else now, with all that they say."""
-    before = rows.tags_by_source(store, FOLDER)
+    before = tag_tables.tags_by_source(store, FOLDER)
     now: dict[int, set[str]] = {}
     if levels:
-        files = rows.picture_files(store)
+        files = tag_tables.picture_files(store)
         places = _named_roots(store.roots(), {os.path.dirname(path) for path, _ in files})
         names: dict[str, list[str]] = {}
         for path, image in files:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords.embedded import embedded_keywords
-from likewise.collection.store import tags as rows
+from likewise.collection.store import tag_tables
 from likewise.collection.store.store import Store
-from likewise.collection.store.tags import IPTC, XMP
+from likewise.collection.store.tag_tables import IPTC, XMP
 from likewise.errors import ImageError
 from likewise.images import Packets, decode, packets
 
@@ -49,7 +49,7 @@ def reread_keywords(store: Store, report: Report) -> KeywordsFound:
     def write_batch() -> None:
         with store.write() as c:
             for source, said in found.items():
-                rows.replace_source(c, source, said)
+                tag_tables.replace_source(c, source, said)
         for said in found.values():
             said.clear()
 

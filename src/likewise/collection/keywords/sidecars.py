@@ -13,11 +13,10 @@ from pathlib import Path
 
 from likewise.collection.keywords import xmp
 from likewise.collection.keywords.picture_keywords import KeywordsFound
-from likewise.collection.store import sidecars as catalog_sidecars
-from likewise.collection.store import tags as rows
-from likewise.collection.store.sidecars import SidecarRow
+from likewise.collection.store import sidecar_table, tag_tables
+from likewise.collection.store.sidecar_table import SidecarRow
 from likewise.collection.store.store import Store
-from likewise.collection.store.tags import SIDECAR
+from likewise.collection.store.tag_tables import SIDECAR
 from likewise.collection.tag_names import usable
 
 
@@ -30,8 +29,8 @@ def sidecars_of(path: str) -> list[str]:
 def follow_sidecars(store: Store, *, every: bool = False) -> KeywordsFound:
     """Take in what sidecars say now: new, changed and deleted ones (``every``: all of them)."""
     result = KeywordsFound()
-    files = rows.picture_files(store)
-    known = catalog_sidecars.sidecars(store)
+    files = tag_tables.picture_files(store)
+    known = sidecar_table.sidecars(store)
     listed, unseen = _list_sidecars({os.path.dirname(path) for path, _ in files})
     pictures: dict[str, set[int]] = {}
     for path, image in files:
@@ -63,7 +62,7 @@ def follow_sidecars(store: Store, *, every: bool = False) -> KeywordsFound:
     for path in gone:
         del now[path]
     # Of all pictures, since one that moved leaves its sidecar behind.
-    said, last = _tags_by_picture(now.values(), pictures), rows.tags_by_source(store, SIDECAR)
+    said, last = _tags_by_picture(now.values(), pictures), tag_tables.tags_by_source(store, SIDECAR)
     changed = {
         image: said.get(image, set())
         for image in said.keys() | last.keys()
@@ -72,10 +71,10 @@ def follow_sidecars(store: Store, *, every: bool = False) -> KeywordsFound:
     result.said = said
     if new or gone or changed:
         with store.write() as c:
-            catalog_sidecars.drop_sidecars(c, gone)
+            sidecar_table.drop_sidecars(c, gone)
             for row in kept:
-                catalog_sidecars.put_sidecar(c, row)
-            rows.replace_source(c, SIDECAR, changed)
+                sidecar_table.put_sidecar(c, row)
+            tag_tables.replace_source(c, SIDECAR, changed)
     return result
 
 

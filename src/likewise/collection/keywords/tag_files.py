@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.store import tags as rows
+from likewise.collection.store import tag_tables
 from likewise.collection.store.store import Store
-from likewise.collection.store.tags import FILE
+from likewise.collection.store.tag_tables import FILE
 from likewise.collection.tag_names import clean
 from likewise.errors import InvalidInput
 
@@ -72,10 +72,10 @@ def import_tags(store: Store, path: Path, *, replace: bool = False) -> TagImport
     said = {image: list(dict.fromkeys(tags)) for image, tags in said.items()}
     with store.write(durable=True) as c:
         if replace:
-            rows.replace_source(c, FILE, said)
+            tag_tables.replace_source(c, FILE, said)
         else:
-            rows.put_sources(c, FILE, [(i, tag) for i, tags in said.items() for tag in tags])
-        refused = rows.refused_of_many(store, said)
+            tag_tables.put_sources(c, FILE, [(i, tag) for i, tags in said.items() for tag in tags])
+        refused = tag_tables.refused_of_many(store, said)
     result.pictures = len(said)
     result.tags = sum(map(len, said.values()))
     result.refused = sum(len(refused.get(i, set()) & set(tags)) for i, tags in said.items())
@@ -299,7 +299,7 @@ class _Finder:
     def __init__(self, store: Store, folder: Path) -> None:
         self._folder = os.path.abspath(folder)
         self._ids = store.ids()
-        self._paths = dict(rows.picture_files(store))
+        self._paths = dict(tag_tables.picture_files(store))
         self._by_name: dict[str, list[str]] = {}
         for path in self._paths:
             self._by_name.setdefault(os.path.basename(path), []).append(path)

@@ -21,11 +21,10 @@ from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import xmp
 from likewise.collection.keywords.sidecars import sidecars_of
-from likewise.collection.store import sidecars as catalog_sidecars
-from likewise.collection.store import tags as rows
-from likewise.collection.store.sidecars import SidecarRow
+from likewise.collection.store import sidecar_table, tag_tables
+from likewise.collection.store.sidecar_table import SidecarRow
 from likewise.collection.store.store import Store, parts
-from likewise.collection.store.tags import SUGGESTED
+from likewise.collection.store.tag_tables import SUGGESTED
 from likewise.collection.tag_names import usable
 
 BESIDE = "beside"
@@ -69,14 +68,14 @@ def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Rep
     The caller holds the lease.
     """
     result = XmpExport()
-    files = rows.picture_files(store)
+    files = tag_tables.picture_files(store)
     taken = _stems(path for path, _ in files)
     top = os.path.commonpath([os.path.dirname(path) for path, _ in files]) if files else ""
     done = 0
     for part in parts(files, _BATCH):
         images = {image for _, image in part}
-        said = rows.tags_of_many(store, images)
-        refused = rows.refused_of_many(store, images)
+        said = tag_tables.tags_of_many(store, images)
+        refused = tag_tables.refused_of_many(store, images)
         plans: list[_Plan] = []
         for path, image in part:
             tags = [t for t, source in said.get(image, ()) if suggested or source != SUGGESTED]
@@ -111,7 +110,7 @@ def _carry_out(store: Store, plans: list[_Plan], result: XmpExport) -> None:
         return
     with store.write(durable=True) as c:
         for plan in plans:
-            catalog_sidecars.put_sidecar(c, plan.intent())
+            sidecar_table.put_sidecar(c, plan.intent())
     made: dict[str, SidecarRow] = {}
     for plan in plans:
         with _collecting_problems(result, plan.target):
@@ -126,9 +125,9 @@ def _carry_out(store: Store, plans: list[_Plan], result: XmpExport) -> None:
         for plan in plans:
             row = made.get(plan.target, plan.known)
             if row is not None:
-                catalog_sidecars.put_sidecar(c, row)
+                sidecar_table.put_sidecar(c, row)
             else:
-                catalog_sidecars.drop_sidecars(c, [plan.target])
+                sidecar_table.drop_sidecars(c, [plan.target])
 
 
 def _stems(paths: Iterable[str]) -> set[str]:
@@ -155,7 +154,7 @@ def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
 
 def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
     """What a sidecar should say; None where it does already, or there is nothing to say."""
-    known = catalog_sidecars.sidecar(store, target)
+    known = sidecar_table.sidecar(store, target)
     ours = set(known.written) if known is not None else set()
     before: bytes | None = None
     status = None

@@ -18,7 +18,7 @@ from likewise.collection.models.constraints import (
 from likewise.collection.models.map_data import gather_comparisons
 from likewise.collection.search import model_rows
 from likewise.collection.search.views import Views
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.errors import InvalidInput
 
@@ -70,7 +70,7 @@ class Comparisons:
         """Every comparison that stands, in the order of the log."""
         said = self._standing(profile)[0]
         subjects = {s for one in said for s in (one.anchor, one.nearer, one.farther)}
-        here = feedback_log.subjects_in_collection(self._store, subjects)
+        here = log_tables.subjects_in_collection(self._store, subjects)
         return [
             ComparisonRecord(
                 one.number, here.get(one.anchor), here.get(one.nearer), here.get(one.farther),

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from likewise.collection.feedback.history import COMPARE, JUDGE, Item
 from likewise.collection.feedback.profile_names import resolve_profile
 from likewise.collection.feedback.profile_states import ProfileStates
-from likewise.collection.store import log as feedback_log
-from likewise.collection.store.models import bodies
+from likewise.collection.store import log_tables
+from likewise.collection.store.model_table import bodies
 from likewise.collection.store.segments import unpack_dense
 from likewise.collection.store.store import SpaceRow, Store
 
@@ -123,9 +123,9 @@ def subject_rows(
     store: Store, space: SpaceRow, subjects: set[int], row_of: Callable[[int], Any]
 ) -> dict[int, NDArray[np.float32]]:
     """Prepared rows of subjects: their codes, else their rows in the collection."""
-    codes = feedback_log.codes(store, space.name, space.generation, subjects)
+    codes = log_tables.codes(store, space.name, space.generation, subjects)
     found = {s: unpack_dense([blob], space.width)[0] for s, blob in codes.items()}
-    here = feedback_log.subjects_in_collection(store, subjects - set(found))
+    here = log_tables.subjects_in_collection(store, subjects - set(found))
     for subject, image in here.items():
         row = row_of(image)
         if row is not None:

@@ -12,7 +12,7 @@ from likewise.collection.feedback.lessons import label_pictures
 from likewise.collection.models.constraints import Comparison, subject_rows
 from likewise.collection.models.map import MapData, from_labels, from_neighbours
 from likewise.collection.search.model_rows import sample_rows
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
 
 
@@ -41,7 +41,7 @@ def gather_comparisons(
         ],
         np.int64,
     ).reshape(-1, 3)
-    here = feedback_log.subjects_in_collection(store, rows)
+    here = log_tables.subjects_in_collection(store, rows)
     own = np.array([here.get(subject, 0) for subject in rows], np.int64)
     more = max(anchors - len(rows), 0)
     ids, others = sample_rows(store, space, more, seed, avoid=set(own.tolist()))

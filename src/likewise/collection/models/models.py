@@ -30,8 +30,8 @@ from likewise.collection.search import model_rows
 from likewise.collection.search.learned_models import LearnedModel, save_model
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
-from likewise.collection.store import log as feedback_log
-from likewise.collection.store.models import (
+from likewise.collection.store import log_tables
+from likewise.collection.store.model_table import (
     Model,
     drop_model,
     model,
@@ -63,8 +63,7 @@ class Models(Mapping[str, Model]):
     def __getitem__(self, name: str) -> Model:
         found = model(self._store, name)
         if found is None:
-            known = ", ".join(models(self._store)) or "none yet"
-            raise UnknownName(f"there is no learned metric or map {name!r}; there are: {known}")
+            raise self._unknown(name)
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -124,7 +123,8 @@ class Models(Mapping[str, Model]):
 
     def delete(self, name: str) -> None:
         """Forget a metric or map; the log it was learned from stays."""
-        self[name]
+        if name not in self:
+            raise self._unknown(name)
         with jobs.lease(self._store.root, "delete model"):
             with self._store.write(durable=True) as c:
                 drop_model(c, name)
@@ -148,16 +148,20 @@ class Models(Mapping[str, Model]):
     def count_new_lines(self, name: str) -> int:
         """Lines of the log that a metric or map has not learned from yet."""
         found = self[name]
-        return len(feedback_log.entries(self._store, found.profile, found.position))
+        return len(log_tables.entries(self._store, found.profile, found.position))
 
     # -- how ----------------------------------------------------------------------------------
+
+    def _unknown(self, name: str) -> UnknownName:
+        known = ", ".join(models(self._store)) or "none yet"
+        return UnknownName(f"there is no learned metric or map {name!r}; there are: {known}")
 
     def _learn_metric(
         self, name: str, space: str | None, profile: str, report: jobs.Report, *, seed: int
     ) -> Model:
         row, said_by, items = self._begin(name, "metric", space, profile)
         said = gather_constraints(self._store, items, row, self._views.view(row.name).row_of)
-        here = feedback_log.subjects_in_collection(self._store, said.subjects)
+        here = log_tables.subjects_in_collection(self._store, said.subjects)
         _, rows = model_rows.sample_rows(
             self._store, row, metric_learning.UNLABELLED, seed,
             avoid=set(here.values()),

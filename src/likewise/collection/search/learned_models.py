@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise.collection.errors import CollectionError, DamagedCollection
-from likewise.collection.store.models import Model
+from likewise.collection.store.model_table import Model
 from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays

@@ -30,7 +30,7 @@ from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import dense_rows
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import segments as seg
-from likewise.collection.store.models import Model, last_tombstone, last_vector, model
+from likewise.collection.store.model_table import Model, last_tombstone, last_vector, model
 from likewise.collection.store.row_formats import comparable_rows
 from likewise.collection.store.store import Store
 from likewise.neighbours.scores import Flat

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from likewise.collection.content import digest_of, is_text, read_content
 from likewise.collection.errors import CollectionError, UnknownPicture, UnknownSpaceKind
+from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.search.views import View
 from likewise.collection.spaces.base import DECODE_SIDE, Space
 from likewise.collection.store.store import Store
@@ -73,7 +73,7 @@ def resolve_query(store: Store, query: Query, region: Region | None) -> Resolved
     if isinstance(query, bytes | bytearray | memoryview):
         content, name = bytes(query), None
     elif isinstance(query, str | os.PathLike):
-        name = os.path.abspath(Path(query).expanduser())
+        name = str(absolute(query))
         if region is None and (image := _find_unchanged(store, name)) is not None:
             return ResolvedQuery(image=image, key=store.hash_of(image))
         content = read_content(name)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from likewise.collection.spaces.base import Space
-from likewise.collection.store.models import Model
+from likewise.collection.store.model_table import Model
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from likewise.collection.search.model_views import ModelView, ModelViews
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
-from likewise.collection.store.log import compacted_segments
+from likewise.collection.store.log_tables import compacted_segments
 from likewise.collection.store.row_formats import DENSE, SPARSE
 from likewise.collection.store.store import SPACES_DROPPED, Store
 from likewise.index.errors import DamagedIndex

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import whole
 from likewise.coding.bow import Weighting
 from likewise.collection.errors import CannotDescribe, CollectionError
 from likewise.collection.jobs import Report
@@ -151,17 +152,12 @@ class Space(SpaceRow, ABC):
                 f"{sorted(unknown)[0]!r} is no parameter of {cls.feature!r}; "
                 f"it has {', '.join(k for k in allowed if k != 'feature') or 'none'}"
             )
-        whole = {**allowed, **recipe}
+        complete = {**allowed, **recipe}
         for name, low in cls.least.items():
-            value = whole[name]
-            if value is None and allowed[name] is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise InvalidInput(
-                    f"{name} is {value!r}; a whole number of at least {low} expected"
-                )
-        cls.check_recipe(whole)
-        return whole
+            if complete[name] is not None or allowed[name] is not None:
+                complete[name] = whole(complete[name], name, low)
+        cls.check_recipe(complete)
+        return complete
 
     @classmethod
     def check_recipe(cls, recipe: Recipe) -> None:

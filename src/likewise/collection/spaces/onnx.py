@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from likewise._durable import write_whole
 from likewise._validation import number
 from likewise.collection.errors import DamagedCollection
+from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.spaces.base import Pixels, Recipe, Space
 from likewise.collection.spaces.own import check_format
 from likewise.collection.store.row_formats import FORMATS, RowFormat
@@ -83,25 +82,25 @@ class OnnxSpace(Space):
         What runs is what was hashed: the bytes are read once.
         """
         recipe = self.recipe
-        source = os.path.abspath(Path(recipe["path"]).expanduser())
+        source = absolute(recipe["path"])
         content = read_model(source)
         sha256 = hash_of(content)
-        network = open_network({**recipe, "sha256": sha256}, source)
-        outputs = open_content(content, Path(source).name, None, sha256).outputs
+        network = open_network({**recipe, "sha256": sha256}, str(source))
+        outputs = open_content(content, source.name, None, sha256).outputs
         layer, inner = network.layer or outputs[0], network.layer not in (None, *outputs)
         if network.layer is not None:
-            open_content(content, Path(source).name, network.layer, sha256)
+            open_content(content, source.name, network.layer, sha256)
         width = network.width()
         files = {
             "model": f"{FOLDER}/{sha256[:20]}.onnx",
             "card": f"{FOLDER}/{self.name}-{sha256[:20]}.json",
         }
-        card = model_card(network, Path(source).name, sha256, layer, recipe["licence"])
+        card = model_card(network, source.name, sha256, layer, recipe["licence"])
         (self.root / FOLDER).mkdir(exist_ok=True)
         write_whole(self.root / files["model"], content)
         write_whole(self.root / files["card"], (json.dumps(card, indent=2) + "\n").encode())
         stored = {key: value for key, value in recipe.items() if key != "path"}
-        known = {"model": Path(source).name, "sha256": sha256, "width": width, "inner": inner}
+        known = {"model": source.name, "sha256": sha256, "width": width, "inner": inner}
         return {**stored, **known}, files
 
     def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:

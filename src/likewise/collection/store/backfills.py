@@ -5,11 +5,10 @@ A space whose rows are complete has no entry here, so that an ``add`` need not l
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from likewise.collection.store.store import Store
+from likewise.collection.store.store import Store, Transaction
 
 RUNNING = "running"
 """Rows are being made, or were when the job died: whoever comes next looks for what is missing."""
@@ -36,7 +35,7 @@ def backfill_of(store: Store, space: str) -> Backfill | None:
     return Backfill(state, frozenset(row[0] for row in rows))
 
 
-def put_backfill(c: sqlite3.Connection, space: str, state: str, images: Iterable[int] = ()) -> None:
+def put_backfill(c: Transaction, space: str, state: str, images: Iterable[int] = ()) -> None:
     """A space lacks rows from now on, for this reason and no other."""
     drop_backfill(c, space)
     c.execute("INSERT INTO backfills VALUES (?, ?)", (space, state))
@@ -47,6 +46,6 @@ def put_backfill(c: sqlite3.Connection, space: str, state: str, images: Iterable
     )
 
 
-def drop_backfill(c: sqlite3.Connection, space: str) -> None:
+def drop_backfill(c: Transaction, space: str) -> None:
     """Nothing is known to be missing any more."""
     c.execute("DELETE FROM backfills WHERE space = ?", (space,))

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from likewise.collection.filters_and_metadata import plain_metadata
-from likewise.collection.store.log import forget_older, forget_space, forget_unfinished
-from likewise.collection.store.store import REMOVED, SPACES_DROPPED
+from likewise.collection.store.log_tables import forget_older, forget_space, forget_unfinished
+from likewise.collection.store.store import REMOVED, SPACES_DROPPED, Transaction
 from likewise.images import ImageInfo
 
 
-def put_root(c: sqlite3.Connection, path: str) -> None:
+def put_root(c: Transaction, path: str) -> None:
     """Remember a folder (or file) that was added, for ``sync``."""
     c.execute("INSERT OR IGNORE INTO roots VALUES (?)", (path,))
 
 
 def put_image(
-    c: sqlite3.Connection,
+    c: Transaction,
     digest: bytes,
     info: ImageInfo,
     metadata: Mapping[str, Any] | None = None,
@@ -46,14 +45,14 @@ def put_image(
     return cursor.lastrowid, True
 
 
-def merge_metadata(c: sqlite3.Connection, image: int, metadata: Mapping[str, Any]) -> None:
+def merge_metadata(c: Transaction, image: int, metadata: Mapping[str, Any]) -> None:
     (text,) = c.execute("SELECT metadata FROM images WHERE id = ?", (image,)).fetchone()
     merged = {**json.loads(text), **metadata}
     c.execute("UPDATE images SET metadata = ? WHERE id = ?", (plain_metadata(merged), image))
 
 
 def put_file(
-    c: sqlite3.Connection,
+    c: Transaction,
     path: str,
     size: int,
     mtime_ns: int,
@@ -74,7 +73,7 @@ def put_file(
         _remove_orphans(c, [row[0]])
 
 
-def forget_files(c: sqlite3.Connection, paths: Iterable[str]) -> list[int]:
+def forget_files(c: Transaction, paths: Iterable[str]) -> list[int]:
     """The files are gone; pictures that no other file holds go with them.  Gives their ids."""
     left = []
     for path in paths:
@@ -85,7 +84,7 @@ def forget_files(c: sqlite3.Connection, paths: Iterable[str]) -> list[int]:
     return _remove_orphans(c, left)
 
 
-def _remove_orphans(c: sqlite3.Connection, images: Iterable[int]) -> list[int]:
+def _remove_orphans(c: Transaction, images: Iterable[int]) -> list[int]:
     orphans = [
         image
         for image in set(images)
@@ -95,7 +94,7 @@ def _remove_orphans(c: sqlite3.Connection, images: Iterable[int]) -> list[int]:
     return orphans
 
 
-def take_out(c: sqlite3.Connection, images: Iterable[int]) -> None:
+def take_out(c: Transaction, images: Iterable[int]) -> None:
     """A person takes pictures out: their files stay known, so that no sync brings them back."""
     taken = list(images)
     for image in taken:
@@ -103,7 +102,7 @@ def take_out(c: sqlite3.Connection, images: Iterable[int]) -> None:
     remove_images(c, taken)
 
 
-def remove_images(c: sqlite3.Connection, images: Iterable[int]) -> None:
+def remove_images(c: Transaction, images: Iterable[int]) -> None:
     """Pictures leave: their rows at once, their vectors in segments by tombstone."""
     for image in images:
         c.execute("DELETE FROM images WHERE id = ?", (image,))
@@ -111,31 +110,29 @@ def remove_images(c: sqlite3.Connection, images: Iterable[int]) -> None:
         c.execute("INSERT OR IGNORE INTO tombstones (image) VALUES (?)", (image,))
 
 
-def put_vector(
-    c: sqlite3.Connection, space: str, generation: int, image: int, vector: bytes
-) -> None:
+def put_vector(c: Transaction, space: str, generation: int, image: int, vector: bytes) -> None:
     c.execute(
         "INSERT OR REPLACE INTO vectors (space, generation, image, vector) VALUES (?, ?, ?, ?)",
         (space, generation, image, vector),
     )
 
 
-def put_space(c: sqlite3.Connection, name: str, kind: str, recipe: Mapping[str, Any]) -> None:
+def put_space(c: Transaction, name: str, kind: str, recipe: Mapping[str, Any]) -> None:
     c.execute(
         "INSERT INTO spaces (name, kind, recipe) VALUES (?, ?, ?)",
         (name, kind, json.dumps(dict(recipe))),
     )
 
 
-def put_setting(c: sqlite3.Connection, key: str, value: Any) -> None:
+def put_setting(c: Transaction, key: str, value: Any) -> None:
     c.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
 
 
-def drop_setting(c: sqlite3.Connection, key: str) -> None:
+def drop_setting(c: Transaction, key: str) -> None:
     c.execute("DELETE FROM settings WHERE key = ?", (key,))
 
 
-def drop_space(c: sqlite3.Connection, name: str) -> None:
+def drop_space(c: Transaction, name: str) -> None:
     """Forget a space and all that was made in it."""
     c.execute("DELETE FROM vectors WHERE space = ?", (name,))
     c.execute("DELETE FROM segments WHERE space = ?", (name,))
@@ -150,7 +147,7 @@ def drop_space(c: sqlite3.Connection, name: str) -> None:
 
 
 def switch_generation(
-    c: sqlite3.Connection,
+    c: Transaction,
     space: str,
     number: int,
     *,
@@ -170,7 +167,7 @@ def switch_generation(
     forget_older(c, space, number)
 
 
-def put_files(c: sqlite3.Connection, space: str, generation: int, files: Mapping[str, str]) -> None:
+def put_files(c: Transaction, space: str, generation: int, files: Mapping[str, str]) -> None:
     """What belongs to a generation beside its segments."""
     c.execute(
         "UPDATE generations SET files = ? WHERE space = ? AND number = ?",
@@ -178,7 +175,7 @@ def put_files(c: sqlite3.Connection, space: str, generation: int, files: Mapping
     )
 
 
-def drop_unfinished(c: sqlite3.Connection) -> None:
+def drop_unfinished(c: Transaction) -> None:
     """Vectors and segments of generations that were being built when their job died."""
     for table in ("vectors", "segments"):
         c.execute(
@@ -189,7 +186,7 @@ def drop_unfinished(c: sqlite3.Connection) -> None:
 
 
 def put_segment(
-    c: sqlite3.Connection, name: str, space: str, generation: int, n_pictures: int, n_bytes: int
+    c: Transaction, name: str, space: str, generation: int, n_pictures: int, n_bytes: int
 ) -> None:
     c.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
@@ -197,12 +194,12 @@ def put_segment(
     )
 
 
-def drop_vectors(c: sqlite3.Connection, numbers: Sequence[int]) -> None:
+def drop_vectors(c: Transaction, numbers: Sequence[int]) -> None:
     """Fresh rows that a segment holds from now on."""
     c.executemany("DELETE FROM vectors WHERE number = ?", [(number,) for number in numbers])
 
 
-def drop_segments(c: sqlite3.Connection, names: Iterable[str]) -> None:
+def drop_segments(c: Transaction, names: Iterable[str]) -> None:
     gone = [(name,) for name in names]
     c.executemany("DELETE FROM segments WHERE name = ?", gone)
     c.executemany("DELETE FROM compacted WHERE segment = ?", gone)

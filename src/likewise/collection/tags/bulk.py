@@ -15,10 +15,10 @@ from likewise._validation import number, whole
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.registry import open_spaces
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.collection.store.changes import drop_setting, put_setting
 from likewise.collection.store.store import Store, parts
-from likewise.collection.store.tags import SUGGESTED
+from likewise.collection.store.tag_tables import SUGGESTED
 from likewise.collection.tags.evidence import Evidence, Reconstruction, usable_spaces
 from likewise.collection.tags.suggest import Suggester, best_tags
 
@@ -85,7 +85,7 @@ def suggest_for_all(
             with views.store.write() as c:
                 here = views.store.present(found)
                 said = {i: [tag for tag, _ in found[i]] for i in found if i in here}
-                catalog_tags.replace_source(c, SUGGESTED, said)
+                tag_tables.replace_source(c, SUGGESTED, said)
                 put_setting(c, RUN, {"question": question, "upto": part[-1]})
         result.pictures += len(part)
         result.tagged += sum(bool(tags) for tags in found.values())
@@ -104,7 +104,7 @@ def _suggest_batch(
     """(tag, confidence) for a batch; pictures without a row get none."""
     images = list(part)
     found, rows = evidence.rows_of(views, images)
-    refused = catalog_tags.refused_of_many(views.store, images)
+    refused = tag_tables.refused_of_many(views.store, images)
     made: dict[int, list[tuple[str, float]]] = {image: [] for image in images}
     tagged = [at for at, image in enumerate(found) if image in evidence.tags]
     plain = [at for at, image in enumerate(found) if image not in evidence.tags]
@@ -125,8 +125,8 @@ def _suggest_batch(
 
 def clear_suggestions(store: Store) -> int:
     """Take back every suggestion nobody confirmed; gives how many there were."""
-    said = catalog_tags.tags_by_source(store, SUGGESTED)
+    said = tag_tables.tags_by_source(store, SUGGESTED)
     with store.write() as c:
-        gone = catalog_tags.replace_source(c, SUGGESTED, dict.fromkeys(said, ()))
+        gone = tag_tables.replace_source(c, SUGGESTED, dict.fromkeys(said, ()))
         drop_setting(c, RUN)
     return gone

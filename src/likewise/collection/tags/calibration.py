@@ -108,14 +108,14 @@ class CalibrationRun:
     ) -> None:
         self.spaces, self.number = spaces, evidence.number
         self.asked = 0
-        self._found: list[tuple[str, float, bool]] = []
+        self.found: list[tuple[str, float, bool]] = []
         chosen: list[int] = []
         if len(evidence) >= FEWEST and not _universal_tags(evidence).issuperset(_counts(evidence)):
             every = np.array(sorted(evidence.tags), np.int64)
             chosen = np.random.default_rng(0).permutation(every)[:ASKED].tolist()
         size = max(1, len(evidence) // SHARE) if together is None else together
-        self._groups = [chosen[a : a + size] for a in range(0, len(chosen), size)]
-        self._left = [(at, image) for at, some in enumerate(self._groups) for image in some]
+        self.groups = [chosen[a : a + size] for a in range(0, len(chosen), size)]
+        self._left = [(at, image) for at, some in enumerate(self.groups) for image in some]
 
     @property
     def is_done(self) -> bool:
@@ -133,9 +133,9 @@ class CalibrationRun:
         count = whole if most is None else most
         part, self._left = self._left[:count], self._left[count:]
         for at, some in groupby(part, key=lambda one: one[0]):
-            out = [image for image in self._groups[at] if image in evidence.tags]
+            out = [image for image in self.groups[at] if image in evidence.tags]
             images, rows = evidence.rows_of(views, [i for _, i in some if i in evidence.tags])
-            self._found += _ask(evidence, rows, images, out)
+            self.found += _ask(evidence, rows, images, out)
             self.asked += len(images)
 
     def step_size(self, tagged: int) -> int:
@@ -146,7 +146,7 @@ class CalibrationRun:
         """What was found; empty where that is too little."""
         # Of a tag that all tagged pictures have, no suggestion could ever have been wrong.
         universal = _universal_tags(evidence)
-        found = [(score, true) for tag, score, true in self._found if tag not in universal]
+        found = [(score, true) for tag, score, true in self.found if tag not in universal]
         if len(found) < FEWEST:
             return Calibration(self.spaces, self.number)
         scores, right = zip(*found, strict=True)

@@ -19,7 +19,7 @@ from likewise.collection.search.dense_view import DenseView
 from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.base import Space, ranked_spaces
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.collection.store.row_formats import comparable_rows
 
 ALPHA = 0.05
@@ -81,10 +81,10 @@ class Evidence:
             self.tags, self._model, self._without_row, self.number = {}, None, set(), 0
             self._generations = generations
         with views.store.snapshot():
-            number = catalog_tags.evidence_number(views.store)
+            number = tag_tables.evidence_number(views.store)
             # Pictures tagged before they had a row here are looked at again.
-            changed = {*catalog_tags.changed_since(views.store, self.number), *self._without_row}
-            tagged = catalog_tags.evidence(views.store, sorted(changed))
+            changed = {*tag_tables.changed_since(views.store, self.number), *self._without_row}
+            tagged = tag_tables.evidence(views.store, sorted(changed))
         if changed:
             self._update_pictures(changed, tagged, dense)
         self.number, self._revision = number, revision

@@ -15,7 +15,7 @@ from likewise.collection.jobs import Report, silent
 from likewise.collection.search.query import ResolvedQuery
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.registry import open_spaces
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.collection.store.changes import put_setting
 from likewise.collection.tags.calibration import (
     AT_ONCE,
@@ -111,12 +111,12 @@ class Suggester:
                     evidence, measure_calibration(evidence, self._views, where, report)
                 )
             else:
-                found = self._continue_measuring(evidence, found)
+                found = self.continue_measuring(evidence, found)
         self._calibrations[evidence.names] = found
         return found
 
-    def _continue_measuring(self, evidence: Evidence, old: Calibration) -> Calibration:
-        """A piece of the next curve; the old one until it is there."""
+    def continue_measuring(self, evidence: Evidence, old: Calibration) -> Calibration:
+        """A piece of the next curve; the old one until it is there.  The caller holds the lock."""
         run = self._runs.get(evidence.names)
         if run is None or run.spaces != old.spaces or run.number < old.number:
             run = self._runs[evidence.names] = CalibrationRun(evidence, old.spaces)
@@ -145,10 +145,10 @@ class Suggester:
     def _excluded_tags(self, question: ResolvedQuery) -> set[str]:
         """Tags that are not to be suggested: said already, or refused."""
         known = (
-            set() if question.key is None else catalog_tags.refused_tags(self._store, question.key)
+            set() if question.key is None else tag_tables.refused_tags(self._store, question.key)
         )
         if question.image is not None:
-            said = catalog_tags.evidence(self._store, [question.image])
+            said = tag_tables.evidence(self._store, [question.image])
             known |= set(said.get(question.image, ()))
         return known
 

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.log_lines import timestamp
-from likewise.collection.store import tag_log as stored_log
-from likewise.collection.store import tags as rows
-from likewise.collection.store.log import append_entry
+from likewise.collection.store import tag_log_table, tag_tables
+from likewise.collection.store.log_tables import append_entry
 from likewise.collection.store.store import Store, Transaction
-from likewise.collection.store.tag_log import TagLine
-from likewise.collection.store.tags import ACCEPT, REJECT, WITHDRAW, Word
+from likewise.collection.store.tag_log_table import TagLine
+from likewise.collection.store.tag_tables import ACCEPT, REJECT, WITHDRAW, Word
 
 _HOME = "default"
 # The lines belong to the collection; the log wants a profile, and this one is always there.
@@ -63,7 +62,7 @@ def write_line_within(
     source: str,
 ) -> int | None:
     """:func:`write_line` inside a transaction."""
-    hashes = rows.hashes_of(store, images)
+    hashes = tag_tables.hashes_of(store, images)
     lost = next((image for image in images if image not in hashes), None)
     if lost is not None:
         raise CollectionError(f"picture {lost} left the collection; look again")
@@ -71,7 +70,7 @@ def write_line_within(
     spoken = {
         digest
         for digest in hashes.values()
-        if not all(rows.word_of(c, digest, tag) == (kind == ACCEPT, source) for tag in tags)
+        if not all(tag_tables.word_of(c, digest, tag) == (kind == ACCEPT, source) for tag in tags)
     }
     if not spoken or not tags:
         return None
@@ -79,7 +78,7 @@ def write_line_within(
     number = append_entry(c, _HOME, kind, timestamp(), 0, body)
     for digest in spoken:
         for tag in tags:
-            rows.put_word(c, digest, tag, Word(kind == ACCEPT, source, number))
+            tag_tables.put_word(c, digest, tag, Word(kind == ACCEPT, source, number))
     return number
 
 
@@ -89,7 +88,7 @@ def withdraw(store: Store, number: int | None) -> TagLine:
     Tags are then what they would be had it never been said.
     """
     with store.write(durable=True) as c:
-        line = stored_log.standing_line(store, number)
+        line = tag_log_table.standing_line(store, number)
         if line is None and number is None:
             raise CollectionError("nothing was said about tags that could be taken back")
         if line is None:
@@ -98,7 +97,7 @@ def withdraw(store: Store, number: int | None) -> TagLine:
             )
         append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
         for (digest, tag), word in _words_before(c, store, line).items():
-            rows.put_word(c, digest, tag, word)
+            tag_tables.put_word(c, digest, tag, word)
     return line
 
 
@@ -108,10 +107,10 @@ def _words_before(
     """Of what a line said last, what stood before it; what was said anew since is left out."""
     pairs = [(digest, tag) for digest in line.pictures for tag in line.tags]
     found: dict[tuple[bytes, str], Word | None] = dict.fromkeys(
-        pair for pair in pairs if rows.line_of_word(c, *pair) == line.number
+        pair for pair in pairs if tag_tables.line_of_word(c, *pair) == line.number
     )
     unsettled = set(found)
-    older = stored_log.standing_before(store, line)
+    older = tag_log_table.standing_before(store, line)
     while unsettled and (one := next(older, None)) is not None:
         for pair, word in newest_words([one]).items():
             if pair in unsettled:
@@ -150,9 +149,9 @@ def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
 
 def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
     """The lines about tags, oldest first."""
-    shown = stored_log.lines(store, newest)
-    gone = stored_log.withdrawn_lines(store)
-    here = rows.images_of(store, {digest for line in shown for digest in line.pictures})
+    shown = tag_log_table.lines(store, newest)
+    gone = tag_log_table.withdrawn_lines(store)
+    here = tag_tables.images_of(store, {digest for line in shown for digest in line.pictures})
     return [
         TagLogLine(
             line.number, line.kind, line.made,
@@ -165,7 +164,7 @@ def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
 
 def verify(store: Store) -> list[str]:
     """What is wrong with the tags, in sentences; empty when all is well."""
-    wrong = rows.loose_tags(store)
-    if rows.words(store) != words_of_log(stored_log.lines(store)):
+    wrong = tag_tables.loose_tags(store)
+    if tag_tables.words(store) != words_of_log(tag_log_table.lines(store)):
         wrong.append("what people said about tags is not what the log says")
     return wrong

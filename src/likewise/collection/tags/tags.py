@@ -21,9 +21,9 @@ from likewise.collection.keywords import (
 )
 from likewise.collection.search.query import Query, resolve_query
 from likewise.collection.search.views import Views
-from likewise.collection.store import tags as catalog_tags
+from likewise.collection.store import tag_tables
 from likewise.collection.store.pictures import PictureName, Pictures
-from likewise.collection.store.tags import ACCEPT, ACCEPTED, REJECT, USER, TagRow
+from likewise.collection.store.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow
 from likewise.collection.tag_names import clean_all, near
 from likewise.collection.tags import bulk, tag_log
 from likewise.collection.tags.suggest import Suggester, Suggestion
@@ -60,9 +60,9 @@ class Tags:
             raise InvalidInput(f"{min(both)!r} is to be given and taken; choose one")
         self._check_source(source)
         with self._store.write(durable=True) as c:
-            if source not in catalog_tags.PEOPLE:
+            if source not in tag_tables.PEOPLE:
                 pairs = [(image, tag) for image in images for tag in give]
-                catalog_tags.put_sources(c, source, pairs)
+                tag_tables.put_sources(c, source, pairs)
                 give = []
             said = [
                 tag_log.write_line_within(c, self._store, images, give, ACCEPT, source),
@@ -73,7 +73,7 @@ class Tags:
     @staticmethod
     def _check_source(source: str) -> None:
         plain = isinstance(source, str) and source.replace("-", "").replace("_", "").isalnum()
-        if not plain or len(source) > 40 or source == catalog_tags.SUGGESTED:
+        if not plain or len(source) > 40 or source == tag_tables.SUGGESTED:
             raise InvalidInput(f"{source!r} is no source of tags; a short name expected")
 
     def accept(self, picture: PictureName, tag: str) -> int | None:
@@ -103,32 +103,32 @@ class Tags:
     def of_many(self, pictures: Iterable[PictureName]) -> dict[int, list[str]]:
         """The tags of many pictures, by id; a picture without tags has an empty list."""
         images = self._pictures.ids_of(pictures, "pictures")
-        found = catalog_tags.tags_of_many(self._store, images)
+        found = tag_tables.tags_of_many(self._store, images)
         return {image: [tag for tag, _ in found.get(image, ())] for image in images}
 
     def sources(self, picture: PictureName) -> dict[str, list[str]]:
         """The tags of a picture, each with all who say so, the weightiest first."""
-        return catalog_tags.sources_of(self._store, self._pictures.id_of(picture))
+        return tag_tables.sources_of(self._store, self._pictures.id_of(picture))
 
     def refused(self, picture: PictureName) -> list[str]:
         """Tags a person refused for a picture."""
         image = self._pictures.id_of(picture)
-        return sorted(catalog_tags.refused_of_many(self._store, [image]).get(image, ()))
+        return sorted(tag_tables.refused_of_many(self._store, [image]).get(image, ()))
 
     def all(self, prefix: str = "", limit: int | None = None) -> list[TagRow]:
         """Every tag with its pictures counted, by source too; the most frequent first."""
-        return catalog_tags.counts(self._store, prefix, limit)
+        return tag_tables.counts(self._store, prefix, limit)
 
     def complete(self, prefix: str, limit: int = 10) -> list[str]:
         """Tags that begin like this (in any case of letters), the most frequent first."""
-        return [row.tag for row in catalog_tags.counts(self._store, prefix, limit)]
+        return [row.tag for row in tag_tables.counts(self._store, prefix, limit)]
 
     def check_known(self, tags: Sequence[str]) -> None:
         """Refuse tags that no picture has, with those that may have been meant."""
-        there = catalog_tags.known_tags(self._store, list(tags))
+        there = tag_tables.known_tags(self._store, list(tags))
         lost = next((tag for tag in tags if tag not in there), None)
         if lost is not None:
-            every = catalog_tags.counts(self._store)
+            every = tag_tables.counts(self._store)
             close = near(lost, [row.tag for row in every])
             meant = f"; is it {' or '.join(map(repr, close))}?" if close else ""
             raise UnknownName(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from likewise._validation import number, one_of, truth, whole
+from likewise._validation import number, one_of, refuse, truth, whole
 from likewise.errors import InvalidInput
 from likewise.solvers.lassos.queries import QueryCode
 from likewise.solvers.lassos.scan import Dictionary, Floats
@@ -63,8 +63,9 @@ def as_gammas(gamma: Any, n: int) -> Floats:
         raise InvalidInput(f"gamma is not made of numbers: {error}") from error
     if found.shape not in ((), (1,), (n,)):
         raise InvalidInput(f"gamma has shape {found.shape}; one number, or {n}, expected")
-    if not (np.isfinite(found).all() and (found > 0).all()):
-        raise InvalidInput("gamma must be finite and positive")
+    wrong = found[~(np.isfinite(found) & (found > 0))]
+    if wrong.size:
+        raise refuse("gamma", float(wrong[0]), "a finite number above 0")
     return np.array(np.broadcast_to(found, (n,)))
 
 

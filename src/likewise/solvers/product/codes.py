@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise._validation import matrix
+from likewise._validation import finite_rows, number, whole
 from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.product import root_finding
-from likewise.solvers.product.input import as_count, as_weight, as_words, check_rows
+from likewise.solvers.product.input import as_words
 from likewise.solvers.product.lanes import pad_width, zeros
 from likewise.solvers.product.marching import DONE, apart, halving, pack, together
 from likewise.solvers.product.path import State, room
@@ -197,8 +197,8 @@ class ProductPaths:
             space = self._room(len(left), np.float64, task)
             found, status = self._run(grams, C, mine, task, space)
             good = status == DONE
-            for whole, new in zip(out, found, strict=True):
-                whole[:, rows[left[good]]] = new[:, good]
+            for codes, new in zip(out, found, strict=True):
+                codes[:, rows[left[good]]] = new[:, good]
             left = left[~good]
             if not len(left):
                 return
@@ -299,7 +299,7 @@ def product_codes(
     -------
     list of m CSR arrays of shape (n, k)
         The marginals.  Sums of rows are common to all parts for "exact" only.
-        :func:`likewise.solvers.product.certified` gives their objective and duality gap.
+        :func:`likewise.solvers.product.certify` gives their objective and duality gap.
 
     Examples
     --------
@@ -317,7 +317,10 @@ def product_codes(
     if wanted is not None and m != wanted:
         raise InvalidInput(f'method "{method}" is for {wanted} parts, not {m}; "exact" takes any')
     books = [as_words(words, f"codebook {i}", 1 / np.sqrt(m)) for i, words in enumerate(codebooks)]
-    given = [matrix(part, f"part {i}") for i, part in enumerate(parts)]
+    given = [
+        finite_rows(part, f"part {i}", words.shape[1])
+        for i, (part, words) in enumerate(zip(parts, books, strict=True))
+    ]
     for i, (part, words) in enumerate(zip(given, books, strict=True)):
         if part.dtype != given[0].dtype or len(part) != len(given[0]):
             raise InvalidInput(
@@ -328,9 +331,8 @@ def product_codes(
             raise InvalidInput(
                 f"codebook {i} has {len(words)} words; {len(books[0])} expected, as codebook 0 has"
             )
-        check_rows(part, f"part {i}", words.shape[1])
-    task = Task(as_weight(alpha), method, as_count(n_steps, "n_steps", 0), float(tol))
-    return ProductPaths(books).code(given, task, n_threads=as_count(n_threads, "n_threads", 1))
+    task = Task(number(alpha, "alpha", above=0), method, whole(n_steps, "n_steps", 0), float(tol))
+    return ProductPaths(books).code(given, task, n_threads=whole(n_threads, "n_threads"))
 
 
 def pack_rows(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:

@@ -1,4 +1,4 @@
-"""The doors of product codes: words of one length, finite rows, a weight above zero."""
+"""The door of product codes: words of one length."""
 
 from __future__ import annotations
 
@@ -28,27 +28,3 @@ def as_words(words: Any, name: str, norm: float) -> NDArray[np.float64]:
             "scale every row"
         )
     return np.asarray(found * (norm / norms)[:, None])
-
-
-def check_rows(X: NDArray[Any], name: str, width: int) -> None:
-    """Refuse rows of another width, or with entries that are not finite."""
-    if X.shape[1] != width:
-        raise InvalidInput(f"{name} has {X.shape[1]} columns; {width} expected, as its words have")
-    if not np.isfinite(X).all():
-        bad = int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
-        raise InvalidInput(f"row {bad} of {name} is not finite; replace or drop it")
-
-
-def as_weight(alpha: Any) -> float:
-    """A finite number above zero."""
-    number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
-    if not number or not 0 < alpha < np.inf:
-        raise InvalidInput(f"alpha is {alpha!r}; a positive number expected")
-    return float(alpha)
-
-
-def as_count(value: Any, name: str, least: int) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidInput(f"{name} is {value!r}; a whole number of at least {least} expected")
-    return int(value)

@@ -14,14 +14,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._validation import matrix
+from likewise._validation import finite_rows, number, whole
 from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.lassos.engine import lasso
 from likewise.solvers.lassos.scan import Dictionary
 from likewise.solvers.product.codes import ProductPaths, Task, pack_rows, stack_rows
 from likewise.solvers.product.feature_sign import feature_sign
-from likewise.solvers.product.input import as_count, as_weight, as_words, check_rows
+from likewise.solvers.product.input import as_words
 
 Floats = NDArray[np.float64]
 Coding = Literal["homotopy", "feature-sign", "nearest"]
@@ -163,7 +163,7 @@ def nonnegative_codes(
     Returns
     -------
     CSR array of shape (n, k)
-        The codes; :func:`likewise.solvers.product.certified` gives their duality gap.
+        The codes; :func:`likewise.solvers.product.certify` gives their duality gap.
 
     Examples
     --------
@@ -173,13 +173,13 @@ def nonnegative_codes(
     """
     if method not in list(CODINGS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(CODINGS)} expected")
-    book, X = as_words(words, "words", 1.0), matrix(X, "X")
-    check_rows(X, "X", book.shape[1])
+    book = as_words(words, "words", 1.0)
+    X = finite_rows(X, "X", book.shape[1])
     paths = WordPaths(book, lazily=not gram or not CODINGS[method].gram)
     return paths.code(
         X,
-        as_weight(alpha),
+        number(alpha, "alpha", above=0),
         method,
-        n_nearest=as_count(n_nearest, "n_nearest", 1),
-        n_threads=as_count(n_threads, "n_threads", 1),
+        n_nearest=whole(n_nearest, "n_nearest"),
+        n_threads=whole(n_threads, "n_threads"),
     )

@@ -8,11 +8,10 @@ a picture and tag, with the best source), so readers look nowhere else; every wr
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from likewise.collection.store.store import Store, marks, parts
+from likewise.collection.store.store import Store, Transaction, marks, parts
 from likewise.collection.tag_names import fold_case
 
 USER, ACCEPTED, FILE, SIDECAR = "user", "accepted", "file", "sidecar"
@@ -223,7 +222,7 @@ def rank(source: str) -> tuple[int, str]:
 # -- writes, inside ``Store.write`` ----------------------------------------------------------
 
 
-def put_sources(c: sqlite3.Connection, source: str, said: Iterable[Pair]) -> None:
+def put_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
     """One source says more."""
     pairs = list(said)
     c.executemany(
@@ -233,7 +232,7 @@ def put_sources(c: sqlite3.Connection, source: str, said: Iterable[Pair]) -> Non
     settle(c, pairs)
 
 
-def replace_source(c: sqlite3.Connection, source: str, said: Mapping[int, Iterable[str]]) -> int:
+def replace_source(c: Transaction, source: str, said: Mapping[int, Iterable[str]]) -> int:
     """All that one source says about these pictures, from now on; gives how many rows moved."""
     gone, come = list[Pair](), list[Pair]()
     for image, tags in said.items():
@@ -248,7 +247,7 @@ def replace_source(c: sqlite3.Connection, source: str, said: Mapping[int, Iterab
     return len(gone) + len(come)
 
 
-def drop_sources(c: sqlite3.Connection, source: str, said: Iterable[Pair]) -> None:
+def drop_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
     """One source says these no more."""
     pairs = list(said)
     c.executemany(
@@ -258,7 +257,7 @@ def drop_sources(c: sqlite3.Connection, source: str, said: Iterable[Pair]) -> No
     settle(c, pairs)
 
 
-def put_word(c: sqlite3.Connection, digest: bytes, tag: str, word: Word | None) -> None:
+def put_word(c: Transaction, digest: bytes, tag: str, word: Word | None) -> None:
     """What a person said last about a picture and a tag; None: nothing that stands."""
     if word is None:
         c.execute("DELETE FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag))
@@ -269,7 +268,7 @@ def put_word(c: sqlite3.Connection, digest: bytes, tag: str, word: Word | None) 
         _apply(c, row[0], tag, word)
 
 
-def word_of(c: sqlite3.Connection, digest: bytes, tag: str) -> tuple[bool, str] | None:
+def word_of(c: Transaction, digest: bytes, tag: str) -> tuple[bool, str] | None:
     """(accepted, source) of a person's newest word, if there is one."""
     row = c.execute(
         "SELECT accepted, source FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag)
@@ -277,7 +276,7 @@ def word_of(c: sqlite3.Connection, digest: bytes, tag: str) -> tuple[bool, str] 
     return None if row is None else (bool(row[0]), row[1])
 
 
-def line_of_word(c: sqlite3.Connection, digest: bytes, tag: str) -> int | None:
+def line_of_word(c: Transaction, digest: bytes, tag: str) -> int | None:
     """The line that a person's newest word is in, if there is one."""
     row = c.execute(
         "SELECT line FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag)
@@ -285,7 +284,7 @@ def line_of_word(c: sqlite3.Connection, digest: bytes, tag: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _apply(c: sqlite3.Connection, image: int, tag: str, word: Word | None) -> None:
+def _apply(c: Transaction, image: int, tag: str, word: Word | None) -> None:
     """A person's word among the sources of a picture that is here."""
     c.execute(
         f"DELETE FROM tag_sources WHERE image = ? AND tag = ? AND source IN ({marks(PEOPLE)})",
@@ -296,7 +295,7 @@ def _apply(c: sqlite3.Connection, image: int, tag: str, word: Word | None) -> No
     settle(c, [(image, tag)])
 
 
-def restore_tags(c: sqlite3.Connection, image: int, digest: bytes) -> None:
+def restore_tags(c: Transaction, image: int, digest: bytes) -> None:
     """A picture is new here: what people said about the same content earlier counts again."""
     rows = c.execute(
         "SELECT tag, accepted, source, line FROM tag_words WHERE hash = ?", (digest,)
@@ -305,7 +304,7 @@ def restore_tags(c: sqlite3.Connection, image: int, digest: bytes) -> None:
         _apply(c, image, tag, Word(bool(accepted), source, line))
 
 
-def settle(c: sqlite3.Connection, pairs: Iterable[Pair]) -> None:
+def settle(c: Transaction, pairs: Iterable[Pair]) -> None:
     """Bring ``tags`` in step with what is said about these pictures and tags."""
     for image, tag in pairs:
         no = c.execute(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.collection.store.store import Store, marks, parts
+from likewise.collection.store.store import Store, Transaction, marks, parts
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _model(row: sqlite3.Row) -> Model:
 # -- writes, inside ``Store.write`` ----------------------------------------------------------
 
 
-def put_model(c: sqlite3.Connection, made: Model) -> None:
+def put_model(c: Transaction, made: Model) -> None:
     """A model under its name, in the place of the one that had it."""
     c.execute(
         "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -90,9 +90,9 @@ def put_model(c: sqlite3.Connection, made: Model) -> None:
     )  # fmt: skip
 
 
-def drop_model(c: sqlite3.Connection, name: str) -> None:
+def drop_model(c: Transaction, name: str) -> None:
     c.execute("DELETE FROM models WHERE name = ?", (name,))
 
 
-def rename_model(c: sqlite3.Connection, name: str, new: str) -> None:
+def rename_model(c: Transaction, name: str, new: str) -> None:
     c.execute("UPDATE models SET name = ? WHERE name = ?", (new, name))

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from likewise.collection.store.store import Store
+from likewise.collection.store.store import Store, Transaction
 
 
 class SidecarRow(NamedTuple):
@@ -41,7 +41,7 @@ def _sidecar(row: sqlite3.Row) -> SidecarRow:
 # -- writes, inside ``Store.write`` ----------------------------------------------------------
 
 
-def put_sidecar(c: sqlite3.Connection, row: SidecarRow) -> None:
+def put_sidecar(c: Transaction, row: SidecarRow) -> None:
     c.execute(
         "INSERT OR REPLACE INTO sidecars VALUES (?, ?, ?, ?, ?, ?)",
         (
@@ -51,5 +51,5 @@ def put_sidecar(c: sqlite3.Connection, row: SidecarRow) -> None:
     )  # fmt: skip
 
 
-def drop_sidecars(c: sqlite3.Connection, paths: Iterable[str]) -> None:
+def drop_sidecars(c: Transaction, paths: Iterable[str]) -> None:
     c.executemany("DELETE FROM sidecars WHERE path = ?", [(path,) for path in paths])
