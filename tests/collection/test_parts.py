@@ -11,7 +11,7 @@ from likewise.collection import Collection, CollectionError, Judgement, NoPlaces
 from likewise.collection.feedback import profile_states
 from likewise.collection.search.explain import explaining_space
 from likewise.collection.search.similarities import Similarity
-from likewise.collection.store import log as feedback_log
+from likewise.collection.store import log_tables
 from likewise.errors import InvalidInput
 from tests.collection.loop_cases import SPACES, col, outside, weights  # noqa: F401
 from tests.doors import states_of, store_of
@@ -102,7 +102,7 @@ def test_counting_the_words_that_moved_keeps_no_checkpoint(
     made = col.judge(10, [11], [12])
     assert made.changed_words["mine"] > 0
     for name in SPACES:
-        kept = feedback_log.checkpoints(store_of(col), name, col.spaces[name].generation)
+        kept = log_tables.checkpoints(store_of(col), name, col.spaces[name].generation)
         assert list(kept.values()) == [4]
 
 
