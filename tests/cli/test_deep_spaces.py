@@ -68,7 +68,7 @@ def test_a_network_of_ones_own(place: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["thing"], "say what thing is made of"),
+        (["thing"], "what is thing made of?"),
         (["x", "--feature", "onnx"], "needs --onnx"),
         (["x", "--feature", "deep", "--onnx", "net.onnx"], "not deep"),
         (["x", "--feature", "deep", "--size", "224"], "--size belongs to --onnx"),
