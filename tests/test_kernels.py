@@ -67,7 +67,8 @@ def ask(package: Path, code: str = ASK, **more: str) -> list[int]:
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
     environment |= {"PYTHONPATH": f"{package}{os.pathsep}{ROOT.parent}", **more}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        # Without Python's bytecode: it goes by size and whole seconds, and edits here are quicker.
+        [sys.executable, "-B", "-W", "error", "-c", code],
         env=environment, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
