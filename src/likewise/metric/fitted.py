@@ -110,9 +110,7 @@ class FittedSpace(Transformer):
         check_is_fitted(self)
         X = rows(X, "X")
         if X.shape[1] != len(self.mean_):
-            raise InvalidInput(
-                f"X has {X.shape[1]} columns; {len(self.mean_)} expected, as in fit"
-            )
+            raise InvalidInput(f"X has {X.shape[1]} columns; {len(self.mean_)} expected, as in fit")
         found = np.empty((len(X), self.stretch_.shape[1]), np.float32)
         for start in range(0, len(X), _BLOCK):
             block = prepare(X[start : start + _BLOCK], self.rooted_) - self.mean_

@@ -164,7 +164,7 @@ class LocalMetric:
         return float(self._pack().around(u).weights.sum())
 
     def overall(self) -> Floats:
-        """M with every judgement counted alike: what was learned on the whole, for people to see."""
+        """M with every judgement counted alike: what was learned on the whole."""
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior):
             return np.eye(self.width)
@@ -239,8 +239,8 @@ def choose_prior(lessons: Sequence[Lesson], scale: float) -> float:
     """N0 of ``PRIORS`` by which judgements are best told by the others.
 
     Some judgements that have both kinds are asked about in turn, each by all lessons about other
-    queries: how many of its liked pictures come before disliked ones?  The best wins, the earlier in
-    ``PRIORS`` of equals; nothing is learned only where that is told best.
+    queries: how many of its liked pictures come before disliked ones?  The best wins, the first of
+    equals; nothing is learned only where that is told best.
     """
     both = [at for at, one in enumerate(lessons) if len(one.liked) and len(one.disliked)]
     asked = [both[at] for at in np.linspace(0, len(both) - 1, min(HELD_OUT, len(both)), dtype=int)]
