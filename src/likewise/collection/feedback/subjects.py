@@ -42,7 +42,7 @@ def codes_of(
         view = views.view(name)
         generations[name] = view.space.generation
         for image, question in asked.items():
-            if image in only_negative and not space.row_format.learns_weights:
+            if image in only_negative and not view.space.is_taught:
                 continue
             # A picture from outside has no code in spaces that cannot describe it here.
             if question.image is None and not view.space.is_available():
