@@ -64,6 +64,8 @@ CHOOSE_FROM = 32
 """Judgements from which on N0 is chosen; then again whenever there are twice as many."""
 HELD_OUT = 24
 """Judgements that are asked about, each by the others, to choose N0."""
+TOLD_BY_OTHERS = 48
+"""Judgements that are asked about, each by the others, to say how well that works."""
 _NEGLIGIBLE = 1e-3
 
 
@@ -84,6 +86,19 @@ class Lesson(NamedTuple):
         """The same for the same content; lessons are summed in the order of their keys."""
         parts = (self.query, self.liked, self.disliked, np.float64(self.weight))
         return b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)
+
+
+class Agreement(NamedTuple):
+    """How well judgements are told by those about other queries.
+
+    ``learned`` is the share of a judgement's (liked, disliked) pairs that come in the right order,
+    ``plain`` that without learning, both the mean over the judgements asked about, so that a long
+    one counts no more than a short one; ``comparisons`` is how many pairs that were.
+    """
+
+    learned: float
+    plain: float
+    comparisons: int
 
 
 class LocalMetric:
@@ -109,6 +124,7 @@ class LocalMetric:
         self._lessons: list[tuple[bytes, Lesson]] = []
         self._packed: _Packed | None = None
         self._chosen: tuple[tuple[int, ...], float] | None = None
+        self._agreement: tuple[_Packed, Agreement | None] | None = None
 
     def __len__(self) -> int:
         return len(self._lessons)
@@ -142,6 +158,14 @@ class LocalMetric:
             self._lessons, self._packed = kept, None
         return self
 
+    def first(self, n: int) -> LocalMetric:
+        """What the first ``n`` lessons in time teach alone."""
+        n = whole(n, "n", 0)
+        made = LocalMetric(self.width, self.scale, self.prior)
+        kept = {one.order for one in self.lessons[:n]}
+        made._lessons = [one for one in self._lessons if one[1].order in kept]
+        return made
+
     def ask(self, row: Any) -> Rows:
         """The query's row as these lessons ask it; as it is (unit length) where they are silent."""
         u = self._rows(row, "row")[0].astype(np.float64)
@@ -149,7 +173,7 @@ class LocalMetric:
         if not self._lessons or np.isinf(prior) or not u.any():
             return np.asarray(u, np.float32)
         pairs = self._pack().around(u)
-        return np.asarray(u + _correction(pairs, u, self.scale, prior), np.float32)
+        return np.asarray(u + _solve(_sides(pairs, self.scale), u, prior), np.float32)
 
     def used_prior(self) -> float:
         """N0: as given, or as the judgements choose it."""
@@ -178,7 +202,30 @@ class LocalMetric:
         if not self._lessons or np.isinf(prior):
             return np.eye(self.width)
         pairs = self._pack().everywhere()
-        return np.eye(self.width) + _correction(pairs, np.eye(self.width), self.scale, prior)
+        plain = np.eye(self.width)
+        return plain + _solve(_sides(pairs, self.scale), plain, prior)
+
+    def agreement(self) -> Agreement | None:
+        """Up to ``TOLD_BY_OTHERS`` judgements, evenly spread in time, each asked by all the others.
+
+        Only lessons about other queries tell: what was said about a query itself is no test.  None
+        where no judgement has pictures of both kinds.  (N0, where it is chosen, is one of five
+        values chosen by such judgements: a slight advantage.)
+        """
+        if not self._lessons:
+            return None
+        packed = self._pack()
+        if self._agreement is None or self._agreement[0] is not packed:
+            prior = self.used_prior()
+            asked = told_by_others(
+                self.lessons, self.scale, (prior, np.inf), TOLD_BY_OTHERS, packed
+            )
+            made = None
+            if asked:
+                learned, plain = np.mean([one.right for one in asked], axis=0).tolist()
+                made = Agreement(learned, plain, sum(one.comparisons for one in asked))
+            self._agreement = packed, made
+        return self._agreement[1]
 
     def _pack(self) -> _Packed:
         if self._packed is None:
@@ -220,11 +267,14 @@ class _Packed:
         self._alike = np.concatenate(
             [np.repeat([True, False], [len(one.liked), len(one.disliked)]) for one in lessons]
         )
+        self._queries = np.stack([one.query for one in lessons])
         self._weights = np.concatenate([_pair_weights(one) for one in lessons])
 
-    def around(self, u: Floats) -> _Pairs:
-        """The pairs of the judgements nearest to a query."""
+    def around(self, u: Floats, without: Rows | None = None) -> _Pairs:
+        """The pairs of the judgements nearest to a query, none of those about ``without``."""
         counts = np.maximum(self.centres.astype(np.float64) @ u, 0.0) ** SHARPNESS
+        if without is not None:
+            counts[(self._queries == without).all(axis=1)] = 0.0
         near = np.flatnonzero(counts > _NEGLIGIBLE)
         if len(near) > NEAREST:
             # Stable, so that equal ones are taken in the order of their keys.
@@ -244,49 +294,88 @@ class _Packed:
         return _Pairs(self._differences[places], weights, self._alike[places])
 
 
-def choose_prior(lessons: Sequence[Lesson], scale: float) -> float:
-    """N0 of ``PRIORS`` by which judgements are best told by the others.
+class Told(NamedTuple):
+    """A judgement as others tell it: with each N0, the share of its pairs in the right order."""
 
-    Some judgements that have both kinds are asked about in turn, each by all lessons about other
-    queries: how many of its liked pictures come before disliked ones?  The least N0 wins that is
-    not worse than the best by more than the standard error of their difference.
+    right: list[float]
+    comparisons: int
+
+
+def told_by_others(
+    lessons: Sequence[Lesson],
+    scale: float,
+    priors: Sequence[float],
+    n: int,
+    packed: _Packed | None = None,
+) -> list[Told]:
+    """Up to ``n`` judgements that have both kinds, each asked by all lessons about other queries.
+
+    ``lessons`` are in the order of time, and those asked about evenly spread in it; ``packed`` are
+    the same ones, where they are packed already.
     """
-    both = [at for at, one in enumerate(lessons) if len(one.liked) and len(one.disliked)]
-    asked = [both[at] for at in np.linspace(0, len(both) - 1, min(HELD_OUT, len(both)), dtype=int)]
-    right: list[list[float]] = []
-    keyed = sorted(lessons, key=lambda one: (one.key, one.order))
-    for at in dict.fromkeys(asked):
-        held = lessons[at]
-        others = [one for one in keyed if not np.array_equal(one.query, held.query)]
+    both = [one for one in lessons if len(one.liked) and len(one.disliked)]
+    places = np.linspace(0, len(both) - 1, min(n, len(both)), dtype=int)
+    if not len(places):
+        return []
+    if packed is None:
+        packed = _Packed(sorted(lessons, key=lambda one: (one.key, one.order)))
+    found = []
+    for at in places.tolist():
+        held = both[at]
         u = held.query.astype(np.float64)
-        pairs = _Packed(others).around(u) if others else None
-        told = []
-        for prior in PRIORS:
-            row = u
-            if pairs is not None and np.isfinite(prior):
-                row = u + _correction(pairs, u, scale, prior)
+        sides = _sides(packed.around(u, without=held.query), scale)
+        right = []
+        for prior in priors:
+            row = u if np.isinf(prior) else u + _solve(sides, u, prior)
             before = (held.liked @ row)[:, None] - (held.disliked @ row)[None, :]
-            told.append(float(np.mean(before > 0)))
-        right.append(told)
-    if len(right) < 2:
+            right.append(float(np.mean(before > 0)))
+        found.append(Told(right, len(held.liked) * len(held.disliked)))
+    return found
+
+
+def choose_prior(lessons: Sequence[Lesson], scale: float) -> float:
+    """N0 of ``PRIORS`` by which judgements are best told by those about other queries.
+
+    The least N0 wins that is not worse than the best by more than the standard error of their
+    difference.
+    """
+    asked = told_by_others(lessons, scale, PRIORS, HELD_OUT)
+    if len(asked) < 2:
         return PRIOR
-    share = np.array(right)
+    share = np.array([one.right for one in asked])
     worse = share[:, [int(share.mean(axis=0).argmax())]] - share
     error = worse.std(axis=0, ddof=1) / np.sqrt(len(share))
     return PRIORS[int(np.argmax(worse.mean(axis=0) <= error))]
 
 
-def _correction(pairs: _Pairs, u: Floats, scale: float, prior: float) -> Floats:
+class _Side(NamedTuple):
+    """Pairs of one kind, summed: S / g and n, with the factors of (2) and (4)."""
+
+    S: Floats
+    n: float
+    prior: float
+    factor: float
+
+
+def _sides(pairs: _Pairs, scale: float) -> list[_Side]:
+    """The sums of (1) and (3), whatever N0."""
+    found = []
+    kinds = ((pairs.alike, ALIKE_PRIOR, 1.0), (~pairs.alike, 1.0, -UNLIKE_FACTOR))
+    for chosen, prior, factor in kinds:
+        d, counts = pairs.differences[chosen].astype(np.float64), pairs.weights[chosen]
+        S = (d * (counts / (2 * scale))[:, None]).T @ d
+        found.append(_Side(S, float(counts.sum()), prior, factor))
+    return found
+
+
+def _solve(sides: Sequence[_Side], u: Floats, prior: float) -> Floats:
     """(M - I) u, equation (4); u is one query, or the columns of a matrix."""
     found: Floats = np.zeros_like(u)
-    sides = ((pairs.alike, ALIKE_PRIOR * prior, 1.0), (~pairs.alike, prior, -UNLIKE_FACTOR))
-    for chosen, weight, factor in sides:
-        d, counts = pairs.differences[chosen].astype(np.float64), pairs.weights[chosen]
-        n = float(counts.sum())
-        N = weight + n
-        A = (d * (counts / (2 * scale))[:, None]).T @ d
+    for side in sides:
+        N = side.prior * prior + side.n
+        A = side.S.copy()
         A[np.diag_indices_from(A)] += N
-        found += factor * (np.linalg.solve(A / (N + n), u) - u)
+        found += side.factor * (np.linalg.solve(A / (N + side.n), u) - u)
     return found
 
 

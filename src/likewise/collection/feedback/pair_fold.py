@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,9 +17,20 @@ from likewise.collection.feedback.history import WEIGHTS, Item
 from likewise.collection.spaces.base import Space
 from likewise.collection.store import log_tables
 from likewise.collection.store.store import Store
-from likewise.similarity.local_metric import LocalMetric
+from likewise.similarity.local_metric import Agreement, LocalMetric
 
+NOTICED = 0.05
+"""A direction that counts more or less by this share is one that changed."""
 _CHUNK = 500
+_DIGITS = 4
+"""Binary digits of the number of judgements that figures are made of."""
+
+
+class PairFigures(NamedTuple):
+    """How well judgements are told by the others, and the share of directions that changed."""
+
+    agreement: Agreement | None
+    changed: float
 
 
 class PairFold:
@@ -27,6 +39,7 @@ class PairFold:
     def __init__(self, made_in: tuple[int, int], metric: LocalMetric) -> None:
         self.made_in, self.metric = made_in, metric
         self._items: dict[int, Item] = {}
+        self._figures: tuple[tuple[int, ...], PairFigures] | None = None
 
     def update(self, store: Store, space: Space, items: Sequence[Item]) -> None:
         """Bring the metric to the items that stand."""
@@ -37,6 +50,9 @@ class PairFold:
             if number not in standing or not _teach_alike(standing[number], item)
         ]
         self.metric.discard(gone)
+        if gone:
+            # What comes back under the same number may say something else.
+            self._figures = None
         for number in gone:
             del self._items[number]
         new = [item for number, item in standing.items() if number not in self._items]
@@ -47,6 +63,31 @@ class PairFold:
             for item in chunk:
                 add_lesson(self.metric, item, codes, space)
                 self._items[item.number] = item
+
+    def figures(self) -> PairFigures:
+        """Of the first judgements in time, nearly all: asked again when some more have come.
+
+        It costs about a hundred searches, which nobody should pay for after each of many
+        judgements; and it is a function of the judgements alone, whoever asks and when.
+        """
+        n = round_down(len(self.metric))
+        orders = tuple(one.order for one in self.metric.lessons[:n])
+        if self._figures is None or self._figures[0] != orders:
+            first = self.metric.first(n)
+            values = np.linalg.eigvalsh(first.overall())
+            changed = float(np.mean(np.abs(values - 1) > NOTICED))
+            self._figures = orders, PairFigures(first.agreement(), changed)
+        return self._figures[1]
+
+
+def round_down(n: int) -> int:
+    """A number without all but its first binary digits: at most an eighth less.
+
+    >>> [round_down(n) for n in (3, 15, 17, 63, 1000)]
+    [3, 15, 16, 60, 960]
+    """
+    zeros = max(n.bit_length() - _DIGITS, 0)
+    return n >> zeros << zeros
 
 
 def _teach_alike(one: Item, other: Item) -> bool:
