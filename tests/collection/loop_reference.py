@@ -167,13 +167,17 @@ class Lesson(NamedTuple):
 
 
 def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> np.ndarray:
-    """Equations (1) to (4) of ``similarity/local_metric.py``, a pair at a time."""
+    """Equations (1) to (5) of ``similarity/local_metric.py``, a pair at a time."""
     width = len(row)
     u = row.astype(np.float64) / np.linalg.norm(row)
+    nears = []
     sums, counts = [np.zeros((width, width)), np.zeros((width, width))], [0.0, 0.0]
     for lesson in lessons:
         middle = lesson.query + np.sum(lesson.alike, axis=0) if lesson.alike else lesson.query
         near = max(0.0, float(middle @ u) / np.linalg.norm(middle)) ** 4
+        nears.append(near if near > 1e-3 else 0.0)
+        if not nears[-1]:
+            continue
         for side, (rows, weight) in enumerate(
             ((lesson.alike, 1.0), (lesson.unlike, lesson.weight))
         ):
@@ -189,7 +193,9 @@ def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> n
     ):
         A = ((N + n) * np.eye(width) + S / scale) / (N + 2 * n)
         M += factor * (np.linalg.inv(A) - np.eye(width))
-    return M @ u
+    moved = M @ u - u
+    reach = min(1.0, 0.5 * sum(nears) / max(nears)) if any(nears) else 0.0
+    return u + moved * min(1.0, reach / max(float(np.linalg.norm(moved)), 1e-30))
 
 
 def dense_row(blob: bytes, width: int) -> np.ndarray:

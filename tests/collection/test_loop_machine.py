@@ -204,6 +204,7 @@ class Loop(RuleBasedStateMachine):
     def _check_pairs(self, col: Collection, log: Log, profile: str) -> None:
         """The metric of judged pairs: near the plain formulas, and the same bits in any order."""
         space = col.spaces["fit"]
+        assert space.generation
         metric = states_of(col).metric(profile, space)
         lessons = log.pairs(profile, "fit", space.generation)
         assert len(lessons) == (0 if metric is None else len(metric))
