@@ -28,6 +28,7 @@ _TOP = 127
 _BLOCK = 65_536
 _CHUNK = 8192
 _SAMPLE = 4096
+_RUN = 512
 _SAME = 2.0**-20
 """Scores nearer to each other than this, relatively, may be one float32 number (half an ulp of it
 is 2^-24); the float64 arithmetic here is better than that by far."""
@@ -79,10 +80,12 @@ def _encode(rows, centre, with_half, codes, numbers):  # type: ignore[no-untyped
     return longest
 
 
-@kernel(inline="always", cache=False)
-def _floor(worth, origin):  # type: ignore[no-untyped-def]
-    """What is below this cannot round to a score as good as that of ``worth``."""
+def _below(worth: float, origin: float) -> float:
+    """What is less than this cannot round to a score as good as that of ``worth``."""
     return worth - _SAME * abs(worth - origin) - _SMALLEST
+
+
+_floor = kernel(inline="always", cache=False)(_below)
 
 
 @kernel(inline="always", cache=False)
@@ -114,24 +117,30 @@ def _nominate(codes, numbers, alive, query, asked, first, heap, places, highest)
     step, length, doubt, origin = asked[_STEP], asked[_LENGTH], asked[_DOUBT], asked[_ORIGIN]
     floor = _floor(heap[0], origin)
     found = places[0]
-    i = first
-    while i < n and found + 1 < len(places):
-        row = codes[i]
-        product = np.int32(0)
-        for j in range(width):
-            product += np.int32(np.int32(row[j]) * np.int32(query[j]))
-        worth = np.float64(numbers[i, _SCALE]) * step * product - numbers[i, _HALF]
-        error = numbers[i, _LEFT] * length + doubt
-        if worth + error >= floor and alive[i]:
-            found += 1
-            places[found] = i
-            highest[found] = worth + error
-            if worth - error > heap[0]:
-                _put_in(heap, worth - error)
-                floor = _floor(heap[0], origin)
-        i += 1
+    # Products apart from decisions: this loop is one the compiler turns into vector instructions.
+    products = np.empty(_RUN, np.int32)
+    at = first
+    while at < n and found + _RUN < len(places):
+        end = min(at + _RUN, n)
+        for i in range(at, end):
+            row = codes[i]
+            product = np.int32(0)
+            for j in range(width):
+                product += np.int32(np.int32(row[j]) * np.int32(query[j]))
+            products[i - at] = product
+        for i in range(at, end):
+            worth = np.float64(numbers[i, _SCALE]) * step * products[i - at] - numbers[i, _HALF]
+            error = numbers[i, _LEFT] * length + doubt
+            if worth + error >= floor and alive[i]:
+                found += 1
+                places[found] = i
+                highest[found] = worth + error
+                if worth - error > heap[0]:
+                    _put_in(heap, worth - error)
+                    floor = _floor(heap[0], origin)
+        at = end
     places[0] = found
-    return i
+    return at
 
 
 class _Block(NamedTuple):
@@ -159,9 +168,7 @@ class CompactFlat:
     def __init__(self, metric: Metric, rows: Lookup) -> None:
         self.metric = metric
         sample = rows[np.linspace(0, len(rows) - 1, min(_SAMPLE, len(rows))).astype(np.int64)]
-        self._centre = np.float64(1) * (
-            sample.mean(axis=0, dtype=np.float64) if len(sample) else np.zeros(sample.shape[1])
-        )
+        self._centre = sample.sum(axis=0, dtype=np.float64) / max(len(sample), 1)
         self._blocks: list[_Block] = []
         self._longest = 0.0
         self._n = 0
@@ -240,7 +247,7 @@ class CompactFlat:
         moved = given - centre if self.metric == "l2" else given
         length, far = float(np.linalg.norm(moved)), float(np.linalg.norm(centre))
         span = self._longest + far
-        if max(length, span, span * length, (span + length)) >= _LARGEST:
+        if not (span + length) ** 2 < _LARGEST:
             return None
         # Sums of this many products stay within int32.
         top = min(2**15 - 1, (2**31 - 1) // (_TOP * width))
@@ -248,7 +255,7 @@ class CompactFlat:
         codes = np.rint(moved / step) if step > 0 else np.zeros(width)
         missed = float(np.linalg.norm(moved - step * codes))
         rounding = (width + 16) * 2.0**-50 * (span + length) * (length + far + span)
-        doubt = self._longest * missed * (1 + _SAME) + rounding
+        doubt = self._longest * missed * (1 + _SAME) + rounding + _SMALLEST
         if self.metric == "l2":
             origin = length * length / 2
             doubt += 2.0**-24 * self._longest * self._longest
@@ -261,7 +268,7 @@ class CompactFlat:
         """Bounds below this cannot be those of a row with that score or a better one."""
         origin = float(asked.numbers[_ORIGIN])
         worth = origin - score * score / 2 if self.metric == "l2" else origin + score
-        return worth - _SAME * abs(worth - origin) - _SMALLEST
+        return _below(worth, origin)
 
     def _nominees(
         self, asked: _Question, alive: NDArray[np.bool_], k: int
@@ -284,6 +291,6 @@ class CompactFlat:
                 )  # fmt: skip
                 some = slice(1, 1 + int(places[0]))
                 kept.append((start + places[some], highest[some].copy()))
-        floor = _floor.py_func(heap[0], asked.numbers[_ORIGIN])
-        every = np.concatenate([most for _, most in kept])
-        return np.concatenate([some for some, _ in kept])[every >= floor], every[every >= floor]
+        most = np.concatenate([most for _, most in kept])
+        still = most >= _below(float(heap[0]), float(asked.numbers[_ORIGIN]))
+        return np.concatenate([some for some, _ in kept])[still], most[still]
