@@ -1,4 +1,4 @@
-"""Compact flat search: the ranking and the scores of the rows themselves, whatever the codes say."""
+"""Compact flat search: ranking and scores are those of the rows, whatever the codes say."""
 
 from __future__ import annotations
 
