@@ -20,9 +20,6 @@ from likewise.neighbours.container import release
 Ids = NDArray[np.int64]
 Rows = NDArray[np.float32]
 
-_READ_BEFORE_RELEASE = 512
-"""Rows read from disk before their pages are let go: the system may have brought in 64 KB each."""
-
 
 class _Part(NamedTuple):
     """Raw rows of one segment, those that ``picked`` numbers (None: all)."""
@@ -43,7 +40,6 @@ class RowParts:
         self._parts: list[_Part] = []
         self._ends = np.zeros(1, np.int64)
         self._fresh: Rows = np.zeros((0, space.width), np.float32)
-        self._n_read = 0
 
     def __len__(self) -> int:
         return int(self._ends[-1]) + len(self._fresh)
@@ -73,12 +69,9 @@ class RowParts:
             part = self._parts[number]
             raw[here] = part.raw[at if part.picked is None else part.picked[at]]
             if part.mapped is not None:
-                self._n_read += len(at)
-        if self._n_read > _READ_BEFORE_RELEASE:
-            self._n_read = 0
-            for part in self._parts:
-                if part.mapped is not None:
-                    release(part.mapped)
+                # With each row the system brings in 64 KB, and a file that was once read whole
+                # would stay in memory whole.
+                release(part.mapped)
         # A row is of the same bits alone as among others.
         return comparable_rows(self._space, raw)
 

@@ -25,8 +25,8 @@ from likewise.neighbours.protocol import Metric
 FLAT_BELOW = 50_000
 """Dense rows that are compared one by one; above, a graph is walked."""
 _LACKING = 0.2
-# A million rows of 128 numbers take 240 MB; fewer links, and the longer queue makes up for them.
-_LINKS, _EF_BUILD = 12, 100
+# A million rows of 128 numbers take 240 MB with so few links; longer queues make up for them.
+_LINKS, _EF_BUILD, _EF_SEARCH = 12, 100, 192
 _KIND = "graph ids"
 
 
@@ -68,7 +68,9 @@ def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> No
         report(Progress(f"growing a graph over {total:,} {space.name} vectors", 0, 0))
         ids, rows = dense_rows(store, space)
         metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
-        index = HNSW(metric, links=_LINKS, ef_build=_EF_BUILD, compact=True).build(rows)
+        index = HNSW(
+            metric, links=_LINKS, ef_build=_EF_BUILD, ef_search=_EF_SEARCH, compact=True
+        ).build(rows)
         (store.root / "words").mkdir(exist_ok=True)
         stem = f"words/{space.name}-{space.generation}-{store.revision}"
         files = {"graph": f"{stem}.graph", "graph_ids": f"{stem}.ids"}
