@@ -157,6 +157,42 @@ def test_no_score_lies_outside_of_its_bounds(metric: Metric) -> None:
             check(flat, rows, alive, query, 7)
 
 
+def codes_exactly(rng: np.random.Generator, n: int, width: int) -> Any:
+    """Rows that their codes hold without a loss: whole numbers up to 127, around nothing."""
+    half = rng.integers(-127, 128, (n // 2, width))
+    half[:, 0] = 127
+    return np.concatenate([half, -half]).astype(np.float32)
+
+
+def test_what_the_question_loses_is_in_the_bounds() -> None:
+    rng = np.random.default_rng(4)
+    rows = codes_exactly(rng, 400, 16)
+    flat = CompactFlat("ip", rows)
+    for query in rng.normal(size=(20, 16)).astype(np.float32):
+        asked = flat._ask(query)
+        assert asked is not None
+        places, highest = flat._nominees(asked, np.ones(400, bool), 399)
+        assert (highest >= (rows.astype(float) @ query.astype(float))[places]).all()
+
+
+def test_scores_that_only_float32_takes_for_one_tie() -> None:
+    """Codes know these sums to the last digit; the scores are rounded, and tie."""
+    rng = np.random.default_rng(5)
+    rows = codes_exactly(rng, 2000, 64)
+    rows[:1000, 1:] = rows[0, 1:]
+    rows[:1000, 5] = rng.integers(-3, 4, 1000)
+    rows[1000:] = -rows[:1000]
+    query = rng.integers(-32767, 32768, 64).astype(np.float32)
+    query[1:] = np.abs(query[1:]) * np.sign(rows[0, 1:])
+    query[0], query[5] = 32767, 1
+    every = scores(rows, np.arange(2000), query, "ip")
+    exact = rows.astype(float) @ query.astype(float)
+    assert len(np.unique(exact[:1000])) > len(np.unique(every[:1000]))
+    flat = CompactFlat("ip", rows)
+    for k in (1, 50, 400, 900):
+        check(flat, rows, np.ones(2000, bool), query, k)
+
+
 def test_it_says_what_flat_says() -> None:
     rng = np.random.default_rng(3)
     rows = rows_of("whole", 500, 6, rng)
