@@ -9,8 +9,8 @@ in 16 bits, q = t p + f, and an integer product says what the row scores but for
 So each row has a highest and a lowest score.  Whatever is highest below the k-th of the lowest is
 none of the k best; the few others are scored by ``scores`` from the rows, which may lie on disk.
 For the Euclidean distance the same is said of <x - m, q - m> - |x - m|^2 / 2, which orders alike.
-One scale a row leaves less out than one a column (|e| = .006 against .009 for clustered rows of unit
-length, 128 numbers; one for all: .012), and a row that comes later changes nothing of the others.
+One scale a row leaves less out than one a column (|e| = .006 against .009 for clustered rows of
+unit length, 128 numbers; one for all: .012), and a later row changes nothing of the others.
 """
 
 from __future__ import annotations
