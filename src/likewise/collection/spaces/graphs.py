@@ -26,7 +26,7 @@ FLAT_BELOW = 50_000
 """Dense rows that are compared one by one; above, a graph is walked."""
 _LACKING = 0.2
 # A million rows of 128 numbers take 240 MB with so few links; longer queues make up for them.
-_LINKS, _EF_BUILD, _EF_SEARCH = 12, 100, 512
+_LINKS, _EF_BUILD, _EF_SEARCH = 12, 100, 640
 _KIND = "graph ids"
 
 
