@@ -281,7 +281,11 @@ def write(rows: list[Row], size: str, folder: Path | None = None) -> Path:
     path = folder / PAGE
     old = path.read_text() if path.exists() else ""
     block = [*harness.table(rows), "", f"Size: {size}.", f"Machine: {harness.machine()}."]
-    path.write_text(pages.renewed(old, "What stays as a collection grows", {TABLE: block}))
+    new = {TABLE: block}
+    if pages.RUN not in pages.blocks(old):
+        # The tables of the page are of several runs; each says its own circumstances.
+        new[pages.RUN] = [f"Machine: {harness.machine()}."]
+    path.write_text(pages.renewed(old, "What stays as a collection grows", new))
     with (folder / CSV).open("w", newline="") as file:
         table = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)))
         table.writeheader()

@@ -52,7 +52,8 @@ def test_sentences_of_the_page_stay(tmp_path: Path) -> None:
     page.write_text("# Title\n\nBy hand.\n\n<!-- table: scale -->\nold\n<!-- end -->\n\nBelow.\n")
     scale.write([{"engine": "x", "CPU ms": 1.5}], "small", tmp_path)
     text = page.read_text()
-    assert text.startswith("# Title\n\nBy hand.\n")
+    assert text.startswith("# Title\n\n<!-- run -->\nMachine: ")
+    assert "<!-- end -->\n\nBy hand.\n" in text
     assert text.endswith("<!-- end -->\n\nBelow.\n")
     assert "| x | 1.5 |" in text
     assert "old" not in text
