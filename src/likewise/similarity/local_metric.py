@@ -9,8 +9,10 @@ u the query and c_j the middle of what was alike in j, all of unit length.  With
     A = (N I + S / g) / (N + n),  N = 2 N0 + n                                                (2)
     D, m, B likewise of pairs that are not alike, with N = N0 + m                             (3)
     M = I + (A^-1 - I) + 1.5 (I - B^-1)                                                       (4)
+    asked: u + c (M - I) u, with c <= 1 the largest so that |c (M - I) u| <= min(1, e / 2),
+           e = sum of k / largest k: one judgement moves a query by at most half its length   (5)
 
-the query is asked as M u.  Directions in which liked pictures differ from their query count less,
+the query is asked as (5).  Directions in which liked pictures differ from their query count less,
 those in which disliked ones do count more.  Both kinds of pair are measured against the same prior,
 since both are near: they come from one page of answers.  (Against strangers, as in the closed form
 of Köstinger et al. 2012, a page of judgements would say mostly that pages are of near pictures.)
@@ -19,8 +21,9 @@ what is not, by its prior and its factor: that one class varies in a direction s
 next class, but that two classes differ there serves both.
 
 Three things follow.  What nobody judged keeps M = I: there k is 0, and N0 holds against a little.
-A^-1 and B^-1 are below (N + n) / N < 2, so that no direction ever counts more than 3.5 times.  And
-only the query's row moves, so that every index over the collection's rows serves every profile.
+A^-1 and B^-1 lie between 0 and (N + n) / N < 2, so that no direction ever counts more than 3.5
+times, and (5) bounds what all of them do together.  And only the query's row moves, so that every
+index over the collection's rows serves every profile.
 
 The lessons are a set.  What comes out is a function of that set alone: judging, taking back,
 rolling back and merging in any order give the same bits on one machine.
@@ -50,14 +53,11 @@ PRIORS = (100.0, 300.0, 1000.0, 3000.0, np.inf)
 SHARPNESS = 4
 """Power of the cosine by which a judgement counts for a query."""
 JUDGEMENT_PAIRS = 20.0
-"""The most one judgement counts on either side, in pairs: a long list teaches no more than a page.
-With N0 >= 100 no direction then moves by more than :data:`JUDGEMENT_REACH`."""
+"""The most one judgement counts on either side, in pairs: no list teaches more than a page."""
 ALIKE_PRIOR, UNLIKE_FACTOR = 2.0, 1.5
 """The factors of (2) and (4)."""
-JUDGEMENT_REACH = JUDGEMENT_PAIRS / (ALIKE_PRIOR * PRIOR + JUDGEMENT_PAIRS) + UNLIKE_FACTOR * (
-    JUDGEMENT_PAIRS / (PRIOR + JUDGEMENT_PAIRS)
-)
-"""The most one judgement moves what a direction counts: .34."""
+JUDGEMENT_REACH, REACH = 0.5, 1.0
+"""How far a query may move, in its own length: by one judgement, and by all there are (5)."""
 NEAREST = 128
 """Judgements that count for one query, at most: those that count most."""
 CHOOSE_FROM = 32
@@ -162,8 +162,9 @@ class LocalMetric:
         """What the first ``n`` lessons in time teach alone."""
         n = whole(n, "n", 0)
         made = LocalMetric(self.width, self.scale, self.prior)
-        kept = {one.order for one in self.lessons[:n]}
-        made._lessons = [one for one in self._lessons if one[1].order in kept]
+        # Lessons that came in whole share their place in time: those are told apart by their keys.
+        order = sorted(range(len(self)), key=lambda at: self._lessons[at][1].order)
+        made._lessons = [self._lessons[at] for at in sorted(order[:n])]
         return made
 
     def ask(self, row: Any) -> Rows:
@@ -172,8 +173,8 @@ class LocalMetric:
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior) or not u.any():
             return np.asarray(u, np.float32)
-        pairs = self._pack().around(u)
-        return np.asarray(u + _solve(_sides(pairs, self.scale), u, prior), np.float32)
+        sums = _sums(self._pack().around(u), self.scale)
+        return np.asarray(_asked(sums, u, prior), np.float32)
 
     def used_prior(self) -> float:
         """N0: as given, or as the judgements choose it."""
@@ -203,7 +204,7 @@ class LocalMetric:
             return np.eye(self.width)
         pairs = self._pack().everywhere()
         plain = np.eye(self.width)
-        return plain + _solve(_sides(pairs, self.scale), plain, prior)
+        return plain + _correction(_sums(pairs, self.scale), plain, prior)
 
     def agreement(self) -> Agreement | None:
         """Up to ``TOLD_BY_OTHERS`` judgements, evenly spread in time, each asked by all the others.
@@ -245,11 +246,15 @@ class LocalMetric:
 
 
 class _Pairs(NamedTuple):
-    """Differences, what each counts, and which of them are alike."""
+    """Differences, what each counts, which of them are alike, and how many judgements they are.
+
+    ``judgements`` is e of equation (5).
+    """
 
     differences: Rows
     weights: Floats
     alike: NDArray[np.bool_]
+    judgements: float
 
 
 class _Packed:
@@ -291,7 +296,9 @@ class _Packed:
         ends_of = np.cumsum(lengths)
         places = np.arange(int(lengths.sum())) + np.repeat(starts - (ends_of - lengths), lengths)
         weights = self._weights[places] * np.repeat(counts[lessons], lengths)
-        return _Pairs(self._differences[places], weights, self._alike[places])
+        most = float(counts[lessons].max(initial=0.0))
+        number_of = float(counts[lessons].sum()) / most if most else 0.0
+        return _Pairs(self._differences[places], weights, self._alike[places], number_of)
 
 
 class Told(NamedTuple):
@@ -323,10 +330,10 @@ def told_by_others(
     for at in places.tolist():
         held = both[at]
         u = held.query.astype(np.float64)
-        sides = _sides(packed.around(u, without=held.query), scale)
+        sums = _sums(packed.around(u, without=held.query), scale)
         right = []
         for prior in priors:
-            row = u if np.isinf(prior) else u + _solve(sides, u, prior)
+            row = u if np.isinf(prior) else _asked(sums, u, prior)
             before = (held.liked @ row)[:, None] - (held.disliked @ row)[None, :]
             right.append(float(np.mean(before > 0)))
         found.append(Told(right, len(held.liked) * len(held.disliked)))
@@ -357,21 +364,36 @@ class _Side(NamedTuple):
     factor: float
 
 
-def _sides(pairs: _Pairs, scale: float) -> list[_Side]:
+class _Sums(NamedTuple):
+    """Pairs of both kinds, summed, and how many judgements they are: e of (5)."""
+
+    sides: list[_Side]
+    judgements: float
+
+
+def _sums(pairs: _Pairs, scale: float) -> _Sums:
     """The sums of (1) and (3), whatever N0."""
-    found = []
+    sides = []
     kinds = ((pairs.alike, ALIKE_PRIOR, 1.0), (~pairs.alike, 1.0, -UNLIKE_FACTOR))
     for chosen, prior, factor in kinds:
         d, counts = pairs.differences[chosen].astype(np.float64), pairs.weights[chosen]
         S = (d * (counts / (2 * scale))[:, None]).T @ d
-        found.append(_Side(S, float(counts.sum()), prior, factor))
-    return found
+        sides.append(_Side(S, float(counts.sum()), prior, factor))
+    return _Sums(sides, pairs.judgements)
 
 
-def _solve(sides: Sequence[_Side], u: Floats, prior: float) -> Floats:
+def _asked(sums: _Sums, u: Floats, prior: float) -> Floats:
+    """Equation (5)."""
+    change = _correction(sums, u, prior)
+    length = float(np.linalg.norm(change))
+    limit = min(REACH, JUDGEMENT_REACH * sums.judgements)
+    return u + (change if length <= limit else change * (limit / length))
+
+
+def _correction(sums: _Sums, u: Floats, prior: float) -> Floats:
     """(M - I) u, equation (4); u is one query, or the columns of a matrix."""
     found: Floats = np.zeros_like(u)
-    for side in sides:
+    for side in sums.sides:
         N = side.prior * prior + side.n
         A = side.S.copy()
         A[np.diag_indices_from(A)] += N

@@ -188,16 +188,14 @@ class ProfileStates:
             self.checkpoint(space, history, anew)
 
     def relearn_pairs(self, profile: str, space: Space) -> None:
-        """Learn every pair from the first line; what is in use must come out again."""
+        """Take in every judged pair again; the same lessons must come out."""
         with self.lock:
-            used = self._pair_fold(profile, space)
-            anew = PairFold(used.made_in, LocalMetric(space.width, space.pair_scale()))
-            anew.update(self._store, space, self.history(profile).items)
-            lessons = ([one.key for one in made.metric.lessons] for made in (anew, used))
-            if next(lessons) != next(lessons):
+            used = self.metric(profile, space)
+            self._metrics.pop((profile, space.name), None)
+            anew = self.metric(profile, space)
+            if _lesson_keys(anew) != _lesson_keys(used):
                 raise DamagedCollection(
-                    f"profile {profile!r}: the log says otherwise than what is in use; "
-                    "open the collection again"
+                    f"profile {profile!r}: the log says otherwise than what was in use"
                 )
 
     # -- checkpoints ------------------------------------------------------------------------
@@ -261,6 +259,10 @@ class ProfileStates:
         found = log_tables.codes(self._store, space.name, space.generation, subjects)
         blobs = [found[subject] for subject in sorted(found)]
         return space.row_format.unpack(blobs, space.width)
+
+
+def _lesson_keys(metric: LocalMetric | None) -> list[bytes]:
+    return [] if metric is None else [lesson.key for lesson in metric.lessons]
 
 
 def checkpoint_stops(done: int, until: int) -> list[int]:

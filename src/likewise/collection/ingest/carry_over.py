@@ -87,7 +87,8 @@ class NextGeneration:
 
         Where columns have nothing to do with each other, all count alike again.
         """
-        if self.has_same_columns:
+        if self.has_same_columns or self.old.learns_pairs:
+            # Judged pairs that came in are rows of the source, which has not changed.
             return blob
         given = ImportedWeights.unpack(blob)
         fill = 1.0 if given.start == "ones" else 0.0

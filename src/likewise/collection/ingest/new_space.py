@@ -94,7 +94,7 @@ def create_space(
 def _fill(store: Store, name: str, *, workers: int | None, report: Report) -> None:
     space = open_space(store.root, store.spaces()[name])
     count = n_workers(workers, store.n_images())
-    if not space.describes_pictures:
+    if not (space.describes_pictures or space.must_learn):
         return
     space.load()
     if space.must_learn:
