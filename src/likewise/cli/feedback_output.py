@@ -23,8 +23,10 @@ def describe_line(line: LogLine) -> str:
         return f"undid judgement {line.about}"
     if line.kind == "rollback":
         return f"went back to version {line.about}"
+    if line.kind == "merge":
+        return f"took in what another profile had learned by version {line.about}"
     if line.kind == "weights":
-        return "weights were imported"
+        return "what was learned elsewhere was imported"
     query = "a picture outside the collection" if line.query is None else f"picture {line.query}"
     if line.kind == "compare" and line.liked and line.disliked:
         return f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"

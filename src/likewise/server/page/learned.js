@@ -159,7 +159,8 @@ const figure = (value, unit, of) => h("div", {}, h("dt", {}, unit, " ", h("span"
 function told(line) {
   if (line.kind === "undo") return `Took back ${line.about}`;
   if (line.kind === "rollback") return line.about ? `Went back to version ${line.about}` : "Went back to the beginning";
-  if (line.kind === "weights") return "Weights came in whole";
+  if (line.kind === "merge") return `Took in what another profile had learned by version ${line.about}`;
+  if (line.kind === "weights") return "What was learned elsewhere came in whole";
   if (line.kind === "compare") return "A comparison: the first is nearer than the second";
   const parts = [];
   if (line.liked.length) parts.push(`${count(line.liked.length)} more like it`);
