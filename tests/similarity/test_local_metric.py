@@ -160,3 +160,16 @@ def test_the_first_lessons_alone() -> None:
     assert np.array_equal(together.first(5).ask(row), backwards.first(5).ask(row))
     with pytest.raises(InvalidInput, match="n is -1"):
         together.first(-1)
+
+
+def test_the_first_lessons_choose_their_own_prior() -> None:
+    """What all of them chose is of no use to a half of them, and of use to nearly all."""
+    said = [
+        one if one.order % 2 else one._replace(liked=one.disliked, disliked=one.liked)
+        for one in lessons(2 * local_metric.CHOOSE_FROM, seed=4)
+    ]
+    whole = taught(said, None)
+    chosen = whole.used_prior()
+    half = local_metric.CHOOSE_FROM
+    assert whole.first(half).used_prior() == taught(said[:half], None).used_prior() != chosen
+    assert whole.first(2 * half).used_prior() == chosen

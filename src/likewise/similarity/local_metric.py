@@ -165,6 +165,7 @@ class LocalMetric:
         # Lessons that came in whole share their place in time: those are told apart by their keys.
         order = sorted(range(len(self)), key=lambda at: self._lessons[at][1].order)
         made._lessons = [self._lessons[at] for at in sorted(order[:n])]
+        made._chosen = self._chosen  # by which lessons it was chosen is kept with it
         return made
 
     def ask(self, row: Any) -> Rows:

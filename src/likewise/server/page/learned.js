@@ -79,7 +79,7 @@ export class LearnedView {
     fill(this.body,
       h("dl", { class: "figures" },
         figure(count(figures.judgements), figures.judgements === 1 ? "judgement" : "judgements", "that stand"),
-        figures.agreement !== null && figure(percent(figures.agreement), "right", figures.units === "directions" ? "when told only by the others" : "before being told"),
+        figures.agreement !== null && figure(percent(figures.agreement), "right", figures.units === "directions" ? "when told only by the other judgements" : "before being told"),
         figures.agreement_plain !== null && figure(percent(figures.agreement_plain), "right", "without learning"),
         figure(percent(figures.changed), `of the ${figures.units}`, figures.units === "directions" ? "count otherwise" : "moved"),
         figures.sparsity > 0 && figure(percent(figures.sparsity), "of the words", "count no more")),
