@@ -1,0 +1,76 @@
+"""Two opinions about a tag made one: shares of a reconstruction and log odds of a linear machine.
+
+A share s in [0, 1] has odds of its own, log((s + e) / (1 - s + e)) with e = 0.1 so that no share is
+not beyond all hope.  Opinions are mixed as odds, then read as a share again: a mix of 0 gives the
+shares themselves.  How much the linear machine should say is chosen by pictures whose tags are
+known and that were left out: the mix under which their tags are most likely among all tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+from likewise._validation import number
+
+Floats = NDArray[np.float64]
+
+MIXES = tuple(i / 8 for i in range(9))
+"""The weights of the linear machine among which one is chosen."""
+_DOUBT = 0.1
+# The sharpness of a mix is no part of its quality: each is judged by the best of these.
+_SHARPNESS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
+
+
+def mixed_odds(shares: Floats, odds: Floats, mix: float) -> Floats:
+    """Log odds of both opinions together; ``mix`` is the weight of ``odds``."""
+    s = np.clip(shares, 0.0, 1.0)
+    own = np.log(s + _DOUBT) - np.log(1 - s + _DOUBT)
+    # Not 0 * infinity: a tag that no picture has is hopeless only where the odds count.
+    return own if mix == 0 else (1 - mix) * own + mix * odds
+
+
+def mixed_shares(shares: Floats, odds: Floats | None, mix: float) -> Floats:
+    """Both opinions as a share: up to 1, and below 0 (to -0.1) where odds outweigh no share.
+
+    >>> mixed_shares(np.array([0.0, 0.5]), np.array([-3.0, 3.0]), 0.5).round(2).tolist()
+    [-0.01, 0.88]
+    """
+    mix = number(mix, "mix", least=0, most=1)
+    if odds is None or mix == 0:
+        return shares
+    made: Floats = (1 + 2 * _DOUBT) * expit(mixed_odds(shares, odds, mix)) - _DOUBT
+    return made
+
+
+class MixChoice:
+    """Which mix makes the tags of left-out pictures most likely; pictures are added one by one.
+
+    The likelihood is that of a choice among all tags with probabilities as exp(sharpness * odds).
+    """
+
+    def __init__(self, mixes: Sequence[float] = MIXES) -> None:
+        self.mixes = tuple(mixes)
+        self.pictures = 0
+        self._loss = np.zeros((len(self.mixes), len(_SHARPNESS)))
+
+    def add(self, shares: Floats, odds: Floats, right: NDArray[np.bool_]) -> None:
+        """A picture: shares and odds of all tags, and which it has; unknown tags have no odds."""
+        known = np.isfinite(odds)
+        if not (known & right).any():
+            return
+        shares, odds, right = shares[known], odds[known], right[known]
+        mixes = np.array([mixed_odds(shares, odds, mix) for mix in self.mixes])
+        scaled = _SHARPNESS[None, :, None] * mixes[:, None, :]
+        self._loss += logsumexp(scaled, axis=2) - scaled[:, :, right].mean(axis=2)
+        self.pictures += 1
+
+    @property
+    def best(self) -> float:
+        """The chosen mix; 0, no linear machine, where nothing was asked."""
+        if not self.pictures:
+            return 0.0
+        return self.mixes[int(np.argmin(self._loss.min(axis=1)))]
