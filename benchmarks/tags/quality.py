@@ -194,12 +194,9 @@ def _alone(
     """The curve when each tagged picture is taken out alone; and that of first suggestions only."""
     evidence = col.tags.suggester.evidence((setting.space,))
     coming = CalibrationRun(evidence, curve.spaces, together=1)
-    firsts: list[tuple[float, bool]] = []
     while not coming.is_done:
-        before = len(coming.found)
         coming.measure_some(evidence, col._views)
-        # The best of a picture's suggestions comes first.
-        firsts += [(score, right) for _, score, right in coming.found[before : before + 1]]
+    firsts = [(score, right) for answers in coming.answers for _, score, right in answers[:1]]
     return coming.curve(evidence), _curve(firsts)
 
 

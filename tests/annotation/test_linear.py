@@ -120,7 +120,7 @@ def test_leaving_out_the_only_picture_of_a_tag() -> None:
 
 
 def test_edges() -> None:
-    X, Y = pictures(30, 8, 3)
+    X, _ = pictures(30, 8, 3)
     one = LinearAnnotator().fit(X[:1], [["a"]])
     # A single picture says nothing of directions: one and a half against a half.
     assert one.predict_scores(X) == pytest.approx(np.full((30, 1), np.log(3)))
