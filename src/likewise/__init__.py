@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from likewise.images import decode as decode
     from likewise.images import probe as probe
     from likewise.index.inverted import InvertedIndex as InvertedIndex
+    from likewise.metric.fitted import FittedSpace as FittedSpace
     from likewise.metric.lrml import LRML as LRML
     from likewise.metric.s3ml import S3ML as S3ML
     from likewise.ordinal.embedding import OrdinalEmbedding as OrdinalEmbedding
     from likewise.ordinal.kernel_map import KernelMap as KernelMap
     from likewise.similarity.lego import LEGO as LEGO
     from likewise.similarity.lmnn import LMNN as LMNN
+    from likewise.similarity.local_metric import LocalMetric as LocalMetric
     from likewise.similarity.oasis import OASIS as OASIS
     from likewise.similarity.qpao import QPAO as QPAO
     from likewise.similarity.solis import SOLIS as SOLIS

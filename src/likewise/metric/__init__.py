@@ -9,6 +9,7 @@ from likewise._doors import doors
 if TYPE_CHECKING:
     from likewise.metric.base import Euclidean as Euclidean
     from likewise.metric.base import Mahalanobis as Mahalanobis
+    from likewise.metric.fitted import FittedSpace as FittedSpace
     from likewise.metric.lrml import LRML as LRML
     from likewise.metric.s3ml import S3ML as S3ML
 

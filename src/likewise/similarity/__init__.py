@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from likewise.similarity.judging import profile_learner as profile_learner
     from likewise.similarity.lego import LEGO as LEGO
     from likewise.similarity.lmnn import LMNN as LMNN
+    from likewise.similarity.local_metric import Lesson as Lesson
+    from likewise.similarity.local_metric import LocalMetric as LocalMetric
     from likewise.similarity.oasis import OASIS as OASIS
     from likewise.similarity.qpao import QPAO as QPAO
     from likewise.similarity.solis import SOLIS as SOLIS

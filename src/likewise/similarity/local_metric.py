@@ -1,0 +1,291 @@
+"""What judgements teach a dense space: a metric around each query, from pairs that people judged.
+
+A judgement says of some pictures that they are like its query, and of others that they are not.
+Each is a pair, and a pair is a difference of rows, d = x - q.  Around a query of one's own the
+pairs of judgements about *similar* pictures count most: judgement j counts k = max(0, u . c_j)^4,
+u the query and c_j the middle of what was alike in j, all of unit length.  With
+
+    S = sum of k d d' / 2 over pairs that are alike, n_s = sum of k     (D, n_d: those that are not)
+    A = (N I + S / g) / (N + n_s),   N = N0 + n_s                       (B of D and n_d)
+    M = I + A^-1 - B^-1
+
+the query is asked as M u.  Directions in which liked pictures differ from their query count less,
+those in which disliked ones do count more.  Both kinds of pair are measured against the same prior,
+since both are near: they come from one page of answers.  (Against strangers, as in the closed form
+of Köstinger et al. 2012, a page of judgements would say mostly that pages are of near pictures.)
+g is what two neighbours differ by a column, ``FittedSpace.scale_``.
+
+Three things follow.  What nobody judged keeps M = I: there k is 0, and N0 holds against a little.
+No direction ever counts more than 3 times: A^-1 and B^-1 are below (N + n) / N < 2.  And only the
+query's row moves, so that every index over the collection's rows serves every profile at once.
+
+The lessons are a set.  What comes out is a function of that set alone: judging, taking back,
+rolling back and merging in any order give the same bits on one machine.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise._validation import number, whole
+from likewise.errors import InvalidInput
+
+Rows = NDArray[np.float32]
+Floats = NDArray[np.float64]
+
+PRIOR = 100.0
+"""N0 until enough was judged to choose it, and the least it may be: pairs that what nobody judged
+counts for.  Chosen on draws of corel1k, caltech101 and cifar10 so that classes nobody judged lose
+less than half a point there (docs/results/staying.md)."""
+PRIORS = (100.0, 300.0, 1000.0, 3000.0, np.inf)
+"""What N0 is chosen from; infinity learns nothing."""
+SHARPNESS = 4
+"""Power of the cosine by which a judgement counts for a query."""
+JUDGEMENT_PAIRS = 20.0
+"""The most one judgement counts on either side, in pairs: a long list teaches no more than a page.
+With N0 >= 100 no direction then moves by more than a sixth."""
+NEAREST = 128
+"""Judgements that count for one query, at most: those that count most."""
+CHOOSE_FROM = 32
+"""Judgements from which on N0 is chosen; then again whenever there are twice as many."""
+HELD_OUT = 24
+"""Judgements that are asked about, each by the others, to choose N0."""
+_NEGLIGIBLE = 1e-3
+
+
+class Lesson(NamedTuple):
+    """One judgement as rows of unit length; ``order`` is its place in time.
+
+    ``weight`` counts for what is not alike: pictures nobody named are a guess.
+    """
+
+    order: int
+    query: Rows
+    liked: Rows
+    disliked: Rows
+    weight: float = 1.0
+
+    @property
+    def key(self) -> bytes:
+        """The same for the same content; lessons are summed in the order of their keys."""
+        parts = (self.query, self.liked, self.disliked, np.float64(self.weight))
+        return b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)
+
+
+class LocalMetric:
+    """Lessons over rows of ``width`` columns, and how they change a query.
+
+    Parameters
+    ----------
+    width : columns of a row.
+    scale : half the squared difference of two neighbours, a column (``FittedSpace.scale_``).
+    prior : N0; None chooses it by the judgements.
+
+    >>> query, like, unlike = np.eye(3)[0], [[0.8, 0.6, 0.0]], [[0.8, 0.0, 0.6]]
+    >>> metric = LocalMetric(3, scale=0.05).add(0, query, like, unlike)
+    >>> row = metric.ask(np.array([0.8, 0.5, 0.33]))
+    >>> bool(row[1] / row[2] < 0.5 / 0.33)  # the second column differs among what is alike
+    True
+    """
+
+    def __init__(self, width: int, scale: float, prior: float | None = None) -> None:
+        self.width = whole(width, "width")
+        self.scale = number(scale, "scale", above=0)
+        self.prior = None if prior is None else number(prior, "prior", above=0)
+        self._lessons: list[tuple[bytes, Lesson]] = []
+        self._packed: _Packed | None = None
+        self._chosen: tuple[tuple[int, ...], float] | None = None
+
+    def __len__(self) -> int:
+        return len(self._lessons)
+
+    @property
+    def lessons(self) -> list[Lesson]:
+        """The lessons by their place in time."""
+        return sorted((lesson for _, lesson in self._lessons), key=lambda one: one.order)
+
+    def add(
+        self, order: int, query: Any, liked: Any, disliked: Any, weight: float = 1.0
+    ) -> LocalMetric:
+        """Learn one judgement; nothing alike and nothing unlike teaches nothing."""
+        made = Lesson(
+            order,
+            self._rows(query, "query")[0],
+            self._rows(liked, "liked"),
+            self._rows(disliked, "disliked"),
+            number(weight, "weight", least=0),
+        )
+        if len(made.liked) or len(made.disliked):
+            insort(self._lessons, (made.key, made), key=lambda one: (one[0], one[1].order))
+            self._packed = None
+        return self
+
+    def discard(self, orders: Iterable[int]) -> LocalMetric:
+        """Forget the lessons of these places in time, as if they had never been given."""
+        gone = set(orders)
+        kept = [one for one in self._lessons if one[1].order not in gone]
+        if len(kept) != len(self._lessons):
+            self._lessons, self._packed = kept, None
+        return self
+
+    def ask(self, row: Any) -> Rows:
+        """The query's row as these lessons ask it; as it is (unit length) where they are silent."""
+        u = self._rows(row, "row")[0].astype(np.float64)
+        prior = self.used_prior()
+        if not self._lessons or np.isinf(prior) or not u.any():
+            return u.astype(np.float32)
+        pairs = self._pack().around(u)
+        return (u + _correction(pairs, u, self.scale, prior)).astype(np.float32)
+
+    def used_prior(self) -> float:
+        """N0: as given, or as the judgements choose it."""
+        if self.prior is not None:
+            return self.prior
+        n = len(self._lessons)
+        if n < CHOOSE_FROM:
+            return PRIOR
+        # Of the first 2^m in time: asked again only when there are twice as many, or one is gone.
+        first = self.lessons[: 1 << (n.bit_length() - 1)]
+        orders = tuple(one.order for one in first)
+        if self._chosen is None or self._chosen[0] != orders:
+            self._chosen = orders, choose_prior(first, self.scale)
+        return self._chosen[1]
+
+    def influence(self, row: Any) -> float:
+        """Pairs that count for a query, alike and not, each by how near its judgement is."""
+        u = self._rows(row, "row")[0].astype(np.float64)
+        if not self._lessons:
+            return 0.0
+        return float(self._pack().around(u).weights.sum())
+
+    def overall(self) -> Floats:
+        """M with every judgement counted alike: what was learned on the whole."""
+        prior = self.used_prior()
+        if not self._lessons or np.isinf(prior):
+            return np.eye(self.width)
+        pairs = self._pack().everywhere()
+        return np.eye(self.width) + _correction(pairs, np.eye(self.width), self.scale, prior)
+
+    def _pack(self) -> _Packed:
+        if self._packed is None:
+            self._packed = _Packed([lesson for _, lesson in self._lessons])
+        return self._packed
+
+    def _rows(self, X: Any, name: str) -> Rows:
+        made = np.asarray(X, np.float32)
+        made = made.reshape(-1, self.width) if made.size == 0 else np.atleast_2d(made)
+        if made.ndim != 2 or made.shape[1] != self.width:
+            raise InvalidInput(
+                f"{name} has shape {np.shape(X)}; rows of {self.width} columns expected"
+            )
+        if not np.isfinite(made).all():
+            raise InvalidInput(f"{name} has NaN or infinite values")
+        return _unit(made)
+
+
+class _Pairs(NamedTuple):
+    """Differences, what each counts, and which of them are alike."""
+
+    differences: Rows
+    weights: Floats
+    alike: NDArray[np.bool_]
+
+
+class _Packed:
+    """Lessons as a few arrays."""
+
+    def __init__(self, lessons: Sequence[Lesson]) -> None:
+        self.centres = _unit(
+            np.stack([one.query + one.liked.sum(axis=0, dtype=np.float32) for one in lessons])
+        )
+        counts = np.array([len(one.liked) + len(one.disliked) for one in lessons])
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        self._differences = np.concatenate(
+            [np.concatenate([one.liked, one.disliked]) - one.query for one in lessons]
+        )
+        self._alike = np.concatenate(
+            [np.repeat([True, False], [len(one.liked), len(one.disliked)]) for one in lessons]
+        )
+        self._weights = np.concatenate([_pair_weights(one) for one in lessons])
+
+    def around(self, u: Floats) -> _Pairs:
+        """The pairs of the judgements nearest to a query."""
+        counts = np.maximum(self.centres.astype(np.float64) @ u, 0.0) ** SHARPNESS
+        near = np.flatnonzero(counts > _NEGLIGIBLE)
+        if len(near) > NEAREST:
+            # Stable, so that equal ones are taken in the order of their keys.
+            near = np.sort(near[np.argsort(-counts[near], kind="stable")[:NEAREST]])
+        return self._take(near, counts)
+
+    def everywhere(self) -> _Pairs:
+        """All pairs, all judgements alike."""
+        return self._take(np.arange(len(self.centres)), np.ones(len(self.centres)))
+
+    def _take(self, lessons: NDArray[np.int64], counts: Floats) -> _Pairs:
+        starts, ends = self._starts[lessons], self._starts[lessons + 1]
+        lengths = ends - starts
+        ends_of = np.cumsum(lengths)
+        places = np.arange(int(lengths.sum())) + np.repeat(starts - (ends_of - lengths), lengths)
+        weights = self._weights[places] * np.repeat(counts[lessons], lengths)
+        return _Pairs(self._differences[places], weights, self._alike[places])
+
+
+def choose_prior(lessons: Sequence[Lesson], scale: float) -> float:
+    """N0 of ``PRIORS`` by which judgements are best told by the others.
+
+    Some judgements that have both kinds are asked about in turn, each by all lessons about other
+    queries: how many of its liked pictures come before disliked ones?  The best wins, the first of
+    equals; nothing is learned only where that is told best.
+    """
+    both = [at for at, one in enumerate(lessons) if len(one.liked) and len(one.disliked)]
+    asked = [both[at] for at in np.linspace(0, len(both) - 1, min(HELD_OUT, len(both)), dtype=int)]
+    right = np.zeros(len(PRIORS))
+    keyed = sorted(lessons, key=lambda one: (one.key, one.order))
+    for at in dict.fromkeys(asked):
+        held = lessons[at]
+        others = [one for one in keyed if not np.array_equal(one.query, held.query)]
+        u = held.query.astype(np.float64)
+        pairs = _Packed(others).around(u) if others else None
+        for place, prior in enumerate(PRIORS):
+            row = u
+            if pairs is not None and np.isfinite(prior):
+                row = u + _correction(pairs, u, scale, prior)
+            before = (held.liked @ row)[:, None] - (held.disliked @ row)[None, :]
+            right[place] += np.mean(before > 0)
+    if not asked:
+        return PRIOR
+    return PRIORS[int(right.argmax())]
+
+
+def _correction(pairs: _Pairs, u: Floats, scale: float, prior: float) -> Floats:
+    """(A^-1 - B^-1) u; u is one query, or the columns of a matrix."""
+    found = np.zeros_like(u)
+    for sign, chosen in ((1.0, pairs.alike), (-1.0, ~pairs.alike)):
+        d, weights = pairs.differences[chosen].astype(np.float64), pairs.weights[chosen]
+        n = float(weights.sum())
+        N = prior + n
+        A = (d * (weights / (2 * scale))[:, None]).T @ d
+        A[np.diag_indices_from(A)] += N
+        found += sign * np.linalg.solve(A / (N + n), u)
+    return found
+
+
+def _pair_weights(lesson: Lesson) -> Floats:
+    """What each pair counts; no side more than ``JUDGEMENT_PAIRS``."""
+    sides = []
+    for rows, weight in ((lesson.liked, 1.0), (lesson.disliked, lesson.weight)):
+        n = len(rows)
+        sides.append(np.full(n, weight * min(1.0, JUDGEMENT_PAIRS / max(n, 1))))
+    return np.concatenate(sides)
+
+
+def _unit(X: Rows) -> Rows:
+    """Rows of unit length; a row of zeros stays one."""
+    norms = np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)
+    made = np.divide(X, norms, out=np.zeros(X.shape), where=norms > 0)
+    return made.astype(np.float32)
