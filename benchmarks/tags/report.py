@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,16 +55,16 @@ def settings_of(data: str) -> list[Setting]:
     return made
 
 
-def look_settings() -> list[Setting]:
-    """A twentieth, a fifth and a half of every class tagged, in ``look``."""
+def look_settings(sets: Sequence[str], shares: Sequence[float]) -> list[Setting]:
+    """Some shares of every class tagged, in ``look``."""
     made = []
-    for data in LOOK_DATA:
+    for data in sets:
         found = look_rows(data)
         if found is None:
             continue
         each = int(np.bincount(found.labels).min())
         made += [
-            Setting(data, LOOK, found.X, found.labels, round(share * each)) for share in LOOK_SHARES
+            Setting(data, LOOK, found.X, found.labels, round(share * each)) for share in shares
         ]
     return made
 
@@ -77,14 +78,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="likewise-bench-") as folder:
         root = Path(folder)
         tags_scale.warm()
-        look = look_settings()
+        look = look_settings(LOOK_DATA, LOOK_SHARES)
         # Spread over more splits: machines differ by less than splits do.
         draws = range(options.seed, options.seed + 2 * len(seeds))
         machines = []
         for setting in [*look, *(one for one in settings if one.space == "holistic")]:
             machines.append(machine_row(compared(setting, draws, root), options.seed))
             print(machines[-1], flush=True)
-        for setting in [*settings, *look]:
+        for setting in [*settings, *look_settings(DATA, SHARES)]:
             found.append(measured(setting, seeds, root))
             print(quality_row(found[-1]), flush=True)
         half = [setting for setting in settings if setting.each == _most(settings, setting)]

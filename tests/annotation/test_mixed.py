@@ -44,7 +44,10 @@ def test_the_better_opinion_is_chosen() -> None:
     rng = np.random.default_rng(1)
     right = np.eye(6, dtype=bool)[rng.integers(6, size=150)]
     knows, guesses = np.where(right, 0.6, 0.1), rng.dirichlet(np.ones(6), 150)
-    sure, lost = np.where(right, 2.0, -2.0), rng.normal(0, 2, (150, 6))
+    sure, lost = (
+        np.where(right, 0.8, -0.8) + rng.normal(0, 0.4, (150, 6)),
+        rng.normal(0, 2, (150, 6)),
+    )
     noisy = np.clip(knows + rng.normal(0, 0.25, (150, 6)), 0, 1)
     doubtful = sure + rng.normal(0, 2.5, (150, 6))
     chosen = []
@@ -53,8 +56,9 @@ def test_the_better_opinion_is_chosen() -> None:
         for at in range(150):
             choice.add(shares[at], odds[at], right[at])
         chosen.append(choice.best)
-    assert chosen[0] == 0.0
-    assert chosen[1] == 1.0
+    # Not the ends: where the better one is never wrong, a little of the other does no harm.
+    assert chosen[0] <= 0.25
+    assert chosen[1] >= 0.75
     assert 0 < chosen[2] < 1
 
 
@@ -72,16 +76,29 @@ def test_the_choice_is_that_of_the_likelihood() -> None:
     losses = []
     for mix in choice.mixes:
         each = []
-        for sharpness in (0.25, 0.5, 1, 2, 4):
+        for sharpness in [2.0 ** (half / 2) for half in range(-6, 7)]:
             loss = 0.0
             for shares, odds, right in asked:
                 known = np.isfinite(odds)
                 g = sharpness * mixed_odds(shares[known], odds[known], mix)
                 loss -= np.mean((g - logsumexp(g))[right[known]])
             each.append(loss)
-        losses.append(min(each))
+        # Up to two more for a mix far from a half of each.
+        losses.append(min(each) + 2 * (2 * mix - 1) ** 2)
     assert choice.best == choice.mixes[int(np.argmin(losses))]
-    assert MixChoice().best == 0.0
+
+
+def test_few_pictures_do_not_throw_the_mix_to_an_end() -> None:
+    choice = MixChoice()
+    assert choice.best == 0.5
+    chosen = []
+    for at in range(300):  # the odds are right four times of five, the shares once of three
+        odds = np.array([1.0, -1.0]) * (1 if at % 5 else -1)
+        shares = np.array([0.2, 0.6]) if at % 3 else np.array([0.6, 0.2])
+        choice.add(shares, odds, np.array([True, False]))
+        chosen.append(choice.best)
+    assert 0.375 <= min(chosen[:3]) <= max(chosen[:3]) <= 0.625
+    assert chosen[-1] == 1.0
 
 
 def test_both_say_what_they_say_alone() -> None:

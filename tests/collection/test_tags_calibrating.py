@@ -163,15 +163,16 @@ def test_the_mix_is_what_left_out_pictures_say(col: Collection) -> None:
     names = ["a", "b", "c", "all"]
     for better in ("shares", "odds"):
         evidence = evidence_of(col)
+        evidence.tags = {at: [names[at % 3], "all"] for at in range(60)}
         run = CalibrationRun(evidence, WHERE)
-        evidence.tags = {}
         for at in range(60):
             right = np.array([*np.eye(3)[at % 3], 1.0])
             good = better == "shares", better == "odds"
             shares = 0.1 + 0.6 * right if good[0] else rng.random(4)
-            odds = 4.0 * right - 2.0 if good[1] else rng.normal(0, 2, 4)
-            run._take_in(Opinion(names, shares, odds), {names[at % 3], "all"})
-        assert run.choice.best == {"shares": 0.0, "odds": 1.0}[better]
+            odds = 1.6 * right - 0.8 + rng.normal(0, 0.3, 4) if good[1] else rng.normal(0, 2, 4)
+            run._take_in(Opinion(names, shares, odds), {names[at % 3], "all"}, {})
+        assert run.choice.pictures == 60
+        assert run.choice.best <= 0.25 if good[0] else run.choice.best >= 0.75
         made = run.curve(evidence)
         assert made.mix == run.choice.best
         assert Calibration.from_json(made.to_json()) == made
@@ -182,10 +183,28 @@ def test_the_mix_is_what_left_out_pictures_say(col: Collection) -> None:
 
 def test_without_a_linear_machine_shares_count(col: Collection) -> None:
     run = CalibrationRun(evidence_of(col), WHERE)
-    run._take_in(Opinion(["a", "b", "c"], np.array([0.3, 0.0, 0.6]), None), {"a"})
-    assert run.choice.best == 0.0
+    run._take_in(Opinion(["a", "b", "c"], np.array([0.3, 0.0, 0.6]), None), {"a"}, {})
+    assert run.choice.pictures == 0
     assert run.answers == [[("c", 0.6, False), ("a", 0.3, True)]]
     assert {len(run._answers[mix]) for mix in MIXES} == {1}
+
+
+def test_tags_with_hardly_a_picture_left_choose_no_mix(col: Collection) -> None:
+    evidence = evidence_of(col)
+    evidence.tags = {at: ["pair" if at < 2 else f"tag {at % 2}"] for at in range(30)}
+    run = CalibrationRun(evidence, WHERE)
+    shares, odds = np.array([0.1, 0.5, 0.1]), np.array([3.0, -1.0, -1.0])
+    opinion = Opinion(["pair", "tag 0", "tag 1"], shares, odds)
+    run._take_in(opinion, {"pair"}, {"pair": 1})
+    assert run.choice.pictures == 0
+    assert run.choice.best == 0.5
+    run._take_in(opinion, {"tag 0"}, {"tag 0": 13})
+    assert run.choice.pictures == 0
+    run._take_in(opinion, {"tag 0"}, {"tag 0": 12})
+    assert run.choice.pictures == 1
+    # They are asked about for the curve all the same.
+    assert [len(answers) for answers in run.answers] == [3, 3, 3]
+    assert ("pair", True) in {(tag, right) for tag, _, right in run.answers[0]}
 
 
 def test_a_curve_from_before_the_mix_is_measured_again(col: Collection) -> None:

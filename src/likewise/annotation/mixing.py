@@ -22,7 +22,10 @@ MIXES = tuple(i / 8 for i in range(9))
 """The weights of the linear machine among which one is chosen."""
 _DOUBT = 0.1
 # The sharpness of a mix is no part of its quality: each is judged by the best of these.
-_SHARPNESS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
+_SHARPNESS = 2.0 ** np.arange(-3.0, 3.5, 0.5)
+# By how much (in all, as a log likelihood) one opinion alone must be better than half of each: a
+# few pictures must not throw the mix from end to end.
+_CAUTION = 2.0
 
 
 def mixed_odds(shares: Floats, odds: Floats, mix: float) -> Floats:
@@ -50,6 +53,7 @@ class MixChoice:
     """Which mix makes the tags of left-out pictures most likely; pictures are added one by one.
 
     The likelihood is that of a choice among all tags with probabilities as exp(sharpness * odds).
+    Without pictures that tell, half of each.
     """
 
     def __init__(self, mixes: Sequence[float] = MIXES) -> None:
@@ -58,7 +62,10 @@ class MixChoice:
         self._loss = np.zeros((len(self.mixes), len(_SHARPNESS)))
 
     def add(self, shares: Floats, odds: Floats, right: NDArray[np.bool_]) -> None:
-        """A picture: shares and odds of all tags, and which it has; unknown tags have no odds."""
+        """A picture: shares and odds of all tags, and which of its tags are to be found.
+
+        A tag without odds is unknown, and no rival of the others.
+        """
         known = np.isfinite(odds)
         if not (known & right).any():
             return
@@ -70,7 +77,6 @@ class MixChoice:
 
     @property
     def best(self) -> float:
-        """The chosen mix; 0, no linear machine, where nothing was asked."""
-        if not self.pictures:
-            return 0.0
-        return self.mixes[int(np.argmin(self._loss.min(axis=1)))]
+        """The chosen mix."""
+        from_half = 2 * np.abs(np.array(self.mixes) - 0.5)
+        return self.mixes[int(np.argmin(self._loss.min(axis=1) + _CAUTION * from_half**2))]

@@ -15,6 +15,7 @@ mix under which their tags are the most likely (:mod:`~likewise.annotation.mixin
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,7 @@ AT_ONCE = 100
 _PIECE, _LEAST_PIECE = 20, 5
 _WHOLE_PIECES_UP_TO = 5_000
 _PER_PICTURE = 10
+_FEWEST_LEFT = 2
 UNMEASURED = 0.5
 """The highest confidence where nothing could be measured."""
 
@@ -122,9 +124,9 @@ class CalibrationRun:
         self.asked = 0
         self.choice = MixChoice()
         self._answers: dict[float, list[Answers]] = {mix: [] for mix in MIXES}
-        self._universal = _universal_tags(evidence)
+        self._counts, self._universal = _counts(evidence), _universal_tags(evidence)
         chosen: list[int] = []
-        if len(evidence) >= FEWEST and not self._universal.issuperset(_counts(evidence)):
+        if len(evidence) >= FEWEST and not self._universal.issuperset(self._counts):
             every = np.array(sorted(evidence.tags), np.int64)
             chosen = np.random.default_rng(0).permutation(every)[:ASKED].tolist()
         size = max(1, len(evidence) // SHARE) if together is None else together
@@ -149,16 +151,22 @@ class CalibrationRun:
         for at, some in groupby(part, key=lambda one: one[0]):
             out = [image for image in self.groups[at] if image in evidence.tags]
             images, rows = evidence.rows_of(views, [i for _, i in some if i in evidence.tags])
+            gone = Counter(tag for image in out for tag in evidence.tags[image])
             for image, opinion in zip(images, evidence.opinions(rows, out), strict=True):
-                self._take_in(opinion, set(evidence.tags[image]))
+                self._take_in(opinion, set(evidence.tags[image]), gone)
             self.asked += len(images)
 
-    def _take_in(self, opinion: Opinion, own: set[str]) -> None:
-        """What was said of a picture with the tags ``own``, by every mix."""
-        right = np.array([tag in own for tag in opinion.names], bool)
+    def _take_in(self, opinion: Opinion, own: set[str], gone: Mapping[str, int]) -> None:
+        """What was said of a picture with the tags ``own``, by every mix.
+
+        ``gone`` counts the pictures left out with it, by tag.
+        """
         if opinion.odds is not None:
-            # Of a tag that all have there is nothing to choose.
+            # Of a tag that all have there is nothing to choose; and one of which hardly a picture
+            # is left tells how things were with half as many pictures, not how they are.
             told = np.array([tag not in self._universal for tag in opinion.names], bool)
+            left = {tag for tag in own if self._counts[tag] - gone.get(tag, 0) >= _FEWEST_LEFT}
+            right = np.array([tag in left for tag in opinion.names], bool)
             self.choice.add(opinion.shares[told], opinion.odds[told], right[told])
         made: Answers = []
         for mix, answers in self._answers.items():
