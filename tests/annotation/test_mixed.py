@@ -76,7 +76,7 @@ def test_the_choice_is_that_of_the_likelihood() -> None:
     losses = []
     for mix in choice.mixes:
         each = []
-        for sharpness in [2.0 ** (half / 2) for half in range(-6, 7)]:
+        for sharpness in [2.0 ** (half / 2) for half in range(-6, 8)]:
             loss = 0.0
             for shares, odds, right in asked:
                 known = np.isfinite(odds)

@@ -89,7 +89,7 @@ def test_groups_are_a_fiftieth(col: Collection) -> None:
         assert max(map(len, run.groups)) == size
         assert run.n_left == min(tagged, calibrating.ASKED)
     # Fewer with each suggestion where each takes longer.
-    assert run.step_size(500) == 20 > run.step_size(10_000) > run.step_size(50_000) == 5
+    assert run.step_size(500) == 12 > run.step_size(10_000) > run.step_size(50_000) == 3
 
 
 def test_a_somewhat_old_curve_serves_until_the_next_is_there(

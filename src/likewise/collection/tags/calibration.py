@@ -38,7 +38,7 @@ SHARE = 50
 """One of so many tagged pictures, at most, is taken out together with others."""
 AT_ONCE = 100
 """Tagged pictures up to which a curve is measured whole; above, a piece with each suggestion."""
-_PIECE, _LEAST_PIECE = 20, 5
+_PIECE, _LEAST_PIECE = 12, 3
 _WHOLE_PIECES_UP_TO = 5_000
 _PER_PICTURE = 10
 _FEWEST_LEFT = 2
