@@ -132,7 +132,9 @@ class LinearAnnotator(Estimator):
     def remove(self, X: Any, Y: Any) -> Self:
         """Unlearn pictures; rows and tags as they were given.  Tags stay known."""
         check_is_fitted(self)
-        self._sums, self._solution = self._less(X, Y), None
+        found = as_rows(X, self.n_features_in_)
+        labels, _ = self._labels(Y, len(found), new=False)
+        self._sums, self._solution = self._less(found, labels), None
         return self
 
     @property
@@ -171,17 +173,17 @@ class LinearAnnotator(Estimator):
             here = _within(solution, queries)
             along = np.einsum("kt,kt->t", solution.towards, solution.towards)
             return _log_odds(here.T @ solution.towards, along, sums.n, sums.counts)
-        left = self._less(*without)
-        if not left.n:
-            raise InvalidInput("without names every picture there is; leave at least one")
         out = _unit(as_rows(without[0], self.n_features_in_))
-        if len(out) > _FEW * self.n_features_in_:
-            solution = _solve(left, self.penalty_)
-            along = np.einsum("kt,kt->t", solution.towards, solution.towards)
-            fitted = _within(solution, queries).T @ solution.towards
-            return _log_odds(fitted, along, left.n, left.counts)
         labels, _ = self._labels(without[1], len(out), new=False)
-        return self._corrected(queries, out, labels, left)
+        n, counts = self._sums.n - len(out), self._sums.counts - labels.sum(axis=0)
+        _check_left(n, counts)
+        if not n:
+            raise InvalidInput("without names every picture there is; leave at least one")
+        if len(out) <= _FEW * self.n_features_in_:
+            return self._corrected(queries, out, labels, n, counts)
+        solution = _solve(self._less(out, labels), self.penalty_)
+        along = np.einsum("kt,kt->t", solution.towards, solution.towards)
+        return _log_odds(_within(solution, queries).T @ solution.towards, along, n, counts)
 
     def predict(self, X: Any, k: int = 5) -> Any:
         """The k tags with the highest odds, best first, equal ones by number of the tag.
@@ -200,7 +202,9 @@ class LinearAnnotator(Estimator):
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _corrected(self, queries: Floats, out: Floats, labels: Any, left: Sums) -> Floats:
+    def _corrected(
+        self, queries: Floats, out: Floats, labels: Any, n: int, counts: Floats
+    ) -> Floats:
         """Scores without some pictures, from the factor of all (Woodbury's identity).
 
         About the mean of all, the scatter of the others is S - B'B, where B are the rows left out
@@ -209,30 +213,26 @@ class LinearAnnotator(Estimator):
         whole_ = self._solved()
         gone = _within(whole_, out)
         shift = gone.sum(axis=1)
-        B = np.hstack([gone, shift[:, None] / np.sqrt(left.n)])
+        B = np.hstack([gone, shift[:, None] / np.sqrt(n)])
         core = cholesky(np.eye(B.shape[1]) - B.T @ B, lower=True, check_finite=False)
         # Rows that have a tag, summed about the mean of those that stay.
         towards = whole_.towards - np.asarray(labels.T @ gone.T).T
-        towards += np.outer(shift / left.n, left.counts)
-        here = _within(whole_, queries) + shift[:, None] / left.n
+        towards += np.outer(shift / n, counts)
+        here = _within(whole_, queries) + shift[:, None] / n
         a = solve_triangular(core, B.T @ towards, lower=True, check_finite=False)
         b = solve_triangular(core, B.T @ here, lower=True, check_finite=False)
         along = np.einsum("kt,kt->t", towards, towards) + np.einsum("kt,kt->t", a, a)
-        return _log_odds(here.T @ towards + b.T @ a, along, left.n, left.counts)
+        return _log_odds(here.T @ towards + b.T @ a, along, n, counts)
 
     def _solved(self) -> Solution:
         if self._solution is None:
             self._solution = _solve(self._sums, self.penalty_)
         return self._solution
 
-    def _less(self, X: Any, Y: Any) -> Sums:
+    def _less(self, X: Rows, labels: Any) -> Sums:
         """The sums without some pictures."""
-        found = as_rows(X, self.n_features_in_)
-        labels, _ = self._labels(Y, len(found), new=False)
-        gone = _widened(_sums(found, labels), len(self._sums.counts))
-        left = self._sums.plus(gone, -1)
-        if left.n < 0 or (left.counts < 0).any():
-            raise InvalidInput("more pictures with these tags are to go than were ever given")
+        left = self._sums.plus(_widened(_sums(X, labels), len(self._sums.counts)), -1)
+        _check_left(left.n, left.counts)
         if left.n:
             # Nothing but rounding is left of a tag without pictures.
             left.by_tag[left.counts == 0] = 0.0
@@ -292,6 +292,11 @@ def _sums(X: Any, labels: Any) -> Sums:
         by_tag += labels[start : start + _BLOCK].T @ some
     counts = np.asarray(labels.sum(axis=0), np.float64).ravel()
     return Sums(len(X), rows, products, counts, by_tag)
+
+
+def _check_left(n: int, counts: Floats) -> None:
+    if n < 0 or (counts < 0).any():
+        raise InvalidInput("more pictures with these tags are to go than were ever given")
 
 
 def _widened(sums: Sums, tags: int) -> Sums:
