@@ -165,7 +165,7 @@ class Report:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.name}.md"
         old = _text(path)
-        made = {heading: _markdown(rows) for heading, rows in self.sections}
+        made = {heading: table(rows) for heading, rows in self.sections}
         kept = [name for name in pages.blocks(old) if name not in (*made, pages.RUN)]
         self._write_csv(path.with_suffix(".csv"), kept)
         page = pages.renewed(old, self.title, {pages.RUN: self._run(kept), **made})
@@ -205,7 +205,8 @@ def _text(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def _markdown(rows: Sequence[Mapping[str, object]]) -> list[str]:
+def table(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """Rows with the same keys as lines of a Markdown table."""
     if not rows:
         return ["(nothing measured)"]
     keys = list(dict.fromkeys(key for row in rows for key in row))

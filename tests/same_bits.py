@@ -23,6 +23,7 @@ from likewise.collection.store.row_formats import comparable_rows
 from likewise.collection.store.segments import pack_sparse
 from likewise.collection.store.store import SpaceRow
 from likewise.index.inverted import InvertedIndex
+from likewise.neighbours.compact import CompactFlat
 from likewise.neighbours.protocol import Metric
 from likewise.neighbours.scores import Flat, _inner, _minus_distance, scores
 from tests.machines import PROMISES
@@ -136,6 +137,7 @@ def dense_digests(*, backwards: bool = False) -> dict[str, str]:
             rows = comparable_rows(space, rows)
             summed_as: Metric = "l2" if metric == "l2" else "ip"
             flat, places, alive = Flat(summed_as, rows), np.arange(len(rows)), np.ones(len(rows))
+            compact = CompactFlat(summed_as, rows)
             rounded: list[Any] = []
             exact: list[Any] = []
             for query in rows[:10]:
@@ -146,6 +148,10 @@ def dense_digests(*, backwards: bool = False) -> dict[str, str]:
                 best, values = flat.best(rows, alive > 0, query, 40)
                 first = np.lexsort((best, -values))[:40]
                 rounded += [best[first], values[first]]
+                best, values = compact.best(rows, alive > 0, query, 40)
+                first = np.lexsort((best, -values))[:40]
+                if digest(best[first], values[first]) != digest(*rounded[-2:]):
+                    raise AssertionError(f"codes rank {name} otherwise than rows, {metric}")
             found[f"{name}, {metric}, float64"] = digest(*exact)
             found[f"{name}, {metric}, float32"] = digest(*rounded)
     return found

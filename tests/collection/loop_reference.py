@@ -76,6 +76,8 @@ class Log:
         before = self.surviving(profile, number - 1)
         if kind == "undo":
             return [n for n in before if n != body["judgement"]]
+        if kind == "merge":
+            return sorted({*before, *self.surviving(body["profile"], body["position"])})
         return [*before, number]
 
     def judgements(self, profile: str) -> list[Said]:
@@ -134,6 +136,66 @@ class Log:
             for subject, blob in self.codes[space, generation].items()
         }
         return fold(self.judgements(profile), rows, width, self.codes[space, generation])
+
+    def pairs(self, profile: str, space: str, generation: int) -> list[Lesson]:
+        """What stands as a dense space hears it: rows of query, alike and unlike, and a weight."""
+        rows = {
+            subject: np.frombuffer(blob, "<f4")
+            for subject, blob in self.codes[space, generation].items()
+        }
+        found = []
+        for said in self.judgements(profile):
+            liked = [rows[s] for s in said.liked if s in rows]
+            named = said.disliked if said.disliked or not liked else said.negatives
+            unlike = [rows[s] for s in named if s in rows]
+            silent = said.query not in rows or (said.liked and not liked)
+            if silent or not liked + unlike:
+                continue
+            weight = said.weight if named is said.negatives else 1.0
+            found.append(Lesson(said.number, rows[said.query], liked, unlike, weight))
+        return found
+
+
+class Lesson(NamedTuple):
+    """Rows of one judgement."""
+
+    number: int
+    query: np.ndarray
+    alike: list[np.ndarray]
+    unlike: list[np.ndarray]
+    weight: float
+
+
+def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> np.ndarray:
+    """Equations (1) to (5) of ``similarity/local_metric.py``, a pair at a time."""
+    width = len(row)
+    u = row.astype(np.float64) / np.linalg.norm(row)
+    nears = []
+    sums, counts = [np.zeros((width, width)), np.zeros((width, width))], [0.0, 0.0]
+    for lesson in lessons:
+        middle = lesson.query + np.sum(lesson.alike, axis=0) if lesson.alike else lesson.query
+        near = max(0.0, float(middle @ u) / np.linalg.norm(middle)) ** 4
+        nears.append(near if near > 1e-3 else 0.0)
+        if not nears[-1]:
+            continue
+        for side, (rows, weight) in enumerate(
+            ((lesson.alike, 1.0), (lesson.unlike, lesson.weight))
+        ):
+            for other in rows:
+                k = near * weight * min(1.0, 20.0 / len(rows))
+                d = other.astype(np.float64) - lesson.query
+                sums[side] += k * np.outer(d, d) / 2
+                counts[side] += k
+    M = np.eye(width)
+    for S, n, N, factor in (
+        (sums[0], counts[0], 2 * prior, 1.0),
+        (sums[1], counts[1], prior, -1.5),
+    ):
+        A = ((N + n) * np.eye(width) + S / scale) / (N + 2 * n)
+        M += factor * (np.linalg.inv(A) - np.eye(width))
+    moved = M @ u - u
+    reach = min(1.0, 0.5 * sum(nears) / max(nears)) if any(nears) else 0.0
+    return u + moved * min(1.0, reach / max(float(np.linalg.norm(moved)), 1e-30))
 
 
 def dense_row(blob: bytes, width: int) -> np.ndarray:

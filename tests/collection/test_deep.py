@@ -68,7 +68,9 @@ def names(hits) -> list[str]:
 
 
 def test_deep_is_there_and_the_default(own: Collection, built: Path) -> None:
-    assert set(own.spaces) == {"words", "holistic", "deep", "deep-dense"}
+    assert set(own.spaces) == {"words", "holistic", "deep", "deep-dense", "look"}
+    # Fitted to the collection once there are pictures enough; deep ranks until then.
+    assert own.spaces["look"].generation == 0
     assert dict(own.similarities["default"].spaces) == {"deep": 1.0}
     assert own.verify() == []
     query = built / "pictures" / "china-1.jpg"

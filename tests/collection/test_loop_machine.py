@@ -25,8 +25,9 @@ from hypothesis.stateful import (
 
 from likewise.collection.collection import Collection
 from likewise.collection.feedback import log_lines, profile_states
+from likewise.similarity.local_metric import LocalMetric
 from tests.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
-from tests.collection.loop_reference import Log
+from tests.collection.loop_reference import Log, ask
 from tests.doors import states_of
 
 EXAMPLES = max(int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "50")) // 2, 10)
@@ -51,6 +52,10 @@ class Loop(RuleBasedStateMachine):
         self.col = Collection.open(self.root)
         self.col.spaces.add("late", {"feature": "own", "kind": "sparse"})
         self.col.spaces.add_vectors("late", range(1, N - 1), rows(N - 2, seed=1))
+        dense = np.asarray(rows(seed=3).toarray(), np.float32)
+        self.col.spaces.add("plain", {"feature": "own"})
+        self.col.spaces.add_vectors("plain", range(1, N + 1), dense)
+        self.col.spaces.add("fit", {"feature": "fitted", "source": "plain", "first": 5})
         self.other = Collection.open(self.root)
         self.codes: dict[tuple[str, int], dict[int, bytes]] = {}
         self.retrained = False
@@ -113,6 +118,15 @@ class Loop(RuleBasedStateMachine):
         name = f"p{len(self.profiles)}"
         self.col.profiles.copy(self._profile(source), name)
         self.profiles.append(name)
+
+    @precondition(lambda self: 1 < len(self.profiles) < 5)
+    @rule(one=which, other=which)
+    def merge(self, one, other) -> None:
+        sources = {self._profile(one), self._profile(other)}
+        if len(sources) == 2:
+            name = f"m{len(self.profiles)}"
+            self.col.profiles.merge(sorted(sources), name)
+            self.profiles.append(name)
 
     # -- what happens to a collection ------------------------------------------------------------
 
@@ -181,10 +195,33 @@ class Loop(RuleBasedStateMachine):
                 found = states_of(col).weights(profile, space)
                 wanted = log.weights(profile, name, space.generation, space.width)
                 assert np.array_equal(np.ones(space.width) if found is None else found, wanted)
+            self._check_pairs(col, log, profile)
         for key, codes in self.codes.items():
             # A generation that is gone took its codes with it; within one they never change.
             assert key not in log.codes or codes.items() <= log.codes[key].items()
         self.codes = dict(log.codes)
+
+    def _check_pairs(self, col: Collection, log: Log, profile: str) -> None:
+        """The metric of judged pairs: near the plain formulas, and the same bits in any order."""
+        space = col.spaces["fit"]
+        assert space.generation
+        metric = states_of(col).metric(profile, space)
+        lessons = log.pairs(profile, "fit", space.generation)
+        assert len(lessons) == (0 if metric is None else len(metric))
+        if metric is None:
+            return
+        again = LocalMetric(space.width, metric.scale)
+        for one in sorted(lessons, key=lambda one: one.query.tobytes()):
+            alike = np.array(sorted(one.alike, key=lambda row: row.tobytes())).reshape(
+                -1, space.width
+            )
+            unlike = np.array(sorted(one.unlike, key=lambda row: row.tobytes()))
+            again.add(one.number, one.query, alike, unlike.reshape(-1, space.width), one.weight)
+        for row in (lessons[0].query, np.ones(space.width, np.float32)):
+            made = metric.ask(row)
+            assert np.array_equal(made, again.ask(row))
+            wanted = ask(lessons, row, metric.scale, metric.used_prior())
+            assert np.allclose(made, wanted, atol=1e-4)
 
     def teardown(self) -> None:
         try:

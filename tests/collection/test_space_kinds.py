@@ -37,7 +37,8 @@ from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.collection.space_package import install
 from tests.doors import states_of, store_of
 
-BUILT_IN = ["words", "holistic", "deep", "deep-dense", "deep-words", "psc", "vlad", "onnx", "own"]
+BUILT_IN = ["words", "holistic", "deep", "deep-dense", "look", "fitted"]
+BUILT_IN += ["deep-words", "psc", "vlad", "onnx", "own"]
 
 
 @pytest.fixture

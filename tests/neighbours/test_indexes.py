@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.vocabulary.exact_kmeans import exact_kmeans
 from likewise.errors import InvalidInput
 from likewise.neighbours._faiss import threads
-from likewise.neighbours.container import DamagedFile
+from likewise.neighbours.container import DamagedFile, save_arrays
 from likewise.neighbours.exact import Exact
 from likewise.neighbours.hnsw import HNSW
 from likewise.neighbours.ivf import IVF
@@ -250,3 +250,49 @@ def test_parameters_are_checked_by_build(make: Make, wrong: dict[str, Any]) -> N
 def test_exact_kmeans_refuses_too_few_rows() -> None:
     with pytest.raises(InvalidInput, match="X has 2 rows"):
         exact_kmeans(np.ones((2, 3)), 3)
+
+
+@pytest.mark.parametrize("metric", ["ip", "l2"])
+def test_a_compact_graph_is_small_and_near(metric: Metric, tmp_path: Path) -> None:
+    X, Q = unit_rows(4000, 32, 1), unit_rows(60, 32, 2)
+    whole, compact = HNSW(metric).build(X), HNSW(metric, compact=True).build(X[:3000]).add(X[3000:])
+    right, exact = truth(X, Q, 10, metric)
+    ids, values = compact.search(Q, 10)
+    assert np.mean([len(set(a) & set(b)) for a, b in zip(ids, right, strict=True)]) >= 9.5
+    np.testing.assert_allclose(values, exact, atol=0.05)
+    first = X[:3000]
+    held = np.clip(X, first.min(axis=0), first.max(axis=0))
+    np.testing.assert_allclose(compact.vectors(), held, atol=0.004)
+    for name, index in (("whole", whole), ("compact", compact)):
+        index.save(tmp_path / name)
+        again = HNSW.open(tmp_path / name)
+        assert again.compact is index.compact
+        assert again.search(Q, 10)[0].tolist() == index.search(Q, 10)[0].tolist()
+    saved = [(tmp_path / name).stat().st_size for name in ("whole", "compact")]
+    assert saved[0] - saved[1] >= 0.95 * 3 * X.size
+
+
+def test_a_compact_graph_learns_its_range_from_the_first_rows() -> None:
+    X = unit_rows(200, 8, 3)
+    index = HNSW("ip", compact=True).build(X[:0])
+    assert index.search(X[:2], 3)[0].tolist() == [[-1] * 3] * 2
+    index.add(X[:0]).add(X)
+    assert (
+        index.search(X, 1)[0][:, 0].tolist() == HNSW("ip").build(X).search(X, 1)[0][:, 0].tolist()
+    )
+    with pytest.raises(InvalidInput, match="compact"):
+        HNSW("ip", compact="yes").build(X)  # type: ignore[arg-type]
+
+
+def test_graphs_of_earlier_files_open_and_mixed_up_ones_do_not(tmp_path: Path) -> None:
+    X = unit_rows(50, 8, 4)
+    index = HNSW("ip").build(X)
+    meta, arrays = index._pack()
+    del meta["compact"]
+    save_arrays(tmp_path / "old", HNSW.kind, meta, arrays)
+    old = HNSW.open(tmp_path / "old")
+    assert old.compact is False
+    assert old.search(X, 5)[0].tolist() == index.search(X, 5)[0].tolist()
+    save_arrays(tmp_path / "mixed", HNSW.kind, {**meta, "compact": True}, arrays)
+    with pytest.raises(DamagedFile, match="compact"):
+        HNSW.open(tmp_path / "mixed")

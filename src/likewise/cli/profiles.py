@@ -144,6 +144,22 @@ def copy(
     _tell_created(name, json_)
 
 
+@profile.command("merge")
+def merge(
+    sources: Annotated[list[str], typer.Argument(metavar="NAME...", help="Two profiles or more.")],
+    into: Annotated[str, typer.Option(metavar="NAME", help="Name of the new profile.")],
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Make a new profile with all that others have learned, two people's for example.
+
+    likewise profile merge anna ben --into family
+    """
+    with open_collection(collection) as col:
+        col.profiles.merge(sources, into)
+    _tell_created(into, json_)
+
+
 @profile.command("export")
 def export(
     path: Annotated[Path, typer.Argument(help="File to write.")],

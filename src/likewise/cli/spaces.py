@@ -77,11 +77,18 @@ def add_space(
         typer.Option(
             metavar="KIND",
             help="What it is made of (default: its name): words, holistic, deep, deep-dense, "
-            "deep-words, psc, vlad, onnx, own (your vectors), or a kind from another package.",
+            "look, deep-words, psc, vlad, onnx, own (your vectors), or another package's kind.",
         ),
     ] = None,
     onnx: Annotated[
         Path | None, typer.Option(help="The .onnx file of your own network; it is copied.")
+    ] = None,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OTHER",
+            help="Fit a dense space there is to the collection: vectors of your own, or of --onnx.",
+        ),
     ] = None,
     size: Annotated[int | None, typer.Option(help="Side of its input in pixels.")] = None,
     scale: Annotated[
@@ -117,7 +124,8 @@ def add_space(
     likewise space add psc (or vlad) codes and pools local descriptors into one short vector, over
     codebooks learned from the collection; likewise space add deep-words makes words from the
     features of a network; likewise space add NAME --onnx model.onnx --size 224
-    --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses your own network.
+    --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses your own network; likewise space add NAME
+    --fit OTHER fits the vectors of another space to the collection.
     """
     network = {
         "path": str(onnx) if onnx else None,
@@ -130,9 +138,11 @@ def add_space(
         "kind": kind.value if kind else None,
         "licence": licence,
     }
-    feature = _feature(name, feature, network)
+    feature = _feature(name, feature, network, fit)
     recipe = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
     recipe |= {key: value for key, value in network.items() if value is not None}
+    if fit is not None:
+        recipe["source"] = fit
     stopped = f"'likewise space drop {name}' and add it again"
     with stoppable(stopped), open_collection(collection) as col:
         with progress_bar() as report:
@@ -141,7 +151,10 @@ def add_space(
         one = col.spaces[name]
     if json_:
         echo_json({"space": name, "width": one.width, "recipe": dict(one.recipe)})
-    elif not one.describes_pictures:
+    elif not one.generation and one.must_learn:
+        least = one.next_growth()
+        typer.echo(f"Created space {name}: it is learned once {least:,} pictures have vectors")
+    elif not one.describes_pictures and not one.takes_rows_of:
         typer.echo(f"Created space {name}; fill it: likewise space fill {name} vectors.npy --ids")
     else:
         typer.echo(f"Created space {name}: search with --by {name}")
@@ -239,17 +252,23 @@ def use(
         typer.echo(f"search ranks by {default} by default")
 
 
-def _feature(name: str, feature: str | None, network: dict[str, Any]) -> str:
-    """What a space is made of: said, meant by --onnx, or meant by its name."""
+def _feature(name: str, feature: str | None, network: dict[str, Any], fit: str | None) -> str:
+    """What a space is made of: said, meant by --onnx or --fit, or meant by its name."""
     from likewise.collection.spaces.registry import kind_names
 
+    if fit is not None:
+        if feature not in (None, "fitted", "look") or network["path"] is not None:
+            raise Usage("--fit makes a space of feature fitted; name no other, and no --onnx")
+        return "look" if name == "look" else "fitted"
     if network["path"] is not None:
         if feature not in (None, "onnx"):
             raise Usage(f"--onnx makes a space of feature onnx, not {feature}")
         return "onnx"
     if feature is None:
-        if name not in kind_names() or name in ("onnx", "own"):
-            raise Usage(f"what is {name} made of? give --feature, or --onnx for your own network")
+        if name not in kind_names() or name in ("onnx", "own", "fitted"):
+            raise Usage(
+                f"what is {name} made of? give --feature, --onnx for your own network, or --fit"
+            )
         feature = name
     if feature not in kind_names():
         raise Usage(f"--feature {feature}: one of {', '.join(kind_names())} expected")

@@ -13,7 +13,7 @@ import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import whole
+from likewise._validation import truth, whole
 from likewise.neighbours._faiss import (
     WholeRows,
     faiss_metric,
@@ -29,6 +29,8 @@ class HNSW(WholeRows):
     ``links``: edges a row keeps on a level (twice as many on the lowest); ``ef_build`` and
     ``ef_search``: length of the queue while growing and while searching.  Larger is better and
     slower.  ``ef_search`` may be changed at any time; a search for many takes twice k.
+    ``compact``: rows are held as a byte a number, between the least and the most that the rows of
+    the first call have in its column; values, and what ``vectors`` gives, are then only near.
 
     >>> index = HNSW(metric="ip").build([[1.0, 0.0], [0.0, 1.0]])
     >>> index.search([[0.1, 2.0]], k=1)[0].tolist()
@@ -36,8 +38,8 @@ class HNSW(WholeRows):
     """
 
     kind: ClassVar[str] = "neighbours.hnsw"
-    _PARAMETERS = ("metric", "links", "ef_build", "ef_search")
-    _FAISS = faiss.IndexHNSWFlat
+    _PARAMETERS = ("metric", "links", "ef_build", "ef_search", "compact")
+    _FAISS = faiss.IndexHNSW
 
     def __init__(
         self,
@@ -46,12 +48,14 @@ class HNSW(WholeRows):
         links: int = 16,
         ef_build: int = 64,
         ef_search: int = 64,
+        compact: bool = False,
         n_threads: int = 1,
     ) -> None:
         self.metric = metric
         self.links = links
         self.ef_build = ef_build
         self.ef_search = ef_search
+        self.compact = compact
         self.n_threads = n_threads
 
     def build(self, X: ArrayLike) -> Self:
@@ -59,15 +63,29 @@ class HNSW(WholeRows):
         self._common()
         X = rows(X, "X")
         links = whole(self.links, "links", 2)
-        self._index = faiss.IndexHNSWFlat(X.shape[1], links, faiss_metric(self.metric))
+        width, metric = X.shape[1], faiss_metric(self.metric)
+        if truth(self.compact, "compact"):
+            a_byte: Any = faiss.ScalarQuantizer.QT_8bit  # the stubs take it for a quantiser
+            self._index = faiss.IndexHNSWSQ(width, a_byte, links, metric)
+        else:
+            self._index = faiss.IndexHNSWFlat(width, links, metric)
         self._index.hnsw.efConstruction = whole(self.ef_build, "ef_build")
-        self._width = X.shape[1]
+        self._width = width
         return self._hold(X)
 
     def _hold(self, X: NDArray[np.float32]) -> Self:
         with threads(1):
-            self._index.add(X)
+            if len(X) and not self._index.is_trained:
+                self._index.train(X)
+            if self._index.is_trained:
+                self._index.add(X)
         return self
+
+    def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        # Files of earlier versions do not say, and are not compact.
+        super()._unpack({"compact": False, **meta}, arrays)
+        if isinstance(self._index, faiss.IndexHNSWSQ) is not self.compact:
+            raise ValueError(f"holds {type(self._index).__name__}; compact is {self.compact}")
 
     def _parameters(self, k: int) -> Any:
         # The walk ends when its queue is spent, so a longer answer needs a longer queue.

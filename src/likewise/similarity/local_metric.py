@@ -5,19 +5,25 @@ Each is a pair, and a pair is a difference of rows, d = x - q.  Around a query o
 pairs of judgements about *similar* pictures count most: judgement j counts k = max(0, u . c_j)^4,
 u the query and c_j the middle of what was alike in j, all of unit length.  With
 
-    S = sum of k d d' / 2 over pairs that are alike, n_s = sum of k     (D, n_d: those that are not)
-    A = (N I + S / g) / (N + n_s),   N = N0 + n_s                       (B of D and n_d)
-    M = I + A^-1 - B^-1
+    S = sum of k d d' / 2 over pairs that are alike, n = sum of k                             (1)
+    A = (N I + S / g) / (N + n),  N = 2 N0 + n                                                (2)
+    D, m, B likewise of pairs that are not alike, with N = N0 + m                             (3)
+    M = I + (A^-1 - I) + 1.5 (I - B^-1)                                                       (4)
+    asked: u + c (M - I) u, with c <= 1 the largest so that |c (M - I) u| <= min(1, e / 2),
+           e = sum of k / largest k: one judgement moves a query by at most half its length   (5)
 
-the query is asked as M u.  Directions in which liked pictures differ from their query count less,
+the query is asked as (5).  Directions in which liked pictures differ from their query count less,
 those in which disliked ones do count more.  Both kinds of pair are measured against the same prior,
 since both are near: they come from one page of answers.  (Against strangers, as in the closed form
 of Köstinger et al. 2012, a page of judgements would say mostly that pages are of near pictures.)
-g is what two neighbours differ by a column, ``FittedSpace.scale_``.
+g is what two neighbours differ by a column, ``FittedSpace.scale_``.  What is alike counts less than
+what is not, by its prior and its factor: that one class varies in a direction says little about the
+next class, but that two classes differ there serves both.
 
 Three things follow.  What nobody judged keeps M = I: there k is 0, and N0 holds against a little.
-No direction ever counts more than 3 times: A^-1 and B^-1 are below (N + n) / N < 2.  And only the
-query's row moves, so that every index over the collection's rows serves every profile at once.
+A^-1 and B^-1 lie between 0 and (N + n) / N < 2, so that no direction ever counts more than 3.5
+times, and (5) bounds what all of them do together.  And only the query's row moves, so that every
+index over the collection's rows serves every profile.
 
 The lessons are a set.  What comes out is a function of that set alone: judging, taking back,
 rolling back and merging in any order give the same bits on one machine.
@@ -47,8 +53,11 @@ PRIORS = (100.0, 300.0, 1000.0, 3000.0, np.inf)
 SHARPNESS = 4
 """Power of the cosine by which a judgement counts for a query."""
 JUDGEMENT_PAIRS = 20.0
-"""The most one judgement counts on either side, in pairs: a long list teaches no more than a page.
-With N0 >= 100 no direction then moves by more than a sixth."""
+"""The most one judgement counts on either side, in pairs: no list teaches more than a page."""
+ALIKE_PRIOR, UNLIKE_FACTOR = 2.0, 1.5
+"""The factors of (2) and (4)."""
+JUDGEMENT_REACH, REACH = 0.5, 1.0
+"""How far a query may move, in its own length: by one judgement, and by all there are (5)."""
 NEAREST = 128
 """Judgements that count for one query, at most: those that count most."""
 CHOOSE_FROM = 32
@@ -138,9 +147,8 @@ class LocalMetric:
         u = self._rows(row, "row")[0].astype(np.float64)
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior) or not u.any():
-            return u.astype(np.float32)
-        pairs = self._pack().around(u)
-        return (u + _correction(pairs, u, self.scale, prior)).astype(np.float32)
+            return np.asarray(u, np.float32)
+        return np.asarray(_asked(self._pack().around(u), u, self.scale, prior), np.float32)
 
     def used_prior(self) -> float:
         """N0: as given, or as the judgements choose it."""
@@ -189,11 +197,15 @@ class LocalMetric:
 
 
 class _Pairs(NamedTuple):
-    """Differences, what each counts, and which of them are alike."""
+    """Differences, what each counts, which of them are alike, and how many judgements they are.
+
+    ``judgements`` is e of equation (5).
+    """
 
     differences: Rows
     weights: Floats
     alike: NDArray[np.bool_]
+    judgements: float
 
 
 class _Packed:
@@ -232,46 +244,62 @@ class _Packed:
         ends_of = np.cumsum(lengths)
         places = np.arange(int(lengths.sum())) + np.repeat(starts - (ends_of - lengths), lengths)
         weights = self._weights[places] * np.repeat(counts[lessons], lengths)
-        return _Pairs(self._differences[places], weights, self._alike[places])
+        most = float(counts[lessons].max(initial=0.0))
+        number_of = float(counts[lessons].sum()) / most if most else 0.0
+        return _Pairs(self._differences[places], weights, self._alike[places], number_of)
 
 
 def choose_prior(lessons: Sequence[Lesson], scale: float) -> float:
     """N0 of ``PRIORS`` by which judgements are best told by the others.
 
     Some judgements that have both kinds are asked about in turn, each by all lessons about other
-    queries: how many of its liked pictures come before disliked ones?  The best wins, the first of
-    equals; nothing is learned only where that is told best.
+    queries: how many of its liked pictures come before disliked ones?  The least N0 wins that is
+    not worse than the best by more than the standard error of their difference.
     """
     both = [at for at, one in enumerate(lessons) if len(one.liked) and len(one.disliked)]
     asked = [both[at] for at in np.linspace(0, len(both) - 1, min(HELD_OUT, len(both)), dtype=int)]
-    right = np.zeros(len(PRIORS))
+    right: list[list[float]] = []
     keyed = sorted(lessons, key=lambda one: (one.key, one.order))
     for at in dict.fromkeys(asked):
         held = lessons[at]
         others = [one for one in keyed if not np.array_equal(one.query, held.query)]
         u = held.query.astype(np.float64)
         pairs = _Packed(others).around(u) if others else None
-        for place, prior in enumerate(PRIORS):
+        told = []
+        for prior in PRIORS:
             row = u
             if pairs is not None and np.isfinite(prior):
-                row = u + _correction(pairs, u, scale, prior)
+                row = _asked(pairs, u, scale, prior)
             before = (held.liked @ row)[:, None] - (held.disliked @ row)[None, :]
-            right[place] += np.mean(before > 0)
-    if not asked:
+            told.append(float(np.mean(before > 0)))
+        right.append(told)
+    if len(right) < 2:
         return PRIOR
-    return PRIORS[int(right.argmax())]
+    share = np.array(right)
+    worse = share[:, [int(share.mean(axis=0).argmax())]] - share
+    error = worse.std(axis=0, ddof=1) / np.sqrt(len(share))
+    return PRIORS[int(np.argmax(worse.mean(axis=0) <= error))]
+
+
+def _asked(pairs: _Pairs, u: Floats, scale: float, prior: float) -> Floats:
+    """Equation (5)."""
+    change = _correction(pairs, u, scale, prior)
+    length = float(np.linalg.norm(change))
+    limit = min(REACH, JUDGEMENT_REACH * pairs.judgements)
+    return u + (change if length <= limit else change * (limit / length))
 
 
 def _correction(pairs: _Pairs, u: Floats, scale: float, prior: float) -> Floats:
-    """(A^-1 - B^-1) u; u is one query, or the columns of a matrix."""
-    found = np.zeros_like(u)
-    for sign, chosen in ((1.0, pairs.alike), (-1.0, ~pairs.alike)):
-        d, weights = pairs.differences[chosen].astype(np.float64), pairs.weights[chosen]
-        n = float(weights.sum())
-        N = prior + n
-        A = (d * (weights / (2 * scale))[:, None]).T @ d
+    """(M - I) u, equation (4); u is one query, or the columns of a matrix."""
+    found: Floats = np.zeros_like(u)
+    sides = ((pairs.alike, ALIKE_PRIOR * prior, 1.0), (~pairs.alike, prior, -UNLIKE_FACTOR))
+    for chosen, weight, factor in sides:
+        d, counts = pairs.differences[chosen].astype(np.float64), pairs.weights[chosen]
+        n = float(counts.sum())
+        N = weight + n
+        A = (d * (counts / (2 * scale))[:, None]).T @ d
         A[np.diag_indices_from(A)] += N
-        found += sign * np.linalg.solve(A / (N + n), u)
+        found += factor * (np.linalg.solve(A / (N + n), u) - u)
     return found
 
 
@@ -288,4 +316,4 @@ def _unit(X: Rows) -> Rows:
     """Rows of unit length; a row of zeros stays one."""
     norms = np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)
     made = np.divide(X, norms, out=np.zeros(X.shape), where=norms > 0)
-    return made.astype(np.float32)
+    return np.asarray(made, np.float32)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from likewise.collection.store.store import Store
 from likewise.similarity.judging import JUDGEMENT_REACH, LIMIT, SESSION_REACH, profile_learner
 
 JUDGE, COMPARE, WEIGHTS = "judge", "compare", "weights"
-UNDO, ROLLBACK = "undo", "rollback"
+UNDO, ROLLBACK, MERGE = "undo", "rollback", "merge"
 SESSION_GAP = 30 * 60.0
 """A pause of so many seconds between two judgements that stand ends a session."""
 # Every digest begins with the rule of learning: a checkpoint of another rule never fits.
@@ -107,7 +107,13 @@ class History:
             for entry in new:
                 self._add_item(item_of(entry))
         else:
-            self._restart(standing_items(self._inherited, self._own))
+            known = profiles(self._store)
+
+            def merged(entry: Entry) -> list[Item]:
+                body = entry.body
+                return _items_at(self._store, known, str(body["profile"]), int(body["position"]))
+
+            self._restart(standing_items(self._inherited, self._own, merged=merged))
 
     def _restart(self, items: Iterable[Item]) -> None:
         self.items: list[Item] = []
@@ -203,9 +209,16 @@ class History:
 
 
 def standing_items(
-    inherited: Sequence[Item], log: Iterable[Entry], upto: int | None = None
+    inherited: Sequence[Item],
+    log: Iterable[Entry],
+    upto: int | None = None,
+    *,
+    merged: Callable[[Entry], Sequence[Item]] = lambda entry: (),
 ) -> list[Item]:
     """The items that stand after a log: judgements less those taken back (before verdicts).
+
+    ``merged`` gives the items that a line takes in from another profile.  What several profiles
+    share, from a common past, counts once; items stand in the order they were said in.
 
     Read backwards first, since a roll-back makes the lines between it and its position void: each
     line is looked at once, however roll-backs are nested.
@@ -227,7 +240,9 @@ def standing_items(
             found[entry.number] = item_of(entry)
         elif entry.kind == UNDO:
             found.pop(entry.body["judgement"], None)
-    return list(found.values())
+        elif entry.kind == MERGE:
+            found |= {item.number: item for item in merged(entry)}
+    return [found[number] for number in sorted(found)]
 
 
 def item_of(entry: Entry) -> Item:
@@ -266,5 +281,16 @@ def _inherited_items(store: Store, known: Mapping[str, ProfileRow], profile: str
         raise CollectionError(f"there is no profile {profile!r}; there are {', '.join(known)}")
     if row.parent is None:
         return []
-    before = _inherited_items(store, known, row.parent)
-    return standing_items(before, entries(store, row.parent), row.parent_position)
+    return _items_at(store, known, row.parent, row.parent_position)
+
+
+def _items_at(
+    store: Store, known: Mapping[str, ProfileRow], profile: str, position: int
+) -> list[Item]:
+    """The items of a profile that stood at a position of its log."""
+    before = _inherited_items(store, known, profile)
+
+    def merged(entry: Entry) -> list[Item]:
+        return _items_at(store, known, str(entry.body["profile"]), int(entry.body["position"]))
+
+    return standing_items(before, entries(store, profile), position, merged=merged)

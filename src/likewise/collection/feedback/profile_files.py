@@ -14,8 +14,11 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.fold import ImportedWeights
 from likewise.collection.feedback.history import WEIGHTS
 from likewise.collection.feedback.log_lines import timestamp
+from likewise.collection.feedback.pair_fold import ImportedLessons, lessons_in_source
 from likewise.collection.feedback.profile_names import check_new_name
 from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.spaces.word_assignment import open_vocabulary
 from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
@@ -38,13 +41,18 @@ def vocabulary_fingerprint(root: Path, space: SpaceRow) -> str:
 
 
 def export_profile(store: Store, states: ProfileStates, profile: str, path: Path) -> Path:
-    """The weights of a profile in one checksummed file: no pictures, no log."""
+    """What a profile learned in one checksummed file: weights, and rows of judged pairs.
+
+    No pictures, no log.
+    """
     arrays: dict[str, Any] = {}
     meta: dict[str, Any] = {"profile": profile, "base": log_tables.profiles(store)[profile].base}
     meta["spaces"] = {}
     if not states.history(profile).items:
         raise CollectionError(f"profile {profile!r} has learned nothing yet; judge something first")
-    for name, space in store.spaces().items():
+    for name, space in open_spaces(store).items():
+        if space.learns_pairs:
+            _export_lessons(store, states, profile, space, meta, arrays)
         if not (space.row_format.learns_weights and space.generation):
             continue
         state = states.state(profile, space)
@@ -59,6 +67,27 @@ def export_profile(store: Store, states: ProfileStates, profile: str, path: Path
     return path
 
 
+def _export_lessons(
+    store: Store,
+    states: ProfileStates,
+    profile: str,
+    space: Space,
+    meta: dict[str, Any],
+    arrays: dict[str, Any],
+) -> None:
+    """Judged pairs, as rows of the space that theirs is fitted to."""
+    source = store.spaces().get(space.takes_rows_of or "")
+    if source is None or not source.generation:
+        return
+    found = lessons_in_source(store, space, source, states.history(profile).items)
+    arrays |= {f"{space.name}/{key}": value for key, value in found.arrays().items()}
+    meta["spaces"][space.name] = {
+        "lessons": len(found.counts),
+        "width": source.width,
+        "vocabulary": vocabulary_fingerprint(store.root, source),
+    }
+
+
 def import_profile(store: Store, path: Path, name: str | None) -> str:
     """A profile from a file; its weights are checked, and other words than ours are refused."""
     try:
@@ -67,10 +96,14 @@ def import_profile(store: Store, path: Path, name: str | None) -> str:
         raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
     name = name or str(meta.get("profile", ""))
     check_new_name(store, name)
-    given: dict[str, tuple[int, ImportedWeights]] = {}
+    given: dict[str, tuple[int, ImportedWeights | ImportedLessons]] = {}
     try:
         for space_name, said in meta["spaces"].items():
-            space = store.spaces().get(space_name)
+            space = open_spaces(store).get(space_name)
+            if space is not None and space.learns_pairs and "lessons" in said:
+                lessons = _read_lessons(store, path, space, said, arrays)
+                given[space_name] = (space.generation, lessons)
+                continue
             if space is None or not (space.row_format.learns_weights and space.generation):
                 continue
             if (
@@ -93,6 +126,22 @@ def import_profile(store: Store, path: Path, name: str | None) -> str:
     return name
 
 
+def _read_lessons(
+    store: Store, path: Path, space: Space, said: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> ImportedLessons:
+    source = store.spaces()[str(space.takes_rows_of)]
+    if said["vocabulary"] != vocabulary_fingerprint(store.root, source):
+        raise CollectionError(
+            f"{path} was learned over another space than {source.name!r}, which {space.name!r} is "
+            "fitted to; rows of one mean nothing in the other"
+        )
+    parts = (arrays[f"{space.name}/{key}"] for key in ("rows", "counts", "weights"))
+    found = ImportedLessons(*parts)
+    if not found.is_usable(source.width):
+        raise DamagedFile(f"{path}: its lessons for space {space.name!r} cannot be used")
+    return found
+
+
 def _are_usable(start: Any, words: Any, weights: Any, width: int) -> bool:
     """Whether every later fold can begin with these weights: each word once, none negative."""
     return bool(
@@ -111,7 +160,7 @@ def put_weights(
     store: Store,
     name: str,
     base: str,
-    given: Mapping[str, tuple[int, ImportedWeights]],
+    given: Mapping[str, tuple[int, ImportedWeights | ImportedLessons]],
     about: Mapping[str, Any],
     parent: str | None = None,
 ) -> int:

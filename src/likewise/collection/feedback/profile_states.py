@@ -18,8 +18,12 @@ from numpy.typing import NDArray
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import History, Verdicts
+from likewise.collection.feedback.pair_fold import PairFold
+from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
+from likewise.similarity.local_metric import LocalMetric
 
 CHECKPOINT_EVERY = 200
 """Judgements between two checkpoints."""
@@ -51,6 +55,7 @@ class ProfileStates:
         self._histories: dict[str, History] = {}
         # Profile and space: what it was folded in, digest of what is folded, the state.
         self._states: dict[tuple[str, str], CachedState] = {}
+        self._metrics: dict[tuple[str, str], PairFold] = {}
 
     def history(self, profile: str) -> History:
         """The up-to-date history of a profile."""
@@ -67,6 +72,7 @@ class ProfileStates:
         with self.lock:
             self._histories.clear()
             self._states.clear()
+            self._metrics.clear()
 
     def weights(self, profile: str, space: SpaceRow) -> NDArray[np.float64] | None:
         """One weight a word; None where nothing was learned, so that all count alike."""
@@ -76,6 +82,22 @@ class ProfileStates:
             if not self.history(profile).items:
                 return None
             return self.state(profile, space).weights
+
+    def metric(self, profile: str, space: Space) -> LocalMetric | None:
+        """What judged pairs teach a space around each query; None where nothing was learned."""
+        if not (space.learns_pairs and space.generation):
+            return None
+        with self.lock:
+            history = self.history(profile)
+            key, made_in = (profile, space.name), self.conditions(space)
+            kept = self._metrics.get(key)
+            if kept is None or kept.made_in != made_in:
+                kept = PairFold(made_in, LocalMetric(space.width, space.pair_scale()))
+            # Taken out while it changes: a fold that fails must not leave half of itself behind.
+            self._metrics.pop(key, None)
+            kept.update(self._store, space, history.items)
+            self._metrics[key] = kept
+            return kept.metric if len(kept.metric) else None
 
     def weights_in_memory(self, profile: str) -> dict[str, NDArray[np.float64]]:
         """The weights of a profile by space, as far as they are folded and up to date already."""
@@ -154,6 +176,17 @@ class ProfileStates:
                 )
             self.checkpoint(space, history, anew)
 
+    def relearn_pairs(self, profile: str, space: Space) -> None:
+        """Take in every judged pair again; the same lessons must come out."""
+        with self.lock:
+            used = self.metric(profile, space)
+            self._metrics.pop((profile, space.name), None)
+            anew = self.metric(profile, space)
+            if _lesson_keys(anew) != _lesson_keys(used):
+                raise DamagedCollection(
+                    f"profile {profile!r}: the log says otherwise than what was in use"
+                )
+
     # -- checkpoints ------------------------------------------------------------------------
 
     def checkpoint(
@@ -191,9 +224,11 @@ class ProfileStates:
 
     def fold_all(self, profile: str) -> None:
         """Learn what the log has more, so that the next search finds it done."""
-        for space in self._store.spaces().values():
+        for space in open_spaces(self._store).values():
             if space.row_format.learns_weights and space.generation:
                 self.state(profile, space)
+            elif (metric := self.metric(profile, space)) is not None:
+                metric.used_prior()
 
     def contradictions(self, profile: str, judgement: int) -> list[int]:
         """Earlier judgements of which a judgement says the opposite, in part at least."""
@@ -213,6 +248,10 @@ class ProfileStates:
         found = log_tables.codes(self._store, space.name, space.generation, subjects)
         blobs = [found[subject] for subject in sorted(found)]
         return space.row_format.unpack(blobs, space.width)
+
+
+def _lesson_keys(metric: LocalMetric | None) -> list[bytes]:
+    return [] if metric is None else [lesson.key for lesson in metric.lessons]
 
 
 def checkpoint_stops(done: int, until: int) -> list[int]:

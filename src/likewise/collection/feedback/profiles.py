@@ -19,7 +19,7 @@ from likewise.collection import jobs
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.feedback import compact as compacting
 from likewise.collection.feedback import learned_report, lessons, profile_files
-from likewise.collection.feedback.history import ROLLBACK
+from likewise.collection.feedback.history import MERGE, ROLLBACK
 from likewise.collection.feedback.log_lines import append_line, timestamp
 from likewise.collection.feedback.profile_names import (
     DEFAULT,
@@ -34,6 +34,7 @@ from likewise.collection.search.similarities import Figures, Similarity
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log_tables
 from likewise.collection.store.pictures import PictureName, Pictures
 
@@ -123,6 +124,29 @@ class Profiles(Mapping[str, Similarity]):
             position = log_tables.last_entry(self._store, source)
             log_tables.put_profile(c, name, row.base, timestamp(), source, position)
 
+    def merge(self, sources: Sequence[str], name: str) -> None:
+        """A new profile with all that others have learned, each as it stands now.
+
+        What they share counts once; where one contradicts another about a query, the later word
+        counts.  None of them changes, and the new one goes its own way from there.
+        """
+        found = list(dict.fromkeys(resolve_profile(self._store, one) for one in sources))
+        if len(found) < 2:
+            raise CollectionError("nothing to merge; name two profiles or more")
+        rows = log_tables.profiles(self._store)
+        bases = {rows[one].base for one in found}
+        if len(bases) > 1:
+            ranked = ", ".join(f"{one} by {rows[one].base or 'default'}" for one in found)
+            raise CollectionError(f"these profiles rank by different similarities: {ranked}")
+        with self._store.write(durable=True) as c:
+            check_new_name(self._store, name)
+            log_tables.put_profile(c, name, bases.pop(), timestamp(), None, 0)
+            for one in found:
+                position = log_tables.last_entry(self._store, one)
+                body = {"profile": one, "position": position}
+                append_line(c, self._store, name, MERGE, body)
+        self._states.fold_all(name)
+
     def roll_back(self, position: int, *, profile: str = DEFAULT) -> None:
         """Return a profile to an earlier position of its log; 0 is where it began."""
         name = resolve_profile(self._store, profile)
@@ -187,9 +211,11 @@ class Profiles(Mapping[str, Similarity]):
         It must come to what is in use; if it does not, the catalog is damaged.
         """
         name = resolve_profile(self._store, profile)
-        for space in self._store.spaces().values():
+        for space in open_spaces(self._store).values():
             if space.row_format.learns_weights and space.generation:
                 self._states.relearn(name, space)
+            elif space.learns_pairs and space.generation:
+                self._states.relearn_pairs(name, space)
         return self[name]
 
     def learn_sparse(

@@ -1,7 +1,8 @@
 """What a profile learned, applied to one query.
 
 Two things, each of which can be left out to measure the other: the *query part* (verdicts about
-this very query move its row) and the *profile part* (weights of words, for every query).
+this very query move its row) and the *profile part* (for every query: weights of words, and in a
+fitted space a metric around it from judged pairs).
 """
 
 from __future__ import annotations
@@ -61,6 +62,9 @@ class ProfileReranker:
             weights = self._states.weights(self._profile, space)
             if weights is not None:
                 row = apply_weights(row, weights)
+            metric = self._states.metric(self._profile, space)
+            if metric is not None:
+                row = metric.ask(row)
         return row
 
 

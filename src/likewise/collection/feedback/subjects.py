@@ -14,6 +14,7 @@ from likewise.collection.errors import CollectionBusy, CollectionError
 from likewise.collection.feedback.profile_states import refill_setting
 from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.views import Views
+from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log_tables
 from likewise.collection.store.changes import put_setting
 from likewise.collection.store.store import Store, Transaction
@@ -35,6 +36,10 @@ def codes_of(
     Pictures that only teach (negatives nobody named) need no code where nothing is folded.
     """
     generations: dict[str, int] = {}
+    spaces = open_spaces(views.store).values()
+    # A space that is taught, and the one it is fitted to: a file of the profile speaks in its rows.
+    taught = {space.name for space in spaces if space.is_taught}
+    taught |= {str(space.takes_rows_of) for space in spaces if space.takes_rows_of}
     found: dict[int | None, dict[str, bytes]] = {image: {} for image in asked}
     for name, space in views.store.spaces().items():
         if not space.generation:
@@ -42,7 +47,7 @@ def codes_of(
         view = views.view(name)
         generations[name] = view.space.generation
         for image, question in asked.items():
-            if image in only_negative and not space.row_format.learns_weights:
+            if image in only_negative and name not in taught:
                 continue
             # A picture from outside has no code in spaces that cannot describe it here.
             if question.image is None and not view.space.is_available():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from likewise.collection.ingest.derived_rows import derive_rows
 from likewise.collection.ingest.generations import describe_all
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.jobs import Report
@@ -44,7 +45,9 @@ def fill_gaps(store: Store, *, workers: int | None, report: Report) -> None:
     """Rows that a space lacks: its back-fill was interrupted, or they could not be made."""
     for space in open_spaces(store).values():
         lacks = backfill_of(store, space.name)
-        if lacks is None or not (space.generation and space.is_available()):
+        if lacks is None or not space.generation:
+            continue
+        if not (space.is_available() or space.takes_rows_of):
             continue
         if lacks.state == UNREACHED:
             missing = set(lacks.images)
@@ -53,6 +56,9 @@ def fill_gaps(store: Store, *, workers: int | None, report: Report) -> None:
             for row in store.segments(space.name, space.generation):
                 ids, _ = space.row_format.read_segment(store.root, row.name)
                 missing.difference_update(ids.tolist())
+        missing -= derive_rows(store, space, missing)
+        if not space.is_available():
+            continue
         paths = {row.id: row.path for row in store.images(missing).values() if row.path}
         reached = [(image, path) for image, path in paths.items() if os.access(path, os.R_OK)]
         if reached:

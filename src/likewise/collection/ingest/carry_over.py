@@ -62,6 +62,10 @@ class NextGeneration:
         what was said about a picture that left the collection stays in the log, and counts in the
         other spaces.
         """
+        if self.old.learns_pairs:
+            row = self.old.row_format.unpack([code], self.old.width)[0]
+            made = self.old.translate_row(row, self.space)
+            return None if made is None else self.code_of(self.space.row_format.pack(made))
         if self._matched is None and self.old.row_format.is_sparse:
             self._matched = self.old.match_columns(self.space)
         if self._matched is None:
@@ -83,7 +87,8 @@ class NextGeneration:
 
         Where columns have nothing to do with each other, all count alike again.
         """
-        if self.has_same_columns:
+        if self.has_same_columns or self.old.learns_pairs:
+            # Judged pairs that came in are rows of the source, which has not changed.
             return blob
         given = ImportedWeights.unpack(blob)
         fill = 1.0 if given.start == "ones" else 0.0

@@ -8,8 +8,13 @@ next; until then its rows are invisible.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from likewise._durable import sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
@@ -66,6 +71,7 @@ def learn_generation(
     survey = PictureSurvey(
         store.root, f"{space.name}-{number}", [path for _, path in pictures],
         workers=workers, report=report, seed=seed,
+        rows=partial(_rows_by_number, store, [image for image, _ in pictures]),
     )  # fmt: skip
     learned = replace(space, files={}).learn(survey)
     if learned is None:
@@ -80,10 +86,25 @@ def learn_generation(
             image = pictures[at][0]
             change.put_vector(c, space.name, number, image, space.row_format.pack(row))
             known.add(image)
-    describe_all(store, coming, [one for one in pictures if one[0] not in known], workers, report)
+    if space.describes_pictures and space.is_available():
+        left = [one for one in pictures if one[0] not in known]
+        describe_all(store, coming, left, workers, report)
     lacking = store.images_without(space.name, number) & {image for image, _ in pictures}
     _weigh_and_switch(store, space, coming, report)
     return lacking
+
+
+def _rows_by_number(
+    store: Store, images: Sequence[int], name: str
+) -> Iterator[tuple[NDArray[np.int64], Any]]:
+    """Rows of a space, by the places of their pictures among ``images``, which ascend."""
+    space, known = store.spaces().get(name), np.asarray(images, np.int64)
+    if space is None or not space.generation or not len(known):
+        return
+    for ids, rows in raw_rows(store, space):
+        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        there = known[at] == ids
+        yield at[there], rows[there]
 
 
 def renew_idf(store: Store, space: Space, report: Report) -> None:
@@ -163,6 +184,7 @@ def switch_to(store: Store, coming: NextGeneration, report: Report) -> None:
         carry_over(c, store, coming, {**codes, **make_codes(store, coming)})
         carried = last_line(store)
     if space.row_format.learns_weights:
+        # A metric of judged pairs needs no replay: the codes carried over are all it is made of.
         replay(store, space, report, carried)
     sealed = []
     for i, chunk in enumerate(store.vectors_in_chunks(space.name, space.generation, seg.FULL)):

@@ -16,7 +16,7 @@ def next_growth(store: Store) -> int:
     """Pictures at which a long ``add`` should stop to let some space learn or be weighed again."""
     points = [sys.maxsize]
     for space in open_spaces(store).values():
-        at = space.next_growth() if space.is_available() else None
+        at = space.next_growth() if space.can_learn() or space.is_available() else None
         if at is not None:
             points.append(at)
     return min(points)
@@ -32,7 +32,7 @@ def grow_spaces(store: Store, *, workers: int, report: Report) -> None:
     if n == 0:
         return
     for space in open_spaces(store).values():
-        if not (space.must_learn and space.is_available()):
+        if not space.can_learn():
             continue
         if space.has_outgrown(n):
             learn_space(store, space, workers=workers, report=report)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,12 @@ from likewise.collection.ingest.generations import describe_all, start_generatio
 from likewise.collection.ingest.growth import learn_space
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.jobs import Report
-from likewise.collection.spaces.base import Recipe
+from likewise.collection.spaces.base import Recipe, Space
 from likewise.collection.spaces.registry import (
     find_kind,
     new_space,
     open_space,
+    open_spaces,
     validate_recipe,
 )
 from likewise.collection.store import changes as change
@@ -37,7 +40,16 @@ def first_recipes(words: Recipe | None, deep: bool | None) -> dict[str, dict[str
             space.load()
         if space.is_available() if deep is None else deep:
             found[name] = recipe
+    look = new_space(Path(), "look", find_kind("look").default_recipe())
+    if look.takes_rows_of in found:
+        found["look"] = look.bind(_planned(found))
     return found
+
+
+def _planned(recipes: Mapping[str, Recipe]) -> dict[str, Space]:
+    """Spaces of a collection that is not there yet."""
+    made = {name: new_space(Path(), name, recipe) for name, recipe in recipes.items()}
+    return {name: replace(one, width=one.fixed_width() or 0) for name, one in made.items()}
 
 
 def put_first_spaces(store: Store, recipes: dict[str, dict[str, Any]]) -> None:
@@ -60,6 +72,7 @@ def create_space(
     ``recipe`` is a whole one.  A space that cannot be filled is not there afterwards.
     """
     planned = new_space(store.root, name, recipe)
+    planned = replace(planned, recipe=planned.bind(open_spaces(store)))
     planned.load()
     whole, files = planned.adopt_files()
     with store.write(durable=True) as c:
@@ -81,7 +94,7 @@ def create_space(
 def _fill(store: Store, name: str, *, workers: int | None, report: Report) -> None:
     space = open_space(store.root, store.spaces()[name])
     count = n_workers(workers, store.n_images())
-    if not space.describes_pictures:
+    if not (space.describes_pictures or space.must_learn):
         return
     space.load()
     if space.must_learn:

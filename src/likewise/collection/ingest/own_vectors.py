@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.errors import CollectionError, UnknownPicture
+from likewise.collection.ingest.derived_rows import follow_source
 from likewise.collection.ingest.generations import start_generation
 from likewise.collection.jobs import silent
 from likewise.collection.spaces import rows as space_rows
@@ -53,6 +54,7 @@ def put_vectors(store: Store, name: str, ids: Sequence[int], X: Any) -> int:
         for i, image in enumerate(images):
             blob = space.row_format.pack(space.row_format.row_at(rows, i))
             change.put_vector(c, name, space.generation, image, blob)
+    follow_source(store, name, set(images))
     grow_graphs(store, silent)
     space_rows.tidy(store)
     return len(images)

@@ -61,8 +61,9 @@ class Spaces(Mapping[str, Space]):
         """Another kind of vector for every picture, back-filled.
 
         ``recipe`` names the feature ("words", "holistic", "deep", "deep-dense", "deep-words",
-        "psc", "vlad", "onnx" for a network of your own, "own" for vectors of your own, or one that
-        another package brings) and its parameters.
+        "look", "fitted" (another space, ``source``, fitted to the collection), "psc", "vlad",
+        "onnx" for a network of your own, "own" for vectors of your own, or one that another package
+        brings) and its parameters.
         """
         _, whole = validate_recipe(recipe)
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _LONGEST_NAME:
@@ -86,6 +87,11 @@ class Spaces(Mapping[str, Space]):
         with jobs.lease(self._store.root, "space drop"):
             if name not in self:
                 raise CollectionError(f"there is no space {name!r}")
+            for other in self.values():
+                if other.takes_rows_of == name:
+                    raise CollectionError(
+                        f"space {other.name!r} is made of the rows of {name!r}; drop it first"
+                    )
             with self._store.write(durable=True) as c:
                 drop_space(c, name)
                 # One of the same name may come later, and have nothing to do with this one.
@@ -101,8 +107,11 @@ class Spaces(Mapping[str, Space]):
         """
         with jobs.lease(self._store.root, "add vectors"):
             stored = put_vectors(self._store, name, ids, X)
-            if stored:
-                fill_codes(self._views, name)
+            for space in self.values() if stored else ():
+                if space.takes_rows_of == name and space.has_outgrown(self._store.n_images()):
+                    learn_space(self._store, space, workers=0, report=jobs.silent)
+                if name in (space.name, space.takes_rows_of) and self[space.name].generation:
+                    fill_codes(self._views, space.name)
             return stored
 
     # -- for the jobs of the collection, which hold the lease -------------------------------
@@ -111,7 +120,8 @@ class Spaces(Mapping[str, Space]):
         """Vectors made late (a space whose gaps were filled) count for earlier judgements too."""
         for name, space in self.items():
             # A space with placeholders has a row of every picture.
-            if space.generation and space.is_available() and space.placeholder is None:
+            made = space.is_available() or space.takes_rows_of is not None
+            if space.generation and made and space.placeholder is None:
                 fill_codes(self._views, name)
 
     def renew_idf(self, report: jobs.Report) -> None:
@@ -125,5 +135,5 @@ class Spaces(Mapping[str, Space]):
         pictures = self._store.n_images()
         count = n_workers(workers, pictures)
         for space in self.values():
-            if space.must_learn and space.is_available() and pictures:
+            if space.can_learn() and pictures:
                 learn_space(self._store, space, workers=count, report=report, seed=seed)

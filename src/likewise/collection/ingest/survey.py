@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.collection.content import read_content
 from likewise.collection.ingest.workers import run
@@ -17,6 +18,9 @@ from likewise.collection.spaces.base import DECODE_SIDE, Space
 from likewise.collection.spaces.rows import WORDS_FOLDER
 from likewise.errors import ImageError
 from likewise.images import decode
+
+RowsOf = Callable[[str], Iterator[tuple[NDArray[np.int64], Any]]]
+"""Rows of a space by its name: (numbers of pictures, raw rows), part by part."""
 
 
 class SampleTask(NamedTuple):
@@ -31,6 +35,7 @@ class SampleTask(NamedTuple):
 class PictureSurvey:
     """Pictures by number, and workers to look at them: a ``Survey`` for one generation.
 
+    ``rows`` gives the rows of another space, by picture numbers; there are none without it.
     ``stem`` begins the names of its files; no other build may have had it, as readers and workers
     keep what they opened by its name.
     """
@@ -44,11 +49,12 @@ class PictureSurvey:
         workers: int,
         report: Report,
         seed: int,
+        rows: RowsOf | None = None,
     ) -> None:
         self.n_pictures, self.seed, self.report = len(paths), seed, report
         self.n_threads = max(workers, 1)
         self._root, self._stem = root, f"{stem}-{secrets.token_hex(6)}"
-        self._paths, self._workers = paths, workers
+        self._paths, self._workers, self._rows = paths, workers, rows
         self._rng = np.random.default_rng(seed)
 
     def choose(self, most: int) -> list[int]:
@@ -74,6 +80,10 @@ class PictureSurvey:
         """A name for a file of the generation, below the collection's folder."""
         (self._root / WORDS_FOLDER).mkdir(exist_ok=True)
         return f"{WORDS_FOLDER}/{self._stem}{suffix}"
+
+    def rows(self, space: str) -> Iterator[tuple[NDArray[np.int64], Any]]:
+        """(numbers of pictures, raw rows) that another space has of them, part by part."""
+        return iter(()) if self._rows is None else self._rows(space)
 
 
 def take_sample(task: SampleTask) -> tuple[int, Any]:

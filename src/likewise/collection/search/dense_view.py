@@ -1,41 +1,59 @@
-"""A dense space, ready to search: all rows in memory, compared one by one or along a graph."""
+"""A dense space, ready to search: rows compared one by one or along a graph.
+
+What is in memory is a code of a byte a number, and of large spaces nothing else: codes only
+nominate, and the rows of the nominees are read from their segments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.errors import CollectionError
 from likewise.collection.read_write_lock import ReadWriteLock
+from likewise.collection.search.row_parts import IdPlaces, Ids, RowParts, living
 from likewise.collection.spaces.base import Space
-from likewise.collection.spaces.graphs import Graph, open_graph
+from likewise.collection.spaces.graphs import open_graph
 from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import Store
+from likewise.neighbours.compact import CompactFlat
+from likewise.neighbours.hnsw import HNSW
 from likewise.neighbours.protocol import Metric
-from likewise.neighbours.scores import Flat, scores
+from likewise.neighbours.scores import scores
 
 EXACT_BEYOND = 1000
 """Answers longer than this are found by comparing all rows, graph or not."""
 
+MAPPED_FROM = 20_000
+"""Sealed rows of a space that are left on disk; fewer are read into memory."""
+
+_CHUNK = 8192
+
 Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
-def _gather(
-    space: Space, parts: list[seg.DenseRows], masks: list[NDArray[np.bool_]]
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Ids and comparable rows that the masks take; a segment at a time, so as to hold them once."""
-    chosen = [part.ids[mask] for part, mask in zip(parts, masks, strict=True)]
-    ids = np.concatenate([np.zeros(0, np.int64), *chosen])
-    rows = np.empty((len(ids), space.width), np.float32)
-    end = 0
-    for part, mask in zip(parts, masks, strict=True):
-        start, end = end, end + int(mask.sum())
-        rows[start:end] = comparable_rows(space, part.rows[mask])
-    return ids, rows
+class _Covered(NamedTuple):
+    """The rows that a graph covers."""
+
+    walk: HNSW
+    ids: Ids
+    places: IdPlaces
+    at: NDArray[np.int32]
+    """Where the row of each id is among ``rows``; -1 while it was not met."""
+    alive: NDArray[np.bool_]
+    rows: RowParts
+
+    def numbers(self, images: Ids) -> NDArray[np.int64]:
+        """Numbers in the graph of those pictures that it covers and that are there; else -1."""
+        return living(self.places.find(images), self.alive)
+
+    def hold(self, numbers: NDArray[np.int64], first: int) -> None:
+        """The rows of these numbers follow from ``first`` on."""
+        self.at[numbers] = np.arange(first, first + len(numbers))
 
 
 class DenseView:
@@ -55,26 +73,47 @@ class DenseView:
         self.space = space
         self.root = store.root
         self.remembered: dict[bytes, Any] = {}
-        self.segments = [row.name for row in store.segments(space.name, space.generation)]
-        self._graph = open_graph(store.root, space)
         self._metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
         self._last_vector = 0
         self._last_tombstone = 0
-        parts = [seg.read_dense(store.root, name) for name in self.segments]
-        covered = self._graph.ids if self._graph is not None else np.zeros(0, np.int64)
-        inside = [np.isin(part.ids, covered) for part in parts]
-        # Rows the graph covers are kept here too: for queries by id, and for answers so long (or
-        # so narrowly filtered) that comparing all is better than walking.
-        self._kept_ids, self._kept_rows = _gather(space, parts, inside)
-        self._kept_order = np.argsort(self._kept_ids, kind="stable")
-        self._ids, self._matrix = _gather(space, parts, [~mask for mask in inside])
+        self._graph = self._open_graph()
+        self._rows = RowParts(space)
+        sealed = store.segments(space.name, space.generation)
+        self.segments = [row.name for row in sealed]
+        self._ids = self._open_segments(sum(row.n_pictures for row in sealed) >= MAPPED_FROM)
         self._alive = np.ones(len(self._ids), bool)
-        self._place = {int(image): i for i, image in enumerate(self._ids)}
-        self._in_graph = set(covered.tolist())
-        self._flat: Flat | None = None
+        self._places = IdPlaces(self._ids)
+        self._flat: CompactFlat | None = None
+        self._flat_covered: CompactFlat | None = None
         # Rows are added in place, and their memory moves: never under a search.
         self._lock = ReadWriteLock()
         self.update(store)
+
+    def _open_graph(self) -> _Covered | None:
+        graph = open_graph(self.root, self.space)
+        if graph is None:
+            return None
+        n, rows = len(graph.ids), RowParts(self.space)
+        at, alive = np.full(n, -1, np.int32), np.ones(n, bool)
+        return _Covered(graph.walk, graph.ids, IdPlaces(graph.ids), at, alive, rows)
+
+    def _open_segments(self, on_disk: bool) -> Ids:
+        """Rows of all segments to where they are searched; ids of those no graph covers."""
+        ids = [np.zeros(0, np.int64)]
+        for name in self.segments:
+            if on_disk:
+                part, mapped = seg.map_dense(self.root, name)
+            else:
+                part, mapped = seg.read_dense(self.root, name), None
+            covered = np.zeros(len(part.ids), bool)
+            if self._graph is not None:
+                numbers = self._graph.numbers(part.ids)
+                covered = numbers >= 0
+                self._graph.hold(numbers[covered], len(self._graph.rows))
+                self._graph.rows.add_part(part.rows, covered, mapped)
+            self._rows.add_part(part.rows, ~covered, mapped)
+            ids.append(part.ids[~covered])
+        return np.concatenate(ids)
 
     def update(self, store: Store) -> None:
         with self._lock.writing():
@@ -85,35 +124,44 @@ class DenseView:
         if new:
             raw = seg.unpack_dense([vector for _, _, vector in new], self.space.width)
             ids = np.array([image for _, image, _ in new], np.int64)
-            rows = comparable_rows(self.space, raw)
-            late = np.array([image not in self._in_graph for image in ids.tolist()], bool)
-            self._kept_ids = np.concatenate([self._kept_ids, ids[~late]])
-            self._kept_rows = np.concatenate([self._kept_rows, rows[~late]])
-            self._kept_order = np.argsort(self._kept_ids, kind="stable")
-            self._append(ids[late], rows[late])
+            if self._graph is not None:
+                numbers = self._graph.numbers(ids)
+                covered = numbers >= 0
+                self._graph.hold(numbers[covered], len(self._graph.rows))
+                self._graph.rows.add(raw[covered])
+                if self._flat_covered is not None:
+                    self._flat_covered.add(comparable_rows(self.space, raw[covered]))
+                ids, raw = ids[~covered], raw[~covered]
+            self._append(ids, raw)
             self._last_vector = new[-1][0]
         dead = store.tombstones(self._last_tombstone)
-        for _, image in dead:
-            self._in_graph.discard(image)
-            if image in self._place:
-                self._alive[self._place.pop(image)] = False
         if dead:
+            gone = np.array([image for _, image in dead], np.int64)
+            self._bury(self._places.find(gone))
+            if self._graph is not None:
+                numbers = self._graph.numbers(gone)
+                self._graph.alive[numbers[numbers >= 0]] = False
             self._last_tombstone = dead[-1][0]
 
-    def _append(self, ids: NDArray[np.int64], rows: NDArray[np.float32]) -> None:
-        for image in ids.tolist():
-            if image in self._place:
-                self._alive[self._place[image]] = False
-        start = len(self._ids)
+    def _bury(self, places: NDArray[np.int64]) -> None:
+        self._alive[places[places >= 0]] = False
+
+    def _append(self, ids: Ids, raw: NDArray[np.float32]) -> None:
+        if not len(ids):
+            return
+        # Of a picture that is there already, and of one that comes twice, the last row counts.
+        self._bury(self._places.find(ids))
         self._ids = np.concatenate([self._ids, ids])
-        self._matrix = np.concatenate([self._matrix, rows])
-        self._alive = np.concatenate([self._alive, np.ones(len(ids), bool)])
-        self._place |= {int(image): start + i for i, image in enumerate(ids)}
-        if self._flat is not None and len(ids):
-            self._flat.add(rows)
+        self._alive = np.concatenate([self._alive, np.zeros(len(ids), bool)])
+        self._places.add(ids)
+        self._alive[self._places.find(ids)] = True
+        self._rows.add(raw)
+        if self._flat is not None:
+            self._flat.add(comparable_rows(self.space, raw))
 
     def __len__(self) -> int:
-        return int(self._alive.sum()) + len(self._in_graph)
+        covered = 0 if self._graph is None else int(self._graph.alive.sum())
+        return int(self._alive.sum()) + covered
 
     def search(self, query: Any, k: int, weights: Any = None) -> Hits:
         """Ids and scores of the k best: cosine, inner product, or minus the distance."""
@@ -127,53 +175,63 @@ class DenseView:
         parts: list[Hits] = []
         if self._alive.any():
             if self._flat is None:
-                self._flat = Flat(self._metric, self._matrix)
-            places, values = self._flat.best(self._matrix, self._alive, row[0], k)
+                self._flat = CompactFlat(self._metric, self._rows)
+            places, values = self._flat.best(self._rows, self._alive, row[0], k)
             parts.append((self._ids[places], values))
-        if self._graph is not None and self._in_graph:
+        if self._graph is not None and self._graph.alive.any():
             parts.append(self._from_graph(self._graph, row, k))
         ids = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
         found = np.concatenate([np.zeros(0, np.float32), *(part[1] for part in parts)])
         order = np.lexsort((ids, -found))[:k]
         return ids[order], found[order]
 
-    def _from_graph(self, graph: Graph, row: NDArray[np.float32], k: int) -> Hits:
+    def _from_graph(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
         """The best of the rows the graph covers: by a walk, or all compared for a long answer."""
         if k > EXACT_BEYOND:
-            names = self._kept_ids
-        else:
-            # A few more: the walk's own values may order the last ones otherwise.
-            dead = len(graph.ids) - len(self._in_graph)
-            walked, _ = graph.walk.search(row, min(k + k // 8 + 4 + dead, len(graph.ids)))
-            names = graph.ids[walked[0][walked[0] >= 0]]
-        names = names[np.array([image in self._in_graph for image in names.tolist()], bool)]
-        at = np.searchsorted(self._kept_ids, names, sorter=self._kept_order)
-        places = self._kept_order[at]
-        return names, scores(self._kept_rows, places, row[0], self._metric)
+            return self._from_all_covered(graph, row, k)
+        # A few more: the walk's own values may order the last ones otherwise.
+        dead = len(graph.ids) - int(graph.alive.sum())
+        walked, _ = graph.walk.search(row, min(k + k // 8 + 4 + dead, len(graph.ids)))
+        numbers = walked[0][walked[0] >= 0]
+        numbers = numbers[graph.alive[numbers] & (graph.at[numbers] >= 0)]
+        held = graph.rows[graph.at[numbers].astype(np.int64)]
+        values = scores(held, np.arange(len(numbers)), row[0], self._metric)
+        return graph.ids[numbers], values
 
-    def row_of(self, image: int) -> Any:
-        with self._lock.reading():
-            return self._row_of(image)
+    def _from_all_covered(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
+        # Codes of their own, made when a long answer is first asked for: those of the graph have
+        # one range a column, which proves less.
+        if self._flat_covered is None:
+            self._flat_covered = CompactFlat(self._metric, graph.rows)
+        numbers = np.full(len(graph.rows), -1, np.int64)
+        there = np.flatnonzero(graph.alive & (graph.at >= 0))
+        numbers[graph.at[there]] = there
+        places, values = self._flat_covered.best(graph.rows, numbers >= 0, row[0], k)
+        return graph.ids[numbers[places]], values
 
     def rows_of(self, images: Iterable[int]) -> tuple[list[int], NDArray[np.float32]]:
         """Those of the pictures that have a row, and their rows, as they are compared."""
+        asked = np.fromiter(images, np.int64)
         with self._lock.reading():
-            covered = self._kept_ids.tolist() if self._in_graph else []
-            kept = {image: at for at, image in enumerate(covered)}
-            found = [i for i in images if i in self._place or (i in self._in_graph and i in kept)]
-            made = np.empty((len(found), self.space.width), np.float32)
-            for at, image in enumerate(found):
-                place = self._place.get(image)
-                made[at] = self._kept_rows[kept[image]] if place is None else self._matrix[place]
-            return found, made
+            places = living(self._places.find(asked), self._alive)
+            covered = np.full(len(asked), -1, np.int64)
+            if self._graph is not None:
+                numbers = self._graph.numbers(asked)
+                covered[numbers >= 0] = self._graph.at[numbers[numbers >= 0]]
+            there = np.flatnonzero((places >= 0) | (covered >= 0))
+            made = np.empty((len(there), self.space.width), np.float32)
+            for start in range(0, len(there), _CHUNK):
+                some = there[start : start + _CHUNK]
+                loose = places[some] >= 0
+                into = made[start : start + _CHUNK]
+                into[loose] = self._rows[places[some[loose]]]
+                if self._graph is not None:
+                    into[~loose] = self._graph.rows[covered[some[~loose]]]
+            return asked[there].tolist(), made
 
-    def _row_of(self, image: int) -> Any:
-        if image in self._place:
-            return self._matrix[self._place[image]]
-        if image in self._in_graph:
-            found = np.flatnonzero(self._kept_ids == image)
-            return self._kept_rows[found[0]] if len(found) else None
-        return None
+    def row_of(self, image: int) -> Any:
+        found, rows = self.rows_of([image])
+        return rows[0] if found else None
 
     def search_row(self, row: Any, k: int, weights: Any = None) -> Hits:
         return self.search(row, k, weights)

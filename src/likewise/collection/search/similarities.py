@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from likewise.collection.spaces.base import Space
+from likewise.collection.spaces.base import Space, ranked_spaces
 from likewise.collection.store.model_table import Model
 
 
@@ -57,11 +57,7 @@ def built_in_similarities(
         # While there are no words yet, what is there ranks alone.
         ready = [name for name in pair if spaces[name].generation]
         found["both"] = Similarity("both", dict.fromkeys(ready or pair, 1.0))
-    alone = [
-        one.name
-        for one in spaces.values()
-        if one.is_default and one.name == one.feature and one.generation
-    ]
+    alone = [one.name for one in ranked_spaces(spaces, lambda one: one.default_rank)]
     usual = alone[0] if alone else "both" if "both" in found else next(iter(found))
     chosen = preferred if preferred in found else usual
     found["default"] = Similarity("default", found[chosen].spaces)

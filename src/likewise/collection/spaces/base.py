@@ -13,7 +13,7 @@ to another process as its record in the catalog, and the registry there makes it
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -89,6 +89,9 @@ class Survey(Protocol):
     def new_file(self, suffix: str) -> str:
         """A name for a file of the generation, below the collection's folder."""
 
+    def rows(self, space: str) -> Iterator[tuple[NDArray[np.int64], Any]]:
+        """(numbers of pictures, raw rows) that another space has of them, part by part."""
+
 
 @dataclass(frozen=True)
 class Space(SpaceRow, ABC):
@@ -120,12 +123,14 @@ class Space(SpaceRow, ABC):
     """Whether columns lie somewhere in a picture (``find_places``), so that they explain a hit."""
     fusion_rank: ClassVar[int | None] = None
     """Which dense space ``both`` fuses with words: the lowest there is; None: never this one."""
-    is_default: ClassVar[bool] = False
-    """Whether a space of this kind, under the kind's own name, ranks when nothing is chosen."""
+    default_rank: ClassVar[int | None] = None
+    """Which space ranks when nothing is chosen: the lowest that has rows; None: not by itself."""
+    learns_pairs: ClassVar[bool] = False
+    """Whether judged pairs teach a metric around each query (dense rows; ``pair_scale``)."""
     explain_rank: ClassVar[int | None] = None
     """Whose words (``has_places``) explain a hit of ``default`` that its own spaces cannot: the
-    lowest; None: never this kind's.  This and the next ranks are, like ``is_default``, for a space
-    under the kind's own name."""
+    lowest; None: never this kind's.  This and the other ranks are for a space under the kind's own
+    name."""
     model_rank: ClassVar[int | None] = None
     """Which dense space a metric or map learns in when none is named: the lowest; None: never."""
     tag_rank: ClassVar[int | None] = None
@@ -181,6 +186,15 @@ class Space(SpaceRow, ABC):
     def load(self) -> None:
         """Have networks and files ready, or fail now rather than as a problem of every picture."""
 
+    def bind(self, others: Mapping[str, Space]) -> dict[str, Any]:
+        """Before a space is added: its recipe with what it takes from other spaces there are."""
+        return dict(self.recipe)
+
+    @property
+    def takes_rows_of(self) -> str | None:
+        """The space whose rows this one's are made of; None: it needs no other."""
+        return None
+
     def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Before a space is added: its recipe as it is stored, and files copied into ``root``."""
         return dict(self.recipe), {}
@@ -223,6 +237,10 @@ class Space(SpaceRow, ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} learns nothing")
 
+    def can_learn(self) -> bool:
+        """Whether the next generation can be learned on this machine."""
+        return self.must_learn and self.is_available()
+
     def sample(self, picture: Pixels, number: int, **options: Any) -> Any:
         """In a worker: what ``learn`` needs of one picture, by what ``files`` hold so far."""
         raise NotImplementedError(f"{type(self).__name__} learns nothing")
@@ -234,6 +252,23 @@ class Space(SpaceRow, ABC):
     def next_growth(self) -> int | None:
         """Pictures at which a long ``add`` should stop to learn or to weigh again; None: never."""
         return None
+
+    def pair_scale(self) -> float:
+        """What two neighbours differ by, the unit of judged pairs (``learns_pairs``)."""
+        raise NotImplementedError(f"{type(self).__name__} learns nothing from pairs")
+
+    def place(self, rows: Any) -> NDArray[np.float32]:
+        """Rows of another space as rows of this one (``takes_rows_of``)."""
+        raise NotImplementedError(f"{type(self).__name__} takes no rows of another space")
+
+    def translate_row(self, row: NDArray[np.float32], coming: Space) -> Any:
+        """A dense row of this generation in the next one; None where that cannot be said."""
+        return None
+
+    @property
+    def is_taught(self) -> bool:
+        """Whether judgements teach this space: weights of its columns, or pairs."""
+        return self.row_format.learns_weights or self.learns_pairs
 
     def match_columns(self, other: Space) -> NDArray[np.int64] | None:
         """For each column the one of another generation that means most nearly the same.

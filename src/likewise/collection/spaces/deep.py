@@ -45,7 +45,7 @@ class DeepSpace(NetworkSpace):
     defaults = {"model": MODEL, "keep": KEEP}
     least = {"keep": 1}
     vector_type = "sparse"
-    is_default = True
+    default_rank = 1
 
     @classmethod
     def check_recipe(cls, recipe: Recipe) -> None:

@@ -20,10 +20,13 @@ from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.neighbours.container import open_arrays, save_arrays
 from likewise.neighbours.hnsw import HNSW
+from likewise.neighbours.protocol import Metric
 
 FLAT_BELOW = 50_000
 """Dense rows that are compared one by one; above, a graph is walked."""
 _LACKING = 0.2
+# A million rows of 128 numbers take 240 MB with so few links; longer queues make up for them.
+_LINKS, _EF_BUILD, _EF_SEARCH = 12, 100, 640
 _KIND = "graph ids"
 
 
@@ -64,7 +67,10 @@ def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> No
             continue
         report(Progress(f"growing a graph over {total:,} {space.name} vectors", 0, 0))
         ids, rows = dense_rows(store, space)
-        index = HNSW("l2" if metric_of(space) == "l2" else "ip").build(rows)
+        metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
+        index = HNSW(
+            metric, links=_LINKS, ef_build=_EF_BUILD, ef_search=_EF_SEARCH, compact=True
+        ).build(rows)
         (store.root / "words").mkdir(exist_ok=True)
         stem = f"words/{space.name}-{space.generation}-{store.revision}"
         files = {"graph": f"{stem}.graph", "graph_ids": f"{stem}.ids"}

@@ -33,6 +33,8 @@ _BUILT_IN = {
     "holistic": ("likewise.collection.spaces.holistic", "HolisticSpace"),
     "deep": ("likewise.collection.spaces.deep", "DeepSpace"),
     "deep-dense": ("likewise.collection.spaces.deep", "DeepDenseSpace"),
+    "look": ("likewise.collection.spaces.fitted", "LookSpace"),
+    "fitted": ("likewise.collection.spaces.fitted", "FittedKind"),
     "deep-words": ("likewise.collection.spaces.deep_words", "DeepWordsSpace"),
     "psc": ("likewise.collection.spaces.pooled", "ProductCodesSpace"),
     "vlad": ("likewise.collection.spaces.pooled", "VladSpace"),

@@ -7,6 +7,7 @@ first and named in the catalog afterwards; what no row names is garbage and is s
 
 from __future__ import annotations
 
+import mmap
 import os
 import secrets
 import shutil
@@ -21,7 +22,7 @@ from scipy import sparse
 from likewise._durable import rename_whole
 from likewise.collection.errors import DamagedCollection
 from likewise.index.inverted import InvertedIndex
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.neighbours.container import DamagedFile, map_arrays, open_arrays, save_arrays
 
 FOLDER = "segments"
 SEAL_AT = 4096
@@ -137,6 +138,15 @@ def read_dense(root: Path, name: str) -> DenseRows:
     except (DamagedFile, OSError) as error:
         raise DamagedCollection(f"segment {name}: {error}") from error
     return DenseRows(arrays["ids"], arrays["rows"])
+
+
+def map_dense(root: Path, name: str) -> tuple[DenseRows, mmap.mmap]:
+    """As ``read_dense``, with rows that stay on disk, and the mapping they are a view of."""
+    try:
+        _, arrays, mapped = map_arrays(root / name, _KIND_MATRIX)
+    except (DamagedFile, OSError) as error:
+        raise DamagedCollection(f"segment {name}: {error}") from error
+    return DenseRows(np.array(arrays["ids"]), arrays["rows"]), mapped
 
 
 def size_of(path: Path, *, apart: str | None = None) -> int:

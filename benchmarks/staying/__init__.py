@@ -1,0 +1,1 @@
+"""What stays as a collection grows and is used: memory and time."""

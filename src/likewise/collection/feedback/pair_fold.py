@@ -1,0 +1,181 @@
+"""The fold of a profile in a dense space: the pairs of every judgement that stands.
+
+The lessons are a set (``similarity/local_metric.py``): whatever was judged, taken back, rolled back
+or merged in whatever order, the items that stand are all that counts.  So there is no checkpoint:
+the codes of the log are the state, and bringing it up to date reads those of new items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.errors import DamagedCollection
+from likewise.collection.feedback.history import WEIGHTS, Item
+from likewise.collection.spaces.base import Space
+from likewise.collection.store import log_tables
+from likewise.collection.store.store import SpaceRow, Store
+from likewise.neighbours.container import DamagedFile, pack_arrays, unpack_arrays
+from likewise.similarity.local_metric import LocalMetric
+
+_CHUNK = 500
+_LESSONS = "profile lessons"
+
+
+class PairFold:
+    """A metric and the items in it; ``made_in`` is what its codes belong to."""
+
+    def __init__(self, made_in: tuple[int, int], metric: LocalMetric) -> None:
+        self.made_in, self.metric = made_in, metric
+        self._items: dict[int, Item] = {}
+
+    def update(self, store: Store, space: Space, items: Sequence[Item]) -> None:
+        """Bring the metric to the items that stand."""
+        standing = {item.number: item for item in items}
+        gone = [
+            number
+            for number, item in self._items.items()
+            if number not in standing or not _teach_alike(standing[number], item)
+        ]
+        self.metric.discard(gone)
+        for number in gone:
+            del self._items[number]
+        new = [item for number, item in standing.items() if number not in self._items]
+        for start in range(0, len(new), _CHUNK):
+            chunk = new[start : start + _CHUNK]
+            subjects: set[int] = set().union(*(item.subjects() for item in chunk))
+            codes = log_tables.codes(store, space.name, space.generation, subjects)
+            for item in chunk:
+                if item.kind == WEIGHTS:
+                    self._add_imported(store, space, item.number)
+                else:
+                    add_lesson(self.metric, item, codes, space)
+                self._items[item.number] = item
+
+    def _add_imported(self, store: Store, space: Space, number: int) -> None:
+        blob = log_tables.imported_weights(store, number, space.name, space.generation)
+        if blob is None:
+            return
+        given = ImportedLessons.unpack(blob)
+        placed = space.place(given.rows)
+        start = 0
+        for (liked, disliked), weight in zip(given.counts, given.weights, strict=True):
+            rows = placed[start : start + 1 + liked + disliked]
+            self.metric.add(number, rows[0], rows[1 : 1 + liked], rows[1 + liked :], float(weight))
+            start += len(rows)
+
+
+class ImportedLessons(NamedTuple):
+    """Judgements that came in whole, as rows of the *source* of a space: they outlast its fits.
+
+    Of each lesson the query, then what is alike, then what is not; ``counts`` are (lessons, 2).
+    """
+
+    rows: NDArray[np.float32]
+    counts: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"rows": self.rows, "counts": self.counts, "weights": self.weights}
+
+    def pack(self) -> bytes:
+        return pack_arrays(_LESSONS, {}, self.arrays())
+
+    @classmethod
+    def unpack(cls, blob: bytes) -> ImportedLessons:
+        try:
+            _, arrays = unpack_arrays(blob, _LESSONS)
+            return cls(arrays["rows"], arrays["counts"], arrays["weights"])
+        except (DamagedFile, KeyError) as error:
+            raise DamagedCollection(f"in the catalog: {error}; restore a backup") from error
+
+    def is_usable(self, width: int) -> bool:
+        """Whether it can be taken in: shapes that fit together, and numbers that are numbers."""
+        rows, counts, weights = self
+        return bool(
+            rows.ndim == 2
+            and rows.shape[1] == width
+            and rows.dtype == np.float32
+            and np.isfinite(rows).all()
+            and counts.ndim == 2
+            and counts.shape[1] == 2
+            and counts.dtype.kind in "iu"
+            and (counts >= 0).all()
+            and int(counts.sum()) + len(counts) == len(rows)
+            and weights.shape == (len(counts),)
+            and ((weights >= 0) & (weights <= 1)).all()
+        )
+
+
+def lessons_in_source(
+    store: Store, space: Space, source: SpaceRow, items: Sequence[Item]
+) -> ImportedLessons:
+    """What items teach, as rows of the source of a space: what a file of a profile holds."""
+    rows: list[NDArray[np.float32]] = [np.zeros((0, source.width), np.float32)]
+    counts: list[tuple[int, int]] = []
+    weights: list[float] = []
+    for start in range(0, len(items), _CHUNK):
+        chunk = items[start : start + _CHUNK]
+        subjects: set[int] = set().union(*(item.subjects() for item in chunk))
+        codes = log_tables.codes(store, source.name, source.generation, subjects)
+        for item in chunk:
+            if item.kind == WEIGHTS:
+                blob = log_tables.imported_weights(store, item.number, space.name, space.generation)
+                given = None if blob is None else ImportedLessons.unpack(blob)
+                if given is not None:
+                    rows.append(given.rows)
+                    counts += [(int(a), int(b)) for a, b in given.counts]
+                    weights += given.weights.tolist()
+                continue
+            taught = lesson_codes(item, codes)
+            if taught is None:
+                continue
+            liked, disliked, weight = taught
+            blobs = [codes[item.query], *liked, *disliked]
+            rows.append(source.row_format.unpack(blobs, source.width))
+            counts.append((len(liked), len(disliked)))
+            weights.append(weight)
+    shaped = np.array(counts, np.int64).reshape(-1, 2)
+    return ImportedLessons(np.concatenate(rows), shaped, np.array(weights, np.float64))
+
+
+def _teach_alike(one: Item, other: Item) -> bool:
+    """Whether two states of an item are the same lesson: sessions do not count here."""
+    return replace(one, session=0, at=0.0) == replace(other, session=0, at=0.0)
+
+
+def lesson_codes(
+    item: Item, codes: Mapping[int, bytes]
+) -> tuple[list[bytes], list[bytes], float] | None:
+    """Codes of what is alike and of what is not, and what the latter weigh; None: no lesson.
+
+    Pictures without a code are left out; codes are sorted, as subjects' numbers depend on what else
+    was ever said.
+    """
+    if item.query not in codes:
+        return None
+    liked = sorted(codes[s] for s in item.liked if s in codes)
+    # Liked pictures that have no code here must not turn the judgement into a mere dislike.
+    if item.liked and not liked:
+        return None
+    disliked = sorted(codes[s] for s in item.disliked if s in codes)
+    weight = 1.0
+    if not item.disliked and liked:
+        # Passed over, or drawn by chance: nobody said that they are unlike the query.
+        disliked = sorted(codes[s] for s in item.negatives if s in codes)
+        weight = item.weight
+    return (liked, disliked, weight) if liked or disliked else None
+
+
+def add_lesson(metric: LocalMetric, item: Item, codes: Mapping[int, bytes], space: Space) -> None:
+    """One judgement or comparison."""
+    taught = lesson_codes(item, codes)
+    if taught is None:
+        return
+    liked, disliked, weight = taught
+    rows = space.row_format.unpack([codes[item.query], *liked, *disliked], space.width)
+    metric.add(item.number, rows[0], rows[1 : 1 + len(liked)], rows[1 + len(liked) :], weight)
