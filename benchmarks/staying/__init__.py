@@ -1,0 +1,1 @@
+"""Learning that stays: the space a collection is fitted with, measured."""
