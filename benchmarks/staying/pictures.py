@@ -46,7 +46,7 @@ def page(kind: str, rng: np.random.Generator) -> Pixels:
     paper = (int(sheet[0, 0, 0]),) * 3
     turned = cv2.warpAffine(sheet, turn, (_WIDTH, _HEIGHT), borderValue=paper)
     noisy = turned + rng.normal(0, 3, turned.shape)
-    return np.clip(noisy, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(noisy, 0, 255), np.uint8)
 
 
 # -- what is on a sheet -------------------------------------------------------------------------
