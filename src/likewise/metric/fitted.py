@@ -26,10 +26,11 @@ from likewise.neighbours.protocol import rows
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
-NEAR = 0.08
+NEAR = 0.05
 """Two rows are copies when their squared difference is at most this share of what two rows of the
-collection differ by.  Cut edges, other light and new compression stay within it in 95 of 100
-pictures; the nearest other picture is beyond it in 99 of 100 (docs/results/staying.md)."""
+collection differ by.  Pictures with edges cut, other light and new compression are about as far
+from the original and nearer to one another; fewer than one in a hundred has another picture so
+near.  More would take scanned pages of one layout for copies (docs/results/staying.md)."""
 SHARE = 30
 """At most one row in so many is a neighbour: ten of fifty pictures are strangers mostly."""
 RIDGE = 1e-6
@@ -41,8 +42,9 @@ GROWTH = 1.5
 """By this factor a collection has outgrown its space, whatever came."""
 NEW = 0.1
 """New rows say whether the space still fits from this share of the fitted ones on ..."""
-MISSED = 2.0
-"""... and it does not when they lose so many times what fitted rows lose."""
+MISSED = 1.75
+"""... and it does not when they lose so many times what fitted rows lost: more of the same lose 1.4
+times as much from a thousand rows on, other content 2 to 3 times."""
 _BLOCK = 8_192
 _COPIES_BLOCK = 1_024
 _SAME = 1e-13
@@ -104,7 +106,7 @@ class FittedSpace(Transformer):
         *,
         n_neighbors: int = 10,
         t: float = 1.0,
-        max_rows: int = 10_000,
+        max_rows: int = 5_000,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
@@ -163,7 +165,7 @@ class FittedSpace(Transformer):
         """Whether a collection that holds ``n_rows`` by now should be fitted again.
 
         (8) It should when it has grown by half, or when the rows that are ``new`` (some of them do)
-        are a tenth of the fitted ones and lose twice what those lost: other content has come, or
+        are a tenth of the fitted ones and lose MISSED times what those lost: other content came, or
         the first rows were too few to know the directions of the rest.
         """
         check_is_fitted(self)
