@@ -58,7 +58,8 @@ def test_pages_of_a_kind_differ_and_are_drawn_again_alike() -> None:
     for kind in KINDS:
         one, again, other = (page(kind, np.random.default_rng(seed)) for seed in (0, 0, 1))
         np.testing.assert_array_equal(one, again)
-        assert one.shape == (640, 480, 3) and one.dtype == np.uint8
+        assert one.shape == (640, 480, 3)
+        assert one.dtype == np.uint8
         assert np.abs(one.astype(int) - other).max() > 100
         assert one.mean() > 150  # Paper, mostly.
 
@@ -68,7 +69,8 @@ def test_a_copy_is_nearly_the_picture(tmp_path: Path) -> None:
     picture = np.stack([np.tile(x, (200, 1))] * 3, axis=2).astype(np.uint8)
     Image.fromarray(picture).save(tmp_path / "a.png")
     made = copy_of(tmp_path / "a.png", np.random.default_rng(0))
-    assert 0.9 * 300 < made.shape[1] < 300 and 0.9 * 200 < made.shape[0] < 200
+    assert 0.9 * 300 < made.shape[1] < 300
+    assert 0.9 * 200 < made.shape[0] < 200
     # Lighter or darker by a tenth at most.
     assert 0.85 < made.mean() / picture.mean() < 1.15
 

@@ -123,7 +123,8 @@ def test_rows_are_of_unit_length_and_new_ones_need_no_fit() -> None:
     X, _ = drawn(400)
     model = FittedSpace(24)
     Z = model.fit_transform(X)
-    assert Z.dtype == np.float32 and Z.shape == (400, 24)
+    assert Z.dtype == np.float32
+    assert Z.shape == (400, 24)
     np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1, atol=ROUNDING)
     np.testing.assert_allclose(model.transform(X[7:9]), Z[7:9], atol=ROUNDING)
     new, _ = drawn(50, seed=0)
@@ -230,7 +231,7 @@ def test_where_all_is_copies_all_vote() -> None:
     assert np.isfinite(model.transform(X)).all()
 
 
-# -- (8): renewal -----------------------------------------------------------------------------------
+# -- (8): renewal --------------------------------------------------------------------------------
 
 
 def test_when_it_is_outgrown() -> None:
@@ -283,7 +284,8 @@ def test_rows_that_say_little() -> None:
         assert np.isfinite(Z).all(), name
         # A row at the mean has no direction; every other has.
         assert (np.isclose(norms, 1, atol=ROUNDING) | (norms == 0)).all(), name
-        assert np.isfinite(model.stretch_).all() and model.scale_ > 0, name
+        assert np.isfinite(model.stretch_).all(), name
+        assert model.scale_ > 0, name
 
 
 def test_zeros_and_copies_are_placed_alike() -> None:
@@ -345,7 +347,7 @@ def test_scikit_learns_own_checks() -> None:
     assert deviating == set(DEVIATIONS)
 
 
-# -- files ------------------------------------------------------------------------------------------
+# -- files ----------------------------------------------------------------------------------------
 
 
 def test_saved_and_opened(tmp_path: Path) -> None:
@@ -358,7 +360,8 @@ def test_saved_and_opened(tmp_path: Path) -> None:
     for name in ("rooted_", "n_rows_", "n_voters_", "n_pairs_", "scale_", "lost_"):
         assert getattr(again, name) == getattr(model, name)
     assert again.n_features_in_ == 60
-    assert again.has_outgrown(300) and not again.has_outgrown(299)
+    assert again.has_outgrown(300)
+    assert not again.has_outgrown(299)
 
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
