@@ -383,7 +383,7 @@ def _kept(stem: str, made: Iterator[Any]) -> Rows:
 def write(tables: Mapping[str, list[Row]], said: list[str]) -> None:
     """Renew this part's tables in staying.md; its figures go to a CSV of their own."""
     path = harness.RESULTS / "staying.md"
-    blocks = {f"territory-{name}": harness._markdown(rows) for name, rows in tables.items()}
+    blocks = {f"territory-{name}": harness.table(rows) for name, rows in tables.items()}
     old = path.read_text() if path.exists() else ""
     path.write_text(pages.renewed(old, "Learning that stays", {"territory-run": said, **blocks}))
     lines = [{"table": name, **row} for name, rows in tables.items() for row in rows]
