@@ -8,11 +8,14 @@ from __future__ import annotations
 import sqlite3
 import threading
 
+from likewise.annotation.annotator import SparseAnnotator
+from likewise.annotation.linear import LinearAnnotator
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.views import Views
 from likewise.collection.store.store import Store
 from likewise.collection.tags.calibration import Calibration, CalibrationRun
+from likewise.collection.tags.evidence import Evidence
 
 
 def store_of(col: Collection) -> Store:
@@ -43,3 +46,17 @@ def curve_of(col: Collection, *names: str) -> Calibration:
 def runs_of(col: Collection) -> dict[tuple[str, ...], CalibrationRun]:
     """The curves that are being measured piece by piece, by the spaces they are for."""
     return col.tags.suggester._runs
+
+
+def linear_of(evidence: Evidence) -> LinearAnnotator:
+    """The linear machine over the tagged pictures."""
+    model = evidence._model
+    assert model is not None
+    assert model.linear_ is not None
+    return model.linear_
+
+
+def sparse_of(evidence: Evidence) -> SparseAnnotator:
+    """The annotator that reconstructs pictures from the tagged ones."""
+    assert evidence._model is not None
+    return evidence._model.sparse_

@@ -22,11 +22,21 @@ from likewise.collection.store import segments as seg
 from likewise.collection.store import tag_tables
 from likewise.images import ImageInfo
 
+# Rows of one space may lie under the name of another: suggestions ask no more of a space than its
+# rows, and those of look are given here, not fitted by the collection.
+_STORED = {"look": "deep-dense"}
+
 _INFO = ImageInfo("", "JPEG", 640, 480, "RGB", 1, None, 1000)
+
+
+def stored_as(space: str) -> str:
+    """The space of the collection that holds the rows of ``space``."""
+    return _STORED.get(space, space)
 
 
 def collection_of(root: Path, space: str, rows: Any) -> None:
     """A collection whose pictures 1, 2, ... have these rows in ``space``, and nothing else."""
+    space = stored_as(space)
     with Collection.create(root, deep=False) as col:
         store = col._store
         if space == "deep-dense":

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks import figures
 from benchmarks.tags.quality import Quality, reliability
 
-_COLOURS = {"deep-dense": "#d55e00", "holistic": "#0072b2"}
+_COLOURS = {"deep-dense": "#d55e00", "holistic": "#0072b2", "look": "#009e73"}
 
 
 def draw(found: list[Quality], folder: Path | None = None) -> None:
@@ -21,7 +21,7 @@ def draw(found: list[Quality], folder: Path | None = None) -> None:
         for one in (one for one in found if _panel(one) == panel):
             points = reliability(one.said("top"))
             most = max(n for n, _, _ in points)
-            colour = _COLOURS.get(one.setting.space, "#009e73")
+            colour = _COLOURS.get(one.setting.space, "#999999")
             said, right = [p[1] for p in points], [p[2] for p in points]
             axis.plot(said, right, color=colour, linewidth=1, label=one.setting.space)
             sizes = [8 + 120 * n / most for n, _, _ in points]

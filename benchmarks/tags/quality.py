@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import harness
-from benchmarks.tags.collection import balanced, collection_of, tag_as_listed
+from benchmarks.tags.collection import balanced, collection_of, stored_as, tag_as_listed
 from likewise.collection.collection import Collection
 from likewise.collection.tags.calibration import Calibration, CalibrationRun, fit_isotonic
 from likewise.collection.tags.suggest import Suggestion
@@ -139,7 +139,7 @@ def split(col: Collection, setting: Setting, seed: int) -> Split:
     names = [f"class {label}" for label in setting.labels.tolist()]
     tag_as_listed(col, {image: [names[image - 1]] for image in tagged})
     truth = [names[image - 1] for image in held_out]
-    evidence = col.tags.suggester.evidence((setting.space,))
+    evidence = col.tags.suggester.evidence((stored_as(setting.space),))
     spent, curve = _timed(lambda: col.tags.suggester.calibration(evidence))
     answers: list[list[Suggestion]] = []
     suggesting = harness.cpu_times(
@@ -192,14 +192,11 @@ def _alone(
     col: Collection, setting: Setting, curve: Calibration
 ) -> tuple[Calibration, Calibration]:
     """The curve when each tagged picture is taken out alone; and that of first suggestions only."""
-    evidence = col.tags.suggester.evidence((setting.space,))
+    evidence = col.tags.suggester.evidence((stored_as(setting.space),))
     coming = CalibrationRun(evidence, curve.spaces, together=1)
-    firsts: list[tuple[float, bool]] = []
     while not coming.is_done:
-        before = len(coming.found)
         coming.measure_some(evidence, col._views)
-        # The best of a picture's suggestions comes first.
-        firsts += [(score, right) for _, score, right in coming.found[before : before + 1]]
+    firsts = [(score, right) for answers in coming.answers for _, score, right in answers[:1]]
     return coming.curve(evidence), _curve(firsts)
 
 

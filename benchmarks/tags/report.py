@@ -1,14 +1,15 @@
 """Suggested tags as the product makes them: right how often, sure how rightly, after how long.
 
-Real collections are made of rows that other benchmarks described and kept (Corel-1k, Caltech-101);
-some pictures are tagged with their class, all others are asked about.  Then the same with 50,000
-tagged pictures, for time and memory.  Run by ``make bench-tags``.
+Real collections are made of rows that other benchmarks described and kept (Corel-1k, Caltech-101,
+CIFAR-10); some pictures are tagged with their class, all others are asked about.  Then the same
+with 50,000 tagged pictures, for time and memory.  Run by ``make bench-tags``.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from benchmarks import harness
 from benchmarks.deep.rows import space_rows
 from benchmarks.tags import scale as tags_scale
 from benchmarks.tags.figure import draw
+from benchmarks.tags.look import LOOK, look_rows
+from benchmarks.tags.machines import compared, machine_row
 from benchmarks.tags.quality import (
     ABOVE,
     Quality,
@@ -34,6 +37,8 @@ from likewise.collection.tags.evidence import ALPHA
 DATA = ("corel1k", "caltech101")
 SPACES = ("deep-dense", "holistic")
 SHARES = (0.5, 0.1)
+LOOK_DATA = (*DATA, "cifar10")
+LOOK_SHARES = (0.05, 0.2, 0.5)
 SIZES = (5_000, 50_000)
 
 
@@ -50,6 +55,20 @@ def settings_of(data: str) -> list[Setting]:
     return made
 
 
+def look_settings(sets: Sequence[str], shares: Sequence[float]) -> list[Setting]:
+    """Some shares of every class tagged, in ``look``."""
+    made = []
+    for data in sets:
+        found = look_rows(data)
+        if found is None:
+            continue
+        each = int(np.bincount(found.labels).min())
+        made += [
+            Setting(data, LOOK, found.X, found.labels, round(share * each)) for share in shares
+        ]
+    return made
+
+
 def main() -> None:
     options = harness.arguments((__doc__ or "").splitlines()[0])
     seeds = range(options.seed, options.seed + (10 if options.full else 3))
@@ -59,7 +78,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="likewise-bench-") as folder:
         root = Path(folder)
         tags_scale.warm()
-        for setting in settings:
+        look = look_settings(LOOK_DATA, LOOK_SHARES)
+        # Spread over more splits: machines differ by less than splits do.
+        draws = range(options.seed, options.seed + 2 * len(seeds))
+        machines = []
+        for setting in [*look, *(one for one in settings if one.space == "holistic")]:
+            machines.append(machine_row(compared(setting, draws, root), options.seed))
+            print(machines[-1], flush=True)
+        for setting in [*settings, *look_settings(DATA, SHARES)]:
             found.append(measured(setting, seeds, root))
             print(quality_row(found[-1]), flush=True)
         half = [setting for setting in settings if setting.each == _most(settings, setting)]
@@ -67,7 +93,7 @@ def main() -> None:
         spent = time.process_time() - start
         scale = [
             row
-            for space in SPACES
+            for space in (*SPACES, LOOK)
             for row in tags_scale.scale_rows(space, SIZES, root, options.seed)
         ]
     report = harness.Report(
@@ -82,6 +108,7 @@ def main() -> None:
             "CPU s of all but 'Many tagged pictures'": round(spent),
         },
     )
+    report.add("Reconstruction, linear machine and their mix", machines)
     report.add("Held-out pictures", [quality_row(one) for one in found])
     report.add("Is confidence true?", [trust_row(one, options.seed) for one in found])
     report.add("First suggestions: said minus right, and why", [cause_row(o) for o in found])

@@ -18,14 +18,15 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.siso.data import Tagged, enlarged, pictures
 from benchmarks.siso.features import cifar_rows, why_not
-from benchmarks.tags.collection import collection_of, tag_as_listed
+from benchmarks.tags.collection import collection_of, stored_as, tag_as_listed
+from benchmarks.tags.look import LOOK, WIDTH, fitted
 from likewise.collection.collection import Collection
 from likewise.errors import DatasetError
 
 OTHER_TAGS = 1000
 ASKED = 40
 _REAL_DEEP = (5_000, 1_000)
-_WIDTHS = {"holistic": 428, "deep-dense": 1280}
+_WIDTHS = {"holistic": 428, "deep-dense": 1280, LOOK: WIDTH}
 
 Row = dict[str, object]
 
@@ -40,7 +41,7 @@ class Made(NamedTuple):
 def rows_like_pictures(space: str, n: int, seed: int) -> Made:
     """n rows of a space; where CIFAR-10 is not on this machine, of no pictures at all."""
     try:
-        real = pictures() if space == "holistic" else _deep()
+        real = pictures() if space == "holistic" else _deep(space)
         what = "CIFAR-10"
     except DatasetError:
         real, what = clusters(_WIDTHS[space], seed), "clusters"
@@ -49,12 +50,16 @@ def rows_like_pictures(space: str, n: int, seed: int) -> Made:
     return Made(made, f"{n - generated:,} {what}, {generated:,} generated")
 
 
-def _deep() -> Tagged:
+def _deep(space: str) -> Tagged:
     missing = why_not("deep")
     if missing:
         raise DatasetError(missing)
     found = cifar_rows("deep", *_REAL_DEEP)
-    return Tagged(found.X, found.labels, found.Q, len(found.classes), True)
+    rows = np.concatenate([found.X, found.Q])
+    if space == LOOK:
+        rows = fitted(rows)
+    n = len(found.X)
+    return Tagged(rows[:n], found.labels, rows[n:], len(found.classes), True)
 
 
 def clusters(width: int, seed: int, n: int = 2_000) -> Tagged:
@@ -99,7 +104,7 @@ def measure(root: str, space: str, tagged: str) -> dict[str, float]:
         suggester = col.tags.suggester
         warm()
         before = harness.resident()
-        built, evidence = _timed(lambda: suggester.evidence((space,)))
+        built, evidence = _timed(lambda: suggester.evidence((stored_as(space),)))
         calibrated, _ = _timed(lambda: suggester.calibration(evidence))
         questions = range(n + 1, n + 1 + ASKED)
         asking = harness.cpu_times(col.suggest_tags, questions)

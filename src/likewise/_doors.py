@@ -281,6 +281,8 @@ DOORS: dict[str, dict[str, str]] = {
         "KNNAnnotator": "baselines.knn",
         "LNP": "baselines.lnp",
         "LSMPLike": "baselines.lsmp",
+        "LinearAnnotator": "linear",
+        "MixedAnnotator": "mixed",
         "RidgeAnnotator": "baselines.ridge",
         "SVMAnnotator": "baselines.svm",
         "SparseAnnotator": "annotator",

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks.siso.data import enlarged
+from benchmarks.tags import look
 from benchmarks.tags import scale as tags_scale
 from benchmarks.tags.collection import balanced, collection_of, tag_as_listed
 from benchmarks.tags.figure import draw
+from benchmarks.tags.machines import compared, machine_row
 from benchmarks.tags.quality import (
     Quality,
     Said,
@@ -137,6 +139,34 @@ def test_weights() -> None:
     behind = {(row["shares"], row["alpha"]): float(str(row["pictures behind"])) for row in rows}
     assert behind["any sign", 0.002] > behind["any sign", 0.3]
     assert all(float(str(row["top right %"])) > 80 for row in rows)
+
+
+def test_machines_are_compared(tmp_path: Path) -> None:
+    """Rows in which neighbours mislead and a line tells apart; figures are of one split."""
+    rng = np.random.default_rng(3)
+    labels = np.arange(240) % 2
+    rows = 0.6 * rng.standard_normal((240, 16))
+    rows[:, 0] += np.where(labels == 0, 0.6, -0.6)
+    one = Setting("line", "look", rows.astype(np.float32), labels, 60)
+    made = compared(one, [0, 1], tmp_path)
+    assert not list(tmp_path.iterdir())
+    for split in made.splits:
+        assert (split.tagged, split.asked) == (120, 120)
+        assert split.mix == pytest.approx(100 * split.said.right.mean())
+        assert 0 < split.weight <= 1
+        assert min(split.linear, split.logistic) > 70
+    row = machine_row(made, 0)
+    better = max(float(str(row["SISO %"])), float(str(row["linear %"])))
+    assert float(str(row["mix less better"])) == pytest.approx(
+        float(str(row["mix %"])) - better, abs=0.11
+    )
+
+
+def test_rows_of_look_are_fitted_to_the_set() -> None:
+    activations = np.maximum(setting(n=90).rows, 0)
+    rows = look.fitted(activations)
+    assert rows.shape == (90, 16)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
 def test_scale_on_few(tmp_path: Path) -> None:

@@ -78,6 +78,28 @@ def test_deep_is_there_and_the_default(own: Collection, built: Path) -> None:
         assert set(names(own.search(query, k=2, by=by))) == {"china-0", "china-2"}, by
 
 
+def test_look_is_learned_and_becomes_the_default(own: Collection, built: Path) -> None:
+    own.spaces.drop("look")
+    own.spaces.add("look", {"feature": "look", "first": 20})
+    space = own.spaces["look"]
+    assert (space.generation, space.n_pictures) == (1, 24)
+    assert dict(own.similarities["default"].spaces) == {"look": 1.0}
+    hits = own.search(built / "pictures" / "china-1.jpg", k=2)
+    assert set(names(hits)) == {"china-0", "china-2"}
+    # A picture from outside is placed by the fit there is, as near as its copy inside.
+    outside = own.search((built / "pictures" / "china-1.jpg").read_bytes() + b" ", k=1)
+    assert names(outside) == ["china-1"]
+    assert outside[0].score == pytest.approx(1.0, abs=1e-4)
+    china, other = own.id_of(built / "pictures" / "china-1.jpg"), hits[0].id
+    own.judge(china, [other], profile="default")
+    again = own.search(china, k=2)
+    assert again[0].id == other
+    own.tag(china, "china")
+    suggested = own.suggest_tags(other, k=1)
+    assert suggested[0].tag == "china"
+    assert own.verify() == []
+
+
 def test_rows_are_what_the_features_say(own: Collection, built: Path) -> None:
     path = built / "pictures" / "coffee-0.jpg"
     pooled = deep.activations(decode(path))

@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 from likewise.annotation.annotator import SparseAnnotator
+from likewise.annotation.mixing import MIXES, mixed_shares
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import silent
+from likewise.collection.store.changes import put_setting
 from likewise.collection.tags import calibration as calibrating
 from likewise.collection.tags import suggest as suggesting
 from likewise.collection.tags.calibration import Calibration, CalibrationRun, measure_calibration
-from likewise.collection.tags.evidence import ALPHA, Evidence
+from likewise.collection.tags.evidence import ALPHA, Evidence, Opinion
+from tests.annotation.linear_reference import log_odds
+from tests.annotation.test_linear import unit
 from tests.collection.tag_cases import copied, inside, outside, tag_some
-from tests.doors import curve_of, runs_of, views_of
+from tests.doors import curve_of, linear_of, runs_of, store_of, views_of
 
 WHERE = (("holistic", 1),)
 
@@ -36,7 +40,7 @@ def evidence_of(col: Collection) -> Evidence:
 def all_of(run: CalibrationRun, col: Collection, most: int | None) -> list[tuple[str, float, bool]]:
     while not run.is_done:
         run.measure_some(evidence_of(col), views_of(col), most)
-    return run.found
+    return [one for answers in run.answers for one in answers]
 
 
 def test_a_group_is_asked_about_without_all_of_it(col: Collection) -> None:
@@ -46,18 +50,23 @@ def test_a_group_is_asked_about_without_all_of_it(col: Collection) -> None:
     groups = [list(group) for group in run.groups]
     assert sorted(map(len, groups)) == [3, 7, 7, 7]
     found = all_of(run, col, None)
-    wanted = []
+    wanted, mix = [], run.choice.best
+    assert mix > 0
+    penalty = linear_of(evidence).penalty_
     for group in groups:
         left = [image for image in sorted(evidence.tags) if image not in group]
-        _, rows = evidence.rows_of(views_of(col), left)
+        rows, asked = (evidence.rows_of(views_of(col), some)[1] for some in (left, group))
         model = SparseAnnotator(alpha=ALPHA, nonnegative=True)
         model.fit(rows, [evidence.tags[image] for image in left])
-        scores = model.predict_scores(evidence.rows_of(views_of(col), group)[1])
-        for image, row in zip(group, scores, strict=True):
+        tags = [[tag in evidence.tags[image] for tag in model.tags_] for image in left]
+        odds = log_odds(unit(rows), tags, unit(asked), penalty)
+        shares = model.predict_scores(asked)
+        scores = mixed_shares(shares, odds, mix)
+        for at, image in enumerate(group):
             wanted += [
-                (tag, score, tag in evidence.tags[image])
-                for tag, score in zip(model.tags_, row.tolist(), strict=True)
-                if score > 0
+                (tag, scores[at, t], tag in evidence.tags[image])
+                for t, tag in enumerate(model.tags_)
+                if shares[at, t] > 0 or scores[at, t] > 0
             ]
     assert [(tag, true) for tag, _, true in sorted(found)] == [
         (tag, true) for tag, _, true in sorted(wanted)
@@ -80,7 +89,7 @@ def test_groups_are_a_fiftieth(col: Collection) -> None:
         assert max(map(len, run.groups)) == size
         assert run.n_left == min(tagged, calibrating.ASKED)
     # Fewer with each suggestion where each takes longer.
-    assert run.step_size(500) == 20 > run.step_size(10_000) > run.step_size(50_000) == 5
+    assert run.step_size(500) == 12 > run.step_size(10_000) > run.step_size(50_000) == 3
 
 
 def test_a_somewhat_old_curve_serves_until_the_next_is_there(
@@ -146,3 +155,74 @@ def test_one_tag_for_all_is_not_even_asked_about(col: Collection) -> None:
     run = CalibrationRun(evidence, WHERE)
     assert run.is_done
     assert not run.curve(evidence).is_measured
+
+
+def test_the_mix_is_what_left_out_pictures_say(col: Collection) -> None:
+    """Of two opinions one of which only guesses, the other is followed; both are kept apart."""
+    rng = np.random.default_rng(0)
+    names = ["a", "b", "c", "all"]
+    for better in ("shares", "odds"):
+        evidence = evidence_of(col)
+        evidence.tags = {at: [names[at % 3], "all"] for at in range(60)}
+        run = CalibrationRun(evidence, WHERE)
+        for at in range(60):
+            right = np.array([*np.eye(3)[at % 3], 1.0])
+            good = better == "shares", better == "odds"
+            shares = 0.1 + 0.6 * right if good[0] else rng.random(4)
+            odds = 1.6 * right - 0.8 + rng.normal(0, 0.3, 4) if good[1] else rng.normal(0, 2, 4)
+            run._take_in(Opinion(names, shares, odds), {names[at % 3], "all"}, {})
+        assert run.choice.pictures == 60
+        assert run.choice.best <= 0.25 if good[0] else run.choice.best >= 0.75
+        made = run.curve(evidence)
+        assert made.mix == run.choice.best
+        assert Calibration.from_json(made.to_json()) == made
+        # Right ones and wrong ones have scores of their own here, and the curve knows.
+        top = [answers[0][1] for answers in run.answers]
+        assert min(made.confidence(score) for score in top) > 0.9
+
+
+def test_without_a_linear_machine_shares_count(col: Collection) -> None:
+    run = CalibrationRun(evidence_of(col), WHERE)
+    run._take_in(Opinion(["a", "b", "c"], np.array([0.3, 0.0, 0.6]), None), {"a"}, {})
+    assert run.choice.pictures == 0
+    assert run.answers == [[("c", 0.6, False), ("a", 0.3, True)]]
+    assert {len(run._answers[mix]) for mix in MIXES} == {1}
+
+
+def test_tags_with_hardly_a_picture_left_choose_no_mix(col: Collection) -> None:
+    evidence = evidence_of(col)
+    evidence.tags = {at: ["pair" if at < 2 else f"tag {at % 2}"] for at in range(30)}
+    run = CalibrationRun(evidence, WHERE)
+    shares, odds = np.array([0.1, 0.5, 0.1]), np.array([3.0, -1.0, -1.0])
+    opinion = Opinion(["pair", "tag 0", "tag 1"], shares, odds)
+    run._take_in(opinion, {"pair"}, {"pair": 1})
+    assert run.choice.pictures == 0
+    assert run.choice.best == 0.5
+    run._take_in(opinion, {"tag 0"}, {"tag 0": 13})
+    assert run.choice.pictures == 0
+    run._take_in(opinion, {"tag 0"}, {"tag 0": 12})
+    assert run.choice.pictures == 1
+    # They are asked about for the curve all the same.
+    assert [len(answers) for answers in run.answers] == [3, 3, 3]
+    assert ("pair", True) in {(tag, right) for tag, _, right in run.answers[0]}
+
+
+def test_a_curve_from_before_the_mix_is_measured_again(col: Collection) -> None:
+    col.suggest_tags(outside("red"))
+    before = curve_of(col, "holistic")
+    key = "tag_calibration holistic"
+    said = store_of(col).setting(key)
+    assert said is not None
+    assert said["mix"] == before.mix
+    del said["mix"]
+    with store_of(col).write() as c:
+        put_setting(c, key, {**said, "shares": [0.0] * len(said["shares"])})
+    with Collection.open(col.root) as other:
+        other.suggest_tags(outside("red"))
+        assert curve_of(other, "holistic") == before
+
+
+def test_the_curve_rises_from_the_lowest_score() -> None:
+    x, y = calibrating.fit_isotonic(np.array([-0.05, 0.2, 0.9]), np.array([True, False, True]))
+    assert x[0] == -0.05
+    assert (np.diff(y) >= 0).all()

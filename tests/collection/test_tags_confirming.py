@@ -20,7 +20,7 @@ from likewise.collection.tags import tag_log
 from likewise.collection.tags.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import EACH, KINDS, copied, inside, tag_some, template
-from tests.doors import store_of, views_of
+from tests.doors import sparse_of, store_of, views_of
 
 
 @pytest.fixture
@@ -215,8 +215,7 @@ def test_leaving_one_out_is_as_if_it_had_never_been_there(col: Collection) -> No
     tag_some(col)
     whole = col.tags.suggester.evidence(("holistic",))
     found, rows = whole.rows_of(views_of(col), sorted(whole.tags)[:5])
-    model = whole._model
-    assert model is not None
+    model = sparse_of(whole)
     held = model._pictures.dictionary
     for at, image in enumerate(found):
         (coded,) = whole.reconstruct(rows[at : at + 1], [image])

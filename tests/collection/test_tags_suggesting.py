@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from likewise.annotation.annotator import SparseAnnotator
+from likewise.annotation.mixed import MixedAnnotator
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import lease, running
@@ -17,10 +18,11 @@ from likewise.collection.store import tag_tables
 from likewise.collection.tags import bulk as bulk_tagging
 from likewise.collection.tags import calibration as calibrating
 from likewise.collection.tags.calibration import Calibration, fit_isotonic
+from likewise.collection.tags.evidence import Evidence
 from likewise.errors import InvalidInput
 from tests.collection.tag_cases import EACH, KINDS, copied, inside, kind_of, outside, tag_some
 from tests.collection.test_crashes import Launcher
-from tests.doors import store_of, views_of
+from tests.doors import curve_of, store_of, views_of
 
 
 @pytest.fixture
@@ -246,3 +248,67 @@ def test_kill_in_the_middle_of_a_bulk_run(tmp_path: Path) -> None:
             assert suggested(col) == wanted
     finally:
         launcher.close()
+
+
+# -- the linear machine beside the reconstruction ---------------------------------------------
+
+
+def test_scores_and_confidence_are_of_the_mix(col: Collection) -> None:
+    """After tags came and went: against both machines fitted from nothing."""
+    tag_some(col)
+    col.suggest_tags(outside("red"))
+    col.tag(inside("red", 7), "rose")
+    col.untag(inside("red", 0), "red")
+    col.remove(inside("blue", 1))
+    suggestions = col.suggest_tags(inside("red", 9), k=20)
+    curve = curve_of(col, "holistic")
+    assert curve.mix > 0
+    tagged = tag_tables.evidence(store_of(col))
+    view = views_of(col).view("holistic")
+    ids, rows = view.rows_of(sorted(tagged))
+    query = view.row_of(col.id_of(inside("red", 9)))[None]
+    model = MixedAnnotator(alpha=0.05, mix=curve.mix).fit(rows, [tagged[i] for i in ids], ids)
+    wanted = dict(zip(model.tags_, model.predict_scores(query)[0].tolist(), strict=True))
+    assert {s.tag: s.score for s in suggestions} == pytest.approx(
+        {s.tag: wanted[s.tag] for s in suggestions}, abs=1e-4
+    )
+    assert all(s.confidence == curve.confidence(s.score) for s in suggestions)
+    assert {t for t, s in wanted.items() if s > 0} <= {s.tag for s in suggestions}
+
+
+def test_a_tag_of_the_linear_machine_alone_shows_the_nearest(
+    col: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tag_some(col)
+    image = col.id_of(inside("red", 9))
+    evidence = col.tags.suggester.evidence(("holistic",))
+    curve = Calibration((("holistic", 1),), evidence.number, 1, (0.0, 1.0), (0.0, 1.0), mix=1.0)
+    monkeypatch.setattr(col.tags.suggester, "calibration", lambda *a, **k: curve)
+    (made,) = evidence.reconstruct(evidence.rows_of(views_of(col), [image])[1])
+    assert "red" in evidence.tags[made.shares[0][0]]
+    real = Evidence._reconstruction
+
+    def only_blue(self: Evidence, ids: object, values: object, scores: dict[str, float]) -> object:
+        """As if no red picture had a share."""
+        made = real(self, ids, values, scores)
+        return made._replace(shares=[one for one in made.shares if "red" not in made.tags[one[0]]])
+
+    monkeypatch.setattr(Evidence, "_reconstruction", only_blue)
+    first = next(s for s in col.suggest_tags(image) if s.tag == "red")
+    assert [b.weight for b in first.because] == [0.0] * 8
+    rows = {i: view_row(col, i) for i in evidence.tags}
+    own = view_row(col, image)
+    reds = [i for i, tags in evidence.tags.items() if "red" in tags]
+    assert [b.id for b in first.because] == sorted(reds, key=lambda i: -float(rows[i] @ own))[:8]
+
+
+def view_row(col: Collection, image: int) -> np.ndarray:
+    row = np.asarray(views_of(col).view("holistic").row_of(image), np.float64)
+    return row / np.linalg.norm(row)
+
+
+def test_below_twenty_tagged_pictures_shares_alone_count(col: Collection) -> None:
+    tag_some(col, 4)
+    found = col.suggest_tags(outside("red"))
+    assert curve_of(col, "holistic").mix == 0
+    assert all(s.score >= sum(b.weight for b in s.because) - 1e-9 > 0 for s in found)

@@ -14,5 +14,7 @@ if TYPE_CHECKING:
     from likewise.annotation.baselines.lsmp import LSMPLike as LSMPLike
     from likewise.annotation.baselines.ridge import RidgeAnnotator as RidgeAnnotator
     from likewise.annotation.baselines.svm import SVMAnnotator as SVMAnnotator
+    from likewise.annotation.linear import LinearAnnotator as LinearAnnotator
+    from likewise.annotation.mixed import MixedAnnotator as MixedAnnotator
 
 __getattr__, __dir__, __all__ = doors(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from likewise._estimators import Estimator, check_is_fitted
 from likewise._validation import whole
 from likewise.annotation.checks import check_parameters
-from likewise.annotation.pictures import Pictures, as_ids, as_rows, automatic_ids, dense, next_id
+from likewise.annotation.pictures import (
+    Pictures,
+    as_ids,
+    as_rows,
+    automatic_ids,
+    dense,
+    next_id,
+    unit,
+)
 from likewise.annotation.suggestions import Suggestions
 from likewise.annotation.tags import as_list, from_matrix, from_names, is_names
 from likewise.errors import InvalidInput
@@ -218,10 +226,45 @@ class SparseAnnotator(Estimator):
 
     def predict_scores(self, X: Any, without: Any = None) -> Floats:
         """Scores (queries, tags): the sum of the coefficients of the pictures that have a tag."""
+        return self.codes_and_scores(X, without)[1]
+
+    def codes_and_scores(self, X: Any, without: Any = None) -> tuple[Any, Floats]:
+        """What ``transform`` and ``predict_scores`` say, of one reconstruction."""
         x = self._code(X, without)
-        if self.scores == "positive":
-            x = x.maximum(0)
-        return np.asarray((x @ self._pictures.labels).toarray())
+        passed_on = x.maximum(0) if self.scores == "positive" else x
+        return self._of_living(x), np.asarray((passed_on @ self._pictures.labels).toarray())
+
+    def tagged(self, ids: Any) -> tuple[Floats, Any]:
+        """Rows of unit length and tags (CSR, columns of ``tags_``) of pictures held."""
+        check_is_fitted(self)
+        rows = self._pictures.rows_of(ids)
+        return self._pictures.dictionary.rows(rows), self._pictures.labels[rows]
+
+    def nearest(
+        self, x: Any, tags: Sequence[int], k: int = 5, without: Any = None
+    ) -> list[list[tuple[Any, float]]]:
+        """(id, cosine) of the k pictures most like one query that have a tag, for each of some.
+
+        ``tags`` are columns of ``tags_``.
+        """
+        check_is_fitted(self)
+        k, pictures = whole(k, "k"), self._pictures
+        query, _ = unit(as_rows(np.atleast_2d(np.asarray(dense(x))), self.n_features_in_))
+        parts = [tile @ query[0].astype(tile.dtype) for _, tile in pictures.dictionary.tiles()]
+        cosines = np.concatenate(parts) * pictures.dictionary.scale
+        here = pictures.alive.copy()
+        if without is not None:
+            here[pictures.rows_of(without)] = False
+        found = []
+        for tag in tags:
+            entries = np.flatnonzero(pictures.labels.indices == tag)
+            rows = np.searchsorted(pictures.labels.indptr, entries, side="right") - 1
+            rows = rows[here[rows]]
+            best = rows[np.argsort(-cosines[rows], kind="stable")[:k]]
+            found.append(
+                list(zip(pictures.ids[best].tolist(), cosines[best].tolist(), strict=True))
+            )
+        return found
 
     def predict(self, X: Any, k: int = 5, without: Any = None) -> Any:
         """The k tags with the highest scores, best first, equal scores by number of the tag.

@@ -42,6 +42,28 @@ def as_rows(X: Any, width: int | None = None) -> Rows:
     return made
 
 
+def unit(X: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+    """A copy with rows of unit length, and which were not all zeros; the type stays."""
+    # By the largest entry first: the squares of a length could leave the range of its type.
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    said = largest[:, 0] > 0
+    made = X / np.where(largest > 0, largest, 1)
+    made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1)
+    return made, said
+
+
+def unit_rows(X: Rows, name: str) -> Rows:
+    """Rows of unit length; refuses a row of zeros, as ``SparseAnnotator`` does."""
+    made, said = unit(X)
+    if not said.all():
+        empty = np.flatnonzero(~said)
+        raise InvalidInput(
+            f"row {int(empty[0])} of {name} is all zeros ({len(empty)} such rows); a picture "
+            "without features is like nothing: drop it"
+        )
+    return made
+
+
 def as_ids(ids: Any, n: int) -> NDArray[Any]:
     """n different ids: int64 if all are whole numbers, else objects."""
     if isinstance(ids, str) or not isinstance(ids, Iterable):

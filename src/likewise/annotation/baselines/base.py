@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from likewise._estimators import Estimator, check_is_fitted
 from likewise._validation import whole
-from likewise.annotation.pictures import Rows, as_rows
+from likewise.annotation.pictures import Rows, as_rows, unit, unit_rows
 from likewise.annotation.tags import as_list, from_matrix, from_names, is_names
 from likewise.errors import InvalidInput
 
@@ -120,28 +120,6 @@ class Baseline(Estimator):
         tags.target_tags.two_d_labels = True
         tags.input_tags.sparse = True
         return tags
-
-
-def unit(X: Rows) -> tuple[Rows, NDArray[np.bool_]]:
-    """A copy with rows of unit length, and which were not all zeros; the type stays."""
-    # By the largest entry first: the squares of a length could leave the range of its type.
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    said = largest[:, 0] > 0
-    made = X / np.where(largest > 0, largest, 1)
-    made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1)
-    return made, said
-
-
-def unit_rows(X: Rows, name: str) -> Rows:
-    """Rows of unit length; refuses a row of zeros, as ``SparseAnnotator`` does."""
-    made, said = unit(X)
-    if not said.all():
-        empty = np.flatnonzero(~said)
-        raise InvalidInput(
-            f"row {int(empty[0])} of {name} is all zeros ({len(empty)} such rows); a picture "
-            "without features is like nothing: drop it"
-        )
-    return made
 
 
 def warn(message: str) -> None:

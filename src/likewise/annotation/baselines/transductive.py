@@ -12,9 +12,9 @@ from typing import Any, Self
 import numpy as np
 
 from likewise._validation import number, whole
-from likewise.annotation.baselines.base import Baseline, Floats, unit_rows, warn
+from likewise.annotation.baselines.base import Baseline, Floats, warn
 from likewise.annotation.baselines.graph import Ids, Index, lists_to, lists_within, matrix
-from likewise.annotation.pictures import Rows, as_rows
+from likewise.annotation.pictures import Rows, as_rows, unit_rows
 from likewise.neighbours.exact import Exact
 
 # New pictures at a time, so that their lists stay small.

@@ -8,7 +8,7 @@ Suggestions are no evidence, so a run never changes what it or the next one woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from likewise._validation import number, whole
@@ -19,6 +19,7 @@ from likewise.collection.store import tag_tables
 from likewise.collection.store.changes import drop_setting, put_setting
 from likewise.collection.store.store import Store, parts
 from likewise.collection.store.tag_tables import SUGGESTED
+from likewise.collection.tags.calibration import Calibration
 from likewise.collection.tags.evidence import Evidence, Reconstruction, usable_spaces
 from likewise.collection.tags.suggest import Suggester, best_tags
 
@@ -78,7 +79,7 @@ def suggest_for_all(
         # given meanwhile count from then on, and let the next run begin anew.
         with suggester.lock:
             wanted = [image for image in part if also_tagged or image not in evidence.tags]
-            found = _suggest_batch(views, evidence, wanted, above, k, calibration.confidence)
+            found = _suggest_batch(views, evidence, wanted, above, k, calibration)
         if dry_run:
             result.found |= {image: tags for image, tags in found.items() if tags}
         else:
@@ -99,10 +100,10 @@ def _suggest_batch(
     part: Iterable[int],
     above: float,
     k: int,
-    confidence: Callable[[float], float],
+    calibration: Calibration,
 ) -> dict[int, list[tuple[str, float]]]:
     """(tag, confidence) for a batch; pictures without a row get none."""
-    images = list(part)
+    images, mix = list(part), calibration.mix
     found, rows = evidence.rows_of(views, images)
     refused = tag_tables.refused_of_many(views.store, images)
     made: dict[int, list[tuple[str, float]]] = {image: [] for image in images}
@@ -110,15 +111,16 @@ def _suggest_batch(
     plain = [at for at, image in enumerate(found) if image not in evidence.tags]
     # Those with tags are evidence themselves: each is asked about without itself alone.
     reconstructions: list[tuple[int, Reconstruction]] = list(
-        zip(plain, evidence.reconstruct(rows[plain]) if plain else [], strict=True)
+        zip(plain, evidence.reconstruct(rows[plain], (), mix) if plain else [], strict=True)
     )
     reconstructions += [
-        (at, evidence.reconstruct(rows[at : at + 1], [found[at]])[0]) for at in tagged
+        (at, evidence.reconstruct(rows[at : at + 1], [found[at]], mix)[0]) for at in tagged
     ]
     for at, reconstruction in reconstructions:
         image = found[at]
         known = {*refused.get(image, ()), *evidence.tags.get(image, ())}
-        scored = ((tag, confidence(score)) for tag, score in best_tags(reconstruction, k, known))
+        best = best_tags(reconstruction, k, known)
+        scored = ((tag, calibration.confidence(score)) for tag, score in best)
         made[image] = [one for one in scored if one[1] >= above]
     return made
 

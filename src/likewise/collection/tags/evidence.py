@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.annotation.annotator import SparseAnnotator
+from likewise.annotation.mixed import MixedAnnotator
+from likewise.annotation.mixing import mixed_shares
 from likewise.collection.search.dense_view import DenseView
 from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.views import Views
@@ -25,18 +26,39 @@ from likewise.collection.store.row_formats import comparable_rows
 ALPHA = 0.05
 """The lasso's weight, as a share of the largest correlation; see docs/tags.md for what it does."""
 
+WIDEST = 512
+"""Rows up to so wide have a linear machine beside the reconstruction; ``deep-dense`` has none."""
+
 Rows = NDArray[np.float32]
+Floats = NDArray[np.float64]
 
 
 class Reconstruction(NamedTuple):
     """What one picture is made of: pictures with their shares, the largest first.
 
-    ``tags`` are those of these pictures, ``scores`` what the shares say of each tag.
+    ``tags`` are those of these pictures, ``scores`` of the tags that come into question.
     """
 
     shares: list[tuple[int, float]]
     tags: dict[int, list[str]]
     scores: dict[str, float]
+
+
+class Opinion(NamedTuple):
+    """Of one picture, tag by tag in the order of ``names``: shares, and the linear machine's odds.
+
+    ``odds`` is None where there is no such machine.
+    """
+
+    names: list[str]
+    shares: Floats
+    odds: Floats | None
+
+    def scores(self, mix: float) -> dict[str, float]:
+        """Scores of the tags that come into question: some picture behind, or fair odds."""
+        mixed = mixed_shares(self.shares, self.odds, mix)
+        some = np.flatnonzero((self.shares > 0) | (mixed > 0)).tolist()
+        return {self.names[i]: float(mixed[i]) for i in some}
 
 
 def usable_spaces(spaces: Mapping[str, Space]) -> list[tuple[str, ...]]:
@@ -63,7 +85,7 @@ class Evidence:
         self.number = 0
         self.tags: dict[int, list[str]] = {}
         self._generations: tuple[int, ...] = ()
-        self._model: SparseAnnotator | None = None
+        self._model: MixedAnnotator | None = None
         self._without_row: set[int] = set()
         self._revision = -1
 
@@ -105,7 +127,7 @@ class Evidence:
         if new:
             names = [tagged[image] for image in new]
             if self._model is None:
-                self._model = SparseAnnotator(alpha=ALPHA, nonnegative=True)
+                self._model = MixedAnnotator(alpha=ALPHA, widest=WIDEST)
             self._model.partial_fit(rows, names, new)
             self.tags |= dict(zip(new, names, strict=True))
         self._without_row = {image for image in tagged if image not in self.tags}
@@ -130,31 +152,63 @@ class Evidence:
             parts.append(comparable_rows(view.space, row))
         return join_rows(parts)
 
-    def reconstruct(self, rows: Rows, images: Sequence[int] = ()) -> list[Reconstruction]:
-        """What each row is made of; none of ``images`` (whose rows they may be) takes part."""
+    def reconstruct(
+        self, rows: Rows, images: Sequence[int] = (), mix: float = 0.0
+    ) -> list[Reconstruction]:
+        """What each row is made of; none of ``images`` (whose rows they may be) takes part.
+
+        ``mix`` is how much the linear machine has to say in the scores.
+        """
+        asked = self._ask(rows, images)
+        if asked is None:
+            return [Reconstruction([], {}, {}) for _ in rows]
+        ids, codes, opinions = asked
+        return [
+            self._reconstruction(ids[codes.indices[a:b]], codes.data[a:b], opinion.scores(mix))
+            for a, b, opinion in zip(codes.indptr[:-1], codes.indptr[1:], opinions, strict=True)
+        ]
+
+    def opinions(self, rows: Rows, images: Sequence[int] = ()) -> list[Opinion]:
+        """What is to be said of every tag for each row; none of ``images`` takes part."""
+        asked = self._ask(rows, images)
+        return [Opinion([], np.zeros(0), None) for _ in rows] if asked is None else asked[2]
+
+    def nearest(
+        self, row: Rows, tags: Sequence[str], k: int, images: Sequence[int] = ()
+    ) -> dict[str, list[int]]:
+        """The k tagged pictures most like a row that have a tag, for each of some tags."""
+        if self._model is None or not tags:
+            return {}
+        place = {name: at for at, name in enumerate(self._model.tags_)}
+        own = [image for image in images if image in self.tags]
+        found = self._model.sparse_.nearest(row, [place[tag] for tag in tags], k, own or None)
+        return {tag: [i for i, _ in some] for tag, some in zip(tags, found, strict=True)}
+
+    def _ask(self, rows: Rows, images: Sequence[int]) -> tuple[Any, Any, list[Opinion]] | None:
+        """Ids, coefficients over them, opinions; None where nothing else is tagged."""
         own = [image for image in images if image in self.tags]
         if self._model is None or len(own) == len(self.tags):
-            return [Reconstruction([], {}, {}) for _ in rows]
+            return None
         with warnings.catch_warnings():
             # A row of zeros has no code, and one that stopped early is still a fair guess.
             warnings.simplefilter("ignore")
-            codes = self._model.transform(rows, without=own or None)
-        ids = self._model.ids_
-        return [
-            self._reconstruction(ids[codes.indices[a:b]], codes.data[a:b])
-            for a, b in zip(codes.indptr[:-1], codes.indptr[1:], strict=True)
-        ]
+            codes, shares, odds = self._model.opinions(rows, own or None)
+        names = self._model.tags_
+        some = np.abs(rows).max(axis=1, initial=0) > 0
+        return (
+            self._model.ids_,
+            codes,
+            [
+                Opinion(names, shares[at], odds[at] if odds is not None and some[at] else None)
+                for at in range(len(rows))
+            ],
+        )
 
-    def _reconstruction(self, ids: Any, values: Any) -> Reconstruction:
+    def _reconstruction(self, ids: Any, values: Any, scores: dict[str, float]) -> Reconstruction:
         shares = sorted(
             zip(ids.tolist(), values.tolist(), strict=True), key=lambda one: (-one[1], one[0])
         )
-        tags = {image: self.tags[image] for image, _ in shares}
-        scores: dict[str, float] = {}
-        for image, share in shares:
-            for tag in tags[image]:
-                scores[tag] = scores.get(tag, 0.0) + share
-        return Reconstruction(shares, tags, scores)
+        return Reconstruction(shares, {image: self.tags[image] for image, _ in shares}, scores)
 
 
 def rows_of(views: Sequence[DenseView], images: Sequence[int]) -> tuple[list[int], Rows]:

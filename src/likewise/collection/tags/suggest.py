@@ -1,6 +1,7 @@
 """Tags for a picture from the tagged pictures that reconstruct it (SISO), with how sure that is.
 
-A suggestion's score is the sum of the shares of the pictures behind it; its confidence is how often
+A suggestion's score is the sum of the shares of the pictures behind it, mixed with the odds of a
+linear machine where that helps (:mod:`~likewise.annotation.mixing`); its confidence is how often
 such a score was right for pictures of this collection
 (:mod:`~likewise.collection.tags.calibration`).
 """
@@ -8,7 +9,7 @@ such a score was right for pictures of this collection
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from likewise.collection.jobs import Report, silent
@@ -32,7 +33,11 @@ MOST_SUPPORTING = 8
 
 @dataclass(frozen=True)
 class SupportingPicture:
-    """A tagged picture behind a suggestion; ``weight`` is its share in the reconstruction."""
+    """A tagged picture behind a suggestion; ``weight`` is its share in the reconstruction.
+
+    A suggestion of the linear machine alone names the pictures with the tag that are most like the
+    one asked about; these have no share, and a weight of 0.
+    """
 
     id: int
     path: str
@@ -76,10 +81,14 @@ class Suggester:
                 if row is None:
                     continue
                 own = self._own_picture(question)
-                (reconstruction,) = evidence.reconstruct(row, own)
-                return self._build_suggestions(
-                    reconstruction, self.calibration(evidence), k, self._excluded_tags(question)
-                )
+                calibration = self.calibration(evidence)
+                (reconstruction,) = evidence.reconstruct(row, own, calibration.mix)
+                left = best_tags(reconstruction, k, self._excluded_tags(question))
+                supporting = supporting_pictures(reconstruction, [tag for tag, _ in left])
+                bare = [tag for tag, some in supporting.items() if not some]
+                for tag, near in evidence.nearest(row, bare, MOST_SUPPORTING, own).items():
+                    supporting[tag] = [(image, 0.0) for image in near]
+                return self._build_suggestions(left, supporting, calibration)
         return []
 
     def evidence(self, names: tuple[str, ...]) -> Evidence:
@@ -153,11 +162,12 @@ class Suggester:
         return known
 
     def _build_suggestions(
-        self, reconstruction: Reconstruction, calibration: Calibration, k: int, known: Iterable[str]
+        self,
+        left: Sequence[tuple[str, float]],
+        supporting: Mapping[str, Sequence[tuple[int, float]]],
+        calibration: Calibration,
     ) -> list[Suggestion]:
         """Suggestions of a picture, with the pictures behind them."""
-        left = best_tags(reconstruction, k, known)
-        supporting = {tag: self._supporting_pictures(reconstruction, tag) for tag, _ in left}
         rows = self._store.images({image for some in supporting.values() for image, _ in some})
         return [
             Suggestion(
@@ -174,17 +184,23 @@ class Suggester:
             for tag, score in left
         ]
 
-    def _supporting_pictures(
-        self, reconstruction: Reconstruction, tag: str
-    ) -> Sequence[tuple[int, float]]:
-        found = [one for one in reconstruction.shares if tag in reconstruction.tags[one[0]]]
-        return found[:MOST_SUPPORTING]
+
+def supporting_pictures(
+    reconstruction: Reconstruction, tags: Iterable[str]
+) -> dict[str, list[tuple[int, float]]]:
+    """(picture, share) behind each tag, the largest first."""
+    return {
+        tag: [one for one in reconstruction.shares if tag in reconstruction.tags[one[0]]][
+            :MOST_SUPPORTING
+        ]
+        for tag in tags
+    }
 
 
 def best_tags(
     reconstruction: Reconstruction, k: int, known: Iterable[str]
 ) -> list[tuple[str, float]]:
-    """The k tags with the highest scores above zero, equal ones by name."""
+    """The k tags with the highest scores, equal ones by name."""
     passed = set(known)
-    left = [(tag, s) for tag, s in reconstruction.scores.items() if s > 0 and tag not in passed]
+    left = [(tag, s) for tag, s in reconstruction.scores.items() if tag not in passed]
     return sorted(left, key=lambda one: (-one[1], one[0]))[:k]
