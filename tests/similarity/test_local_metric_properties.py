@@ -15,6 +15,7 @@ from likewise.similarity.local_metric import (
     PRIOR,
     PRIORS,
     REACH,
+    SESSION_JUDGEMENTS,
     LocalMetric,
 )
 from tests.collection.loop_reference import Lesson as Plain
@@ -98,6 +99,20 @@ def test_influence_is_capped(seed: int, scale: float) -> None:
         for row in (rows[0], unit(np.ones(WIDTH))):
             moved = float(np.linalg.norm(metric.ask(row) - row))
             assert moved <= (JUDGEMENT_REACH if number == 0 else REACH) + 1e-6
+
+
+def test_a_session_is_capped() -> None:
+    """A whole sitting moves a query by three quarters of its length at most."""
+    rng = np.random.default_rng(4)
+    metric, free = LocalMetric(WIDTH, 1e-6), LocalMetric(WIDTH, 1e-6)
+    row = unit(np.eye(WIDTH)[0])
+    for at in range(30):
+        rows = unit(np.eye(WIDTH)[0] + 0.5 * rng.normal(size=(5, WIDTH)) * [0.1, 1, 1, 1, 1, 1])
+        metric.add(at, row, [], rows, session=7)
+        free.add(at, row, [], rows)
+    capped = JUDGEMENT_REACH * SESSION_JUDGEMENTS
+    assert np.linalg.norm(metric.ask(row) - row) <= capped + 1e-6
+    assert np.linalg.norm(free.ask(row) - row) > capped
 
 
 def test_the_prior_is_chosen_by_what_others_tell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ u the query and c_j the middle of what was alike in j, all of unit length.  With
     D, m, B likewise of pairs that are not alike, with N = N0 + m                             (3)
     M = I + (A^-1 - I) + 1.5 (I - B^-1)                                                       (4)
     asked: u + c (M - I) u, with c <= 1 the largest so that |c (M - I) u| <= min(1, e / 2),
-           e = sum of k / largest k: one judgement moves a query by at most half its length   (5)
+           e = sum of k / largest k, a session counting 1.5 at most: one judgement moves a
+           query by at most half its length, one session by at most three quarters            (5)
 
 the query is asked as (5).  Directions in which liked pictures differ from their query count less,
 those in which disliked ones do count more.  Both kinds of pair are measured against the same prior,
@@ -31,6 +32,7 @@ rolling back and merging in any order give the same bits on one machine.
 
 from __future__ import annotations
 
+import hashlib
 from bisect import insort
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -58,6 +60,8 @@ ALIKE_PRIOR, UNLIKE_FACTOR = 2.0, 1.5
 """The factors of (2) and (4)."""
 JUDGEMENT_REACH, REACH = 0.5, 1.0
 """How far a query may move, in its own length: by one judgement, and by all there are (5)."""
+SESSION_JUDGEMENTS = 1.5
+"""Judgements that one session counts for in (5), at most: a bad afternoon is not all there is."""
 NEAREST = 128
 """Judgements that count for one query, at most: those that count most."""
 CHOOSE_FROM = 32
@@ -72,7 +76,8 @@ _NEGLIGIBLE = 1e-3
 class Lesson(NamedTuple):
     """One judgement as rows of unit length; ``order`` is its place in time.
 
-    ``weight`` counts for what is not alike: pictures nobody named are a guess.
+    ``weight`` counts for what is not alike: pictures nobody named are a guess.  ``session`` names
+    the sitting it was made in; None: one of its own.
     """
 
     order: int
@@ -80,12 +85,16 @@ class Lesson(NamedTuple):
     liked: Rows
     disliked: Rows
     weight: float = 1.0
+    session: int | None = None
 
     @property
     def key(self) -> bytes:
         """The same for the same content; lessons are summed in the order of their keys."""
         parts = (self.query, self.liked, self.disliked, np.float64(self.weight))
-        return b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)
+        digest = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).tobytes() + b"|")
+        return digest.digest()
 
 
 class Agreement(NamedTuple):
@@ -135,7 +144,13 @@ class LocalMetric:
         return sorted((lesson for _, lesson in self._lessons), key=lambda one: one.order)
 
     def add(
-        self, order: int, query: Any, liked: Any, disliked: Any, weight: float = 1.0
+        self,
+        order: int,
+        query: Any,
+        liked: Any,
+        disliked: Any,
+        weight: float = 1.0,
+        session: int | None = None,
     ) -> LocalMetric:
         """Learn one judgement; nothing alike and nothing unlike teaches nothing."""
         made = Lesson(
@@ -144,6 +159,7 @@ class LocalMetric:
             self._rows(liked, "liked"),
             self._rows(disliked, "disliked"),
             number(weight, "weight", least=0),
+            session,
         )
         if len(made.liked) or len(made.disliked):
             insort(self._lessons, (made.key, made), key=lambda one: (one[0], one[1].order))
@@ -273,6 +289,11 @@ class _Packed:
         self._alike = np.concatenate(
             [np.repeat([True, False], [len(one.liked), len(one.disliked)]) for one in lessons]
         )
+        # Those without a session have one each.
+        named = [
+            one.session if one.session is not None else -1 - at for at, one in enumerate(lessons)
+        ]
+        self._sessions = np.array(named, np.int64)
         self._queries = np.stack([one.query for one in lessons])
         self._weights = np.concatenate([_pair_weights(one) for one in lessons])
 
@@ -297,9 +318,18 @@ class _Packed:
         ends_of = np.cumsum(lengths)
         places = np.arange(int(lengths.sum())) + np.repeat(starts - (ends_of - lengths), lengths)
         weights = self._weights[places] * np.repeat(counts[lessons], lengths)
-        most = float(counts[lessons].max(initial=0.0))
-        number_of = float(counts[lessons].sum()) / most if most else 0.0
+        number_of = _count_judgements(counts[lessons], self._sessions[lessons])
         return _Pairs(self._differences[places], weights, self._alike[places], number_of)
+
+
+def _count_judgements(counts: Floats, sessions: NDArray[np.int64]) -> float:
+    """e of equation (5)."""
+    most = float(counts.max(initial=0.0))
+    if not most:
+        return 0.0
+    _, which = np.unique(sessions, return_inverse=True)
+    each = np.bincount(which, counts / most)
+    return float(np.minimum(each, SESSION_JUDGEMENTS).sum())
 
 
 class Told(NamedTuple):

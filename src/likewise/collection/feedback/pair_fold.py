@@ -184,8 +184,8 @@ def lessons_in_source(
 
 
 def _teach_alike(one: Item, other: Item) -> bool:
-    """Whether two states of an item are the same lesson: sessions do not count here."""
-    return replace(one, session=0, at=0.0) == replace(other, session=0, at=0.0)
+    """Whether two states of an item are the same lesson, whenever it was given."""
+    return replace(one, at=0.0) == replace(other, at=0.0)
 
 
 def lesson_codes(
@@ -218,4 +218,5 @@ def add_lesson(metric: LocalMetric, item: Item, codes: Mapping[int, bytes], spac
         return
     liked, disliked, weight = taught
     rows = space.row_format.unpack([codes[item.query], *liked, *disliked], space.width)
-    metric.add(item.number, rows[0], rows[1 : 1 + len(liked)], rows[1 + len(liked) :], weight)
+    parts = rows[0], rows[1 : 1 + len(liked)], rows[1 + len(liked) :]
+    metric.add(item.number, *parts, weight, session=item.session)
