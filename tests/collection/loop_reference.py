@@ -176,8 +176,8 @@ def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> n
     sums, counts = [np.zeros((width, width)), np.zeros((width, width))], [0.0, 0.0]
     for lesson in lessons:
         middle = lesson.query + np.sum(lesson.alike, axis=0) if lesson.alike else lesson.query
-        near = max(0.0, float(middle @ u) / np.linalg.norm(middle)) ** 4
-        if near <= 1e-3:
+        near = max(0.0, float(middle @ u) / np.linalg.norm(middle)) ** 3
+        if near <= 0.02:
             continue
         nears.setdefault(lesson.session or (lesson.number, "alone"), []).append(near)
         for side, (rows, weight) in enumerate(

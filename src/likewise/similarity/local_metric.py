@@ -2,7 +2,7 @@
 
 A judgement says of some pictures that they are like its query, and of others that they are not.
 Each is a pair, and a pair is a difference of rows, d = x - q.  Around a query of one's own the
-pairs of judgements about *similar* pictures count most: judgement j counts k = max(0, u . c_j)^4,
+pairs of judgements about *similar* pictures count most: judgement j counts k = max(0, u . c_j)^3,
 u the query and c_j the middle of what was alike in j, all of unit length.  With
 
     S = sum of k d d' / 2 over pairs that are alike, n = sum of k                             (1)
@@ -52,8 +52,10 @@ counts for.  Chosen on draws of corel1k, caltech101 and cifar10 so that classes 
 less than half a point there (docs/results/staying.md)."""
 PRIORS = (100.0, 300.0, 1000.0, 3000.0, np.inf)
 """What N0 is chosen from; infinity learns nothing."""
-SHARPNESS = 4
+SHARPNESS = 3
 """Power of the cosine by which a judgement counts for a query."""
+LEAST = 0.02
+"""A judgement counts nothing below this: many strangers do not make a neighbour."""
 JUDGEMENT_PAIRS = 20.0
 """The most one judgement counts on either side, in pairs: no list teaches more than a page."""
 ALIKE_PRIOR, UNLIKE_FACTOR = 2.0, 1.5
@@ -70,7 +72,6 @@ HELD_OUT = 24
 """Judgements that are asked about, each by the others, to choose N0."""
 TOLD_BY_OTHERS = 48
 """Judgements that are asked about, each by the others, to say how well that works."""
-_NEGLIGIBLE = 1e-3
 
 
 class Lesson(NamedTuple):
@@ -302,7 +303,7 @@ class _Packed:
         counts = np.maximum(self.centres.astype(np.float64) @ u, 0.0) ** SHARPNESS
         if without is not None:
             counts[(self._queries == without).all(axis=1)] = 0.0
-        near = np.flatnonzero(counts > _NEGLIGIBLE)
+        near = np.flatnonzero(counts > LEAST)
         if len(near) > NEAREST:
             # Stable, so that equal ones are taken in the order of their keys.
             near = np.sort(near[np.argsort(-counts[near], kind="stable")[:NEAREST]])
