@@ -146,14 +146,15 @@ class Log:
         found = []
         for said in self.judgements(profile):
             liked = [rows[s] for s in said.liked if s in rows]
-            named = said.disliked if said.disliked or not liked else said.negatives
+            # Drawn by chance (a weight below 1) is no lesson here.
+            passed = said.negatives if said.weight == 1.0 else []
+            named = said.disliked if said.disliked or not liked else passed
             unlike = [rows[s] for s in named if s in rows]
             silent = said.query not in rows or (said.liked and not liked)
             if silent or not liked + unlike:
                 continue
-            weight = said.weight if named is said.negatives else 1.0
             query = rows[said.query]
-            found.append(Lesson(said.number, query, liked, unlike, weight, said.session))
+            found.append(Lesson(said.number, query, liked, unlike, 1.0, said.session))
         return found
 
 
@@ -186,11 +187,12 @@ def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> n
             for other in rows:
                 k = near * weight * min(1.0, 20.0 / len(rows))
                 d = other.astype(np.float64) - lesson.query
+                d *= min(1.0, np.sqrt(2 * scale * width) / max(np.linalg.norm(d), 1e-30))
                 sums[side] += k * np.outer(d, d) / 2
                 counts[side] += k
     M = np.eye(width)
     for S, n, N, factor in (
-        (sums[0], counts[0], 2 * prior, 1.0),
+        (sums[0], counts[0], 4 * prior, 1.0),
         (sums[1], counts[1], prior, -1.5),
     ):
         A = ((N + n) * np.eye(width) + S / scale) / (N + 2 * n)

@@ -103,13 +103,11 @@ def test_influence_is_capped(seed: int, scale: float) -> None:
 
 def test_a_session_is_capped() -> None:
     """A whole sitting moves a query by three quarters of its length at most."""
-    rng = np.random.default_rng(4)
-    metric, free = LocalMetric(WIDTH, 1e-6), LocalMetric(WIDTH, 1e-6)
+    metric, free = LocalMetric(WIDTH, SCALE), LocalMetric(WIDTH, SCALE)
     row = unit(np.eye(WIDTH)[0])
     for at in range(30):
-        rows = unit(np.eye(WIDTH)[0] + 0.5 * rng.normal(size=(5, WIDTH)) * [0.1, 1, 1, 1, 1, 1])
-        metric.add(at, row, [], rows, session=7)
-        free.add(at, row, [], rows)
+        metric.add(at, row, [], [-row] * 20, session=7)
+        free.add(at, row, [], [-row] * 20)
     capped = JUDGEMENT_REACH * SESSION_JUDGEMENTS
     assert np.linalg.norm(metric.ask(row) - row) <= capped + 1e-6
     assert np.linalg.norm(free.ask(row) - row) > capped

@@ -1,12 +1,13 @@
 """What judgements teach a dense space: a metric around each query, from pairs that people judged.
 
 A judgement says of some pictures that they are like its query, and of others that they are not.
-Each is a pair, and a pair is a difference of rows, d = x - q.  Around a query of one's own the
+Each is a pair, and a pair is a difference of rows, d = x - q, shortened where it is longer than
+neighbours differ: that a stranger is far says nothing.  Around a query of one's own the
 pairs of judgements about *similar* pictures count most: judgement j counts k = max(0, u . c_j)^3,
 u the query and c_j the middle of what was alike in j, all of unit length.  With
 
     S = sum of k d d' / 2 over pairs that are alike, n = sum of k                             (1)
-    A = (N I + S / g) / (N + n),  N = 2 N0 + n                                                (2)
+    A = (N I + S / g) / (N + n),  N = 4 N0 + n                                                (2)
     D, m, B likewise of pairs that are not alike, with N = N0 + m                             (3)
     M = I + (A^-1 - I) + 1.5 (I - B^-1)                                                       (4)
     asked: u + c (M - I) u, with c <= 1 the largest so that |c (M - I) u| <= min(1, e / 2),
@@ -58,7 +59,7 @@ LEAST = 0.02
 """A judgement counts nothing below this: many strangers do not make a neighbour."""
 JUDGEMENT_PAIRS = 20.0
 """The most one judgement counts on either side, in pairs: no list teaches more than a page."""
-ALIKE_PRIOR, UNLIKE_FACTOR = 2.0, 1.5
+ALIKE_PRIOR, UNLIKE_FACTOR = 4.0, 1.5
 """The factors of (2) and (4)."""
 JUDGEMENT_REACH, REACH = 0.5, 1.0
 """How far a query may move, in its own length: by one judgement, and by all there are (5)."""
@@ -77,7 +78,7 @@ TOLD_BY_OTHERS = 48
 class Lesson(NamedTuple):
     """One judgement as rows of unit length; ``order`` is its place in time.
 
-    ``weight`` counts for what is not alike: pictures nobody named are a guess.  ``session`` names
+    ``weight`` counts for what is not alike.  ``session`` names
     the sitting it was made in; None: one of its own.
     """
 
@@ -248,7 +249,7 @@ class LocalMetric:
 
     def _pack(self) -> _Packed:
         if self._packed is None:
-            self._packed = _Packed([lesson for _, lesson in self._lessons])
+            self._packed = _Packed([lesson for _, lesson in self._lessons], self.scale)
         return self._packed
 
     def _rows(self, X: Any, name: str) -> Rows:
@@ -278,15 +279,16 @@ class _Pairs(NamedTuple):
 class _Packed:
     """Lessons as a few arrays."""
 
-    def __init__(self, lessons: Sequence[Lesson]) -> None:
+    def __init__(self, lessons: Sequence[Lesson], scale: float) -> None:
         self.centres = _unit(
             np.stack([one.query + one.liked.sum(axis=0, dtype=np.float32) for one in lessons])
         )
         counts = np.array([len(one.liked) + len(one.disliked) for one in lessons])
         self._starts = np.concatenate([[0], np.cumsum(counts)])
-        self._differences = np.concatenate(
+        differences = np.concatenate(
             [np.concatenate([one.liked, one.disliked]) - one.query for one in lessons]
         )
+        self._differences = _shorten(differences, 2 * scale * differences.shape[1])
         self._alike = np.concatenate(
             [np.repeat([True, False], [len(one.liked), len(one.disliked)]) for one in lessons]
         )
@@ -357,7 +359,7 @@ def told_by_others(
     if not len(places):
         return []
     if packed is None:
-        packed = _Packed(sorted(lessons, key=lambda one: (one.key, one.order)))
+        packed = _Packed(sorted(lessons, key=lambda one: (one.key, one.order)), scale)
     found = []
     for at in places.tolist():
         held = both[at]
@@ -440,6 +442,13 @@ def _pair_weights(lesson: Lesson) -> Floats:
         n = len(rows)
         sides.append(np.full(n, weight * min(1.0, JUDGEMENT_PAIRS / max(n, 1))))
     return np.concatenate(sides)
+
+
+def _shorten(differences: Rows, longest: float) -> Rows:
+    """Differences of a squared length of at most ``longest``, which neighbours have on average."""
+    squares = np.einsum("ij,ij->i", differences, differences, dtype=np.float64)
+    factors = np.sqrt(np.minimum(1.0, longest / np.maximum(squares, np.finfo(float).tiny)))
+    return np.asarray(differences * factors[:, None], np.float32)
 
 
 def _unit(X: Rows) -> Rows:
