@@ -40,8 +40,10 @@ METHODS = (DEEP, OLD, SPACE, LOCAL, OWN_PAGES, SUMS, S3ML, NCA, LMNN, CEILING)
 PEERS_AT = (100, 1000)
 PEER_DRAWS = 2
 AGREED_AT = (100, 300)
+OWN_MOST = 300
+"""Judgements on pages of its own, at most: the metric is packed anew before each."""
 WRONG = 0.2
-HARM_AT = (1, 10, 30, 100, 300, 1000)
+HARM_AT = (1, 10, 100, 1000)
 PRIORS = (30.0, 100.0, 300.0, 1000.0)
 SHARPNESSES = (2, 3, 4, 6, 8)
 TRIED_AT = 100
@@ -102,14 +104,13 @@ def _learning(made: Outcome, split: Split, said: Sequence[Judgement], *, slow: b
         LOCAL: (local, iter(said)),
         SUMS: (peers.Sums(pictures), iter(said)),
         OLD: (peers.OldProfile(pictures, split.seed), iter(said)),
-        OWN_PAGES: (own, judgements(split, COUNTS[-1], ask=own.ask)),
+        OWN_PAGES: (own, judgements(split, OWN_MOST, ask=own.ask)),
     }
     for method, (learner, told) in learners.items():
-        for count, found in curve(split, told, learner, counts).items():
+        for count, found in curve(split, told, learner, counts):
             made.maps[method][count].append(_percent(found))
-    for count in counts:
-        if count >= local_metric.CHOOSE_FROM:
-            made.chosen[count].append(_taught(pictures, said[:count]).metric.used_prior())
+            if learner is local:
+                made.chosen[count].append(local.metric.used_prior())
     if not slow:
         return
     for count in (n for n in counts if n in PEERS_AT or n in AGREED_AT):
@@ -134,7 +135,7 @@ def _harm(made: Outcome, split: Split) -> None:
     mine = np.isin(pictures.labels[split.queries], those)
     counts = [n for n in counts_for(split, those) if n in HARM_AT]
     told = judgements(split, COUNTS[-1], classes=those)
-    for count, after in curve(split, told, Local(pictures), counts).items():
+    for count, after in curve(split, told, Local(pictures), counts):
         for name, whose in ((THOSE, mine), (OTHERS, ~mine)):
             made.harm[name][count].append(_percent((after - before)[whose]))
     counts = [n for n in counts_for(split) if n in HARM_AT]
@@ -144,7 +145,7 @@ def _harm(made: Outcome, split: Split) -> None:
         LIKES_SHOWN: judgements(split, COUNTS[-1], kind=PASSED),
     }
     for name, said in kinds.items():
-        for count, after in curve(split, said, Local(pictures), counts).items():
+        for count, after in curve(split, said, Local(pictures), counts):
             made.harm[name][count].append(_percent(after - before))
 
 

@@ -30,7 +30,9 @@ from likewise.similarity.lmnn import LMNN
 
 SUMS_PRIOR = 1000.0
 S3ML_SETTINGS: tuple[dict[str, float], ...] = tuple(
-    {"strength": strength, "dissimilar": weight} for strength in (1.0, 10.0) for weight in (0.2, 1.0)
+    {"strength": strength, "dissimilar": weight}
+    for strength in (1.0, 10.0)
+    for weight in (0.2, 1.0)
 )
 """What S3ML is tried with; the best on the asked queries is reported, which favours it."""
 PAIRS = 4_000
