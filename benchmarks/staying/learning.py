@@ -74,7 +74,7 @@ class Outcome:
     def gain(self, method: str, count: int, over: str) -> Floats:
         """Change of mAP in each draw that the method was measured in."""
         found = self.maps[method][count]
-        return np.array(found) - np.array(self.maps[over][0][: len(found)])
+        return np.asarray(np.subtract(found, self.maps[over][0][: len(found)]))
 
 
 def measure(pictures: Pictures, seeds: Sequence[int], asked: int, *, tune: bool) -> Outcome:

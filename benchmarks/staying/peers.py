@@ -29,7 +29,7 @@ from likewise.similarity import judging
 from likewise.similarity.lmnn import LMNN
 
 SUMS_PRIOR = 1000.0
-S3ML_SETTINGS: tuple[dict[str, float], ...] = tuple(
+S3ML_SETTINGS: tuple[dict[str, Any], ...] = tuple(
     {"strength": strength, "dissimilar": weight}
     for strength in (1.0, 10.0)
     for weight in (0.2, 1.0)
@@ -104,8 +104,10 @@ def pairs_of(
     """Pairs (query, picture) and whether they are alike; each once."""
     rng = np.random.default_rng([seed, 4])
     kinds = []
-    for side in (1, 2):
-        made = [(one.query, int(other)) for one in said for other in one[side]]
+    for sides in ([one.liked for one in said], [one.disliked for one in said]):
+        made = [
+            (one.query, int(other)) for one, side in zip(said, sides, strict=True) for other in side
+        ]
         pairs = np.unique(np.array(made, np.int64).reshape(-1, 2), axis=0)
         if len(pairs) > most:
             pairs = pairs[np.sort(rng.choice(len(pairs), most, replace=False))]
@@ -114,7 +116,7 @@ def pairs_of(
 
 
 def s3ml(
-    pictures: Pictures, said: Sequence[Judgement], settings: Mapping[str, float], seed: int
+    pictures: Pictures, said: Sequence[Judgement], settings: Mapping[str, Any], seed: int
 ) -> Scores:
     """S3ML from the rows of the fitted space; by cosine, which is better here than its distance.
 
@@ -172,7 +174,7 @@ def lmnn(pictures: Pictures, said: Sequence[Judgement], seed: int) -> Scores:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LMNN(max_iter=LMNN_ROUNDS).fit(pictures.rows, np.concatenate(made))
-    return inner(unit(pictures.rows * np.sqrt(model.weights_)))
+    return inner(unit(pictures.rows * np.sqrt(np.asarray(model.weights_, np.float64))))
 
 
 def _some_of(n_liked: int, n_disliked: int, rng: np.random.Generator) -> Ints:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.staying.data import Floats, Ints, Pictures
+from benchmarks.staying.data import Floats, Ints, Pictures, Rows
 from likewise.evaluation.metrics import average_precision
 from likewise.similarity.judging import N_RANDOM, RANDOM_WEIGHT
 from likewise.similarity.local_metric import LocalMetric
@@ -175,7 +175,7 @@ def curve(
             yield told, precisions(split, learner.scores())
 
 
-def inner(rows: Floats) -> Scores:
+def inner(rows: Floats | Rows) -> Scores:
     """Inner products of rows as they are."""
     return lambda queries: np.asarray(rows[queries] @ rows.T)
 
