@@ -174,7 +174,7 @@ def lmnn(pictures: Pictures, said: Sequence[Judgement], seed: int) -> Scores:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LMNN(max_iter=LMNN_ROUNDS).fit(pictures.rows, np.concatenate(made))
-    return inner(unit(pictures.rows * np.sqrt(np.asarray(model.weights_, np.float64))))
+    return inner(unit(pictures.rows.astype(np.float64) * np.sqrt(model.weights_)))
 
 
 def _some_of(n_liked: int, n_disliked: int, rng: np.random.Generator) -> Ints:
