@@ -34,9 +34,13 @@ from likewise.similarity import local_metric
 DEEP, SPACE, LOCAL = "deep, nothing learned", "fitted space, nothing learned", "local metric"
 OWN_PAGES = "local metric, pages shown by itself"
 SUMS, OLD = "sums over all pairs, N0 1000", "deep, old profile"
-S3ML, NCA, LMNN = "S3ML, best of four settings", "NCA, told the classes", "LMNN"
+S3ML, BEST_S3ML = "S3ML, its defaults", "S3ML, best of four settings for these queries"
+NCA, LMNN = "NCA, told the classes", "LMNN, told the classes"
+DIAGONAL = "LMNN, one weight a column"
 CEILING = "linear SVM, classes of the whole judged half"
-METHODS = (DEEP, OLD, SPACE, LOCAL, OWN_PAGES, SUMS, S3ML, NCA, LMNN, CEILING)
+METHODS = (
+    DEEP, OLD, SPACE, LOCAL, OWN_PAGES, SUMS, S3ML, BEST_S3ML, NCA, LMNN, DIAGONAL, CEILING,
+)  # fmt: skip
 PEERS_AT = (100, 1000)
 PEER_DRAWS = 2
 AGREED_AT = (100, 300)
@@ -111,20 +115,30 @@ def _learning(made: Outcome, split: Split, said: Sequence[Judgement], *, slow: b
             made.maps[method][count].append(_percent(found))
             if learner is local:
                 made.chosen[count].append(local.metric.used_prior())
-    if not slow:
-        return
+    _metrics(made, split, said, counts, slow=slow)
+
+
+def _metrics(
+    made: Outcome, split: Split, said: Sequence[Judgement], counts: Sequence[int], *, slow: bool
+) -> None:
+    """Metrics learned at once from all judgements so far; the slow ones only where asked for."""
+    pictures = split.pictures
     for count in (n for n in counts if n in PEERS_AT or n in AGREED_AT):
         some = said[:count]
-        sparse_metric = peers.best_s3ml(split, some)
-        made.maps[S3ML][count].append(_percent(precisions(split, sparse_metric)))
+        sparse_metric = peers.s3ml(pictures, some, {}, split.seed)
+        others: dict[str, Scores | None] = {
+            S3ML: sparse_metric,
+            BEST_S3ML: peers.best_s3ml(split, some),
+        }
+        if slow and count in PEERS_AT:
+            others[NCA] = peers.nca(pictures, some)
+            others[LMNN] = peers.lmnn(pictures, some)
+            others[DIAGONAL] = peers.diagonal_lmnn(pictures, some, split.seed)
+        for method, scores in others.items():
+            if scores is not None:
+                made.maps[method][count].append(_percent(precisions(split, scores)))
         if count in AGREED_AT:
             _agreement(made, split, some, sparse_metric)
-        if count in PEERS_AT:
-            for method, other in (
-                (NCA, peers.nca(pictures, some)),
-                (LMNN, peers.lmnn(pictures, some, split.seed)),
-            ):
-                made.maps[method][count].append(_percent(precisions(split, other)))
 
 
 def _harm(made: Outcome, split: Split) -> None:

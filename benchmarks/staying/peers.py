@@ -34,7 +34,8 @@ S3ML_SETTINGS: tuple[dict[str, Any], ...] = tuple(
     for strength in (1.0, 10.0)
     for weight in (0.2, 1.0)
 )
-"""What S3ML is tried with; the best on the asked queries is reported, which favours it."""
+"""What S3ML is tried with besides its defaults; the best on the asked queries is reported, which
+favours it."""
 PAIRS = 4_000
 """S3ML gets at most so many pairs of each kind, drawn: its fit is linear in them."""
 NCA_ROUNDS = 30
@@ -153,18 +154,23 @@ def nca(pictures: Pictures, said: Sequence[Judgement]) -> Scores:
     return inner(unit(pictures.rows @ model.components_.T))
 
 
-def lmnn(pictures: Pictures, said: Sequence[Judgement], seed: int) -> Scores:
-    """metric-learn's LMNN where it is installed (see ``benchmarks.s3ml.peers``), else this
-    project's: one weight a column, from triplets of query, liked and disliked picture."""
-    if interpreter() is not None:
-        told = labelled(pictures, said)
-        labels = pictures.labels[told]
-        # A class of one has no target neighbour.
-        several = np.isin(labels, np.flatnonzero(np.bincount(labels) > 1))
-        rows = pictures.rows[told[several]].astype(np.float64)
-        answers = ask_peers("LMNN", [Job("labels", rows, labels[several], None)], pictures.name)
-        if answers is not None and answers[0].components is not None:
-            return inner(unit(pictures.rows @ answers[0].components.T))
+def lmnn(pictures: Pictures, said: Sequence[Judgement]) -> Scores | None:
+    """metric-learn's LMNN; None where it is not installed (see ``benchmarks.s3ml.peers``)."""
+    if interpreter() is None:
+        return None
+    told = labelled(pictures, said)
+    labels = pictures.labels[told]
+    # A class of one has no target neighbour.
+    several = np.isin(labels, np.flatnonzero(np.bincount(labels) > 1))
+    rows = pictures.rows[told[several]].astype(np.float64)
+    answers = ask_peers("LMNN", [Job("labels", rows, labels[several], None)], pictures.name)
+    if answers is None or answers[0].components is None:
+        return None
+    return inner(unit(pictures.rows @ answers[0].components.T))
+
+
+def diagonal_lmnn(pictures: Pictures, said: Sequence[Judgement], seed: int) -> Scores:
+    """This project's LMNN: one weight a column, from triplets of query, liked and disliked."""
     rng = np.random.default_rng([seed, 5])
     made = [
         np.column_stack([np.full(len(at), one.query), one.liked[at[:, 0]], one.disliked[at[:, 1]]])

@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from benchmarks import harness
+from benchmarks.s3ml.peers import interpreter
 from benchmarks.staying import data, figure
 from benchmarks.staying.cost import cost_rows
 from benchmarks.staying.data import COMPONENTS, Floats, Pictures
 from benchmarks.staying.learning import (
+    BEST_S3ML,
     HARM_AT,
     LOCAL,
     METHODS,
@@ -87,6 +89,8 @@ def learning_rows(outcomes: Sequence[Outcome]) -> list[Row]:
     for outcome in outcomes:
         for method in METHODS:
             by_count = outcome.maps[method]
+            if not by_count:  # a peer that is not installed
+                continue
             row: Row = {"set": outcome.name, "method": method}
             row["draws"] = max(map(len, by_count.values()), default=0)
             for count in (0, *COUNTS):
@@ -101,18 +105,15 @@ def goal_rows(outcomes: Sequence[Outcome]) -> list[Row]:
     made = []
     for outcome in outcomes:
         gains = outcome.gain(LOCAL, TRIED_AT, SPACE)
-        theirs = outcome.gain(S3ML, TRIED_AT, SPACE)
-        ours = gains[: len(theirs)]
         least, wanted = GOALS.get(outcome.name, (0.0, 0.0))
         mean = float(gains.mean())
-        said = "reached" if mean >= wanted else "at least" if mean >= least else "below"
+        said = "reached" if mean >= wanted else "only the least" if mean >= least else "below"
         row: Row = {"set": outcome.name, "draws": len(gains), "gain": points(gains)}
         row["worst draw"] = f"{gains.min():+.1f}"
         row["goal"] = f"{wanted:+g}" + (f" (at least {least:+g})" if least < wanted else "")
         row["verdict"] = said
-        row["S3ML's gain"] = f"{theirs.mean():+.1f}"
-        row["ours there"] = f"{ours.mean():+.1f}"
-        row["against S3ML"] = "below" if ours.mean() < theirs.mean() - 0.05 else "not below"
+        for method in (S3ML, BEST_S3ML):
+            row[f"minus {method}"] = points(gains - outcome.gain(method, TRIED_AT, SPACE))
         made.append(row)
     return made
 
@@ -208,6 +209,8 @@ def write(parts: Sequence[str], *, full: bool = False) -> None:
             outcomes.append(measure(pictures, seeds, asked, tune=pictures.name in data.TUNED))
             spent = time.process_time() - begun
             print(f"{pictures.name}: {spent:.0f} CPU s", file=sys.stderr, flush=True)
+        if interpreter() is None:
+            report.left_out.append("LMNN over whole rows: metric-learn is not installed")
         for heading, rows in tables(outcomes).items():
             report.add(heading, rows)
         if sets:
