@@ -37,7 +37,6 @@ DRAWS = {"oxford1k": 8, "corel1k": 4, "planted views": 4}
 """Small sets are quick and vary more from draw to draw; the others have three."""
 GOALS = {"caltech101": (0.5, 2.0), "cifar10": (2.0, 2.0), "corel1k": (0.0, 0.0)}
 """Points that 100 judgements should gain: at least, and better."""
-MOST_HARM = -0.5
 _BLOCK = 512
 
 
