@@ -10,7 +10,7 @@ import sys
 from benchmarks.staying import report
 
 HERE = ("space", "learning")
-APART = ("territory", "scale")
+APART = ("territory", "scale", "latency")
 """Parts with a program of their own, which renews its own table of the page."""
 
 

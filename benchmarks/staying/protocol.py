@@ -153,9 +153,9 @@ class Local:
 
     def judge(self, said: Judgement) -> None:
         rows = self.rows
-        self.metric.add(
-            self._told, rows[said.query], rows[said.liked], rows[said.disliked], said.weight
-        )
+        # What was drawn by chance teaches no pairs, as in the product.
+        unlike = said.disliked if said.weight == 1.0 else said.disliked[:0]
+        self.metric.add(self._told, rows[said.query], rows[said.liked], rows[unlike])
         self._told += 1
 
     def ask(self, query: int) -> Any:
