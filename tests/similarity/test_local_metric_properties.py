@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -171,3 +173,25 @@ def test_bad_input_is_refused(call, message: str) -> None:
 def test_a_row_of_zeros_stays_one() -> None:
     metric = taught(lessons(3))
     assert not metric.ask(np.zeros(WIDTH)).any()
+
+
+def test_judging_while_others_ask_loses_nothing() -> None:
+    said = lessons(60)
+    metric, rows = LocalMetric(WIDTH, SCALE), [one.query for one in said]
+    done = threading.Event()
+
+    def ask_on() -> None:
+        while not done.is_set():
+            for row in rows[:5]:
+                metric.ask(row)
+
+    asking = [threading.Thread(target=ask_on) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    for one in said:
+        metric.add(one.number, one.query, one.alike, one.unlike, one.weight)
+    done.set()
+    for thread in asking:
+        thread.join()
+    alone = taught(said)
+    assert all(np.array_equal(metric.ask(row), alone.ask(row)) for row in rows)

@@ -34,6 +34,7 @@ rolling back and merging in any order give the same bits on one machine.
 from __future__ import annotations
 
 import hashlib
+import threading
 from bisect import insort
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -132,6 +133,8 @@ class LocalMetric:
         self.width = whole(width, "width")
         self.scale = number(scale, "scale", above=0)
         self.prior = None if prior is None else number(prior, "prior", above=0)
+        # One thread may judge while another asks.
+        self._lock = threading.Lock()
         self._lessons: list[tuple[bytes, Lesson]] = []
         self._packed: _Packed | None = None
         self._chosen: tuple[tuple[int, ...], float] | None = None
@@ -143,7 +146,7 @@ class LocalMetric:
     @property
     def lessons(self) -> list[Lesson]:
         """The lessons by their place in time."""
-        return sorted((lesson for _, lesson in self._lessons), key=lambda one: one.order)
+        return sorted((lesson for _, lesson in list(self._lessons)), key=lambda one: one.order)
 
     def add(
         self,
@@ -164,16 +167,18 @@ class LocalMetric:
             session,
         )
         if len(made.liked) or len(made.disliked):
-            insort(self._lessons, (made.key, made), key=lambda one: (one[0], one[1].order))
-            self._packed = None
+            with self._lock:
+                insort(self._lessons, (made.key, made), key=lambda one: (one[0], one[1].order))
+                self._packed = None
         return self
 
     def discard(self, orders: Iterable[int]) -> LocalMetric:
         """Forget the lessons of these places in time, as if they had never been given."""
         gone = set(orders)
-        kept = [one for one in self._lessons if one[1].order not in gone]
-        if len(kept) != len(self._lessons):
-            self._lessons, self._packed = kept, None
+        with self._lock:
+            kept = [one for one in self._lessons if one[1].order not in gone]
+            if len(kept) != len(self._lessons):
+                self._lessons, self._packed = kept, None
         return self
 
     def first(self, n: int) -> LocalMetric:
@@ -248,9 +253,10 @@ class LocalMetric:
         return self._agreement[1]
 
     def _pack(self) -> _Packed:
-        if self._packed is None:
-            self._packed = _Packed([lesson for _, lesson in self._lessons], self.scale)
-        return self._packed
+        with self._lock:
+            if self._packed is None:
+                self._packed = _Packed([lesson for _, lesson in self._lessons], self.scale)
+            return self._packed
 
     def _rows(self, X: Any, name: str) -> Rows:
         made = np.asarray(X, np.float32)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.errors import DamagedCollection
-from likewise.collection.feedback.history import WEIGHTS, Item
+from likewise.collection.feedback.history import WEIGHTS, History, Item
 from likewise.collection.spaces.base import Space
 from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
@@ -43,11 +43,15 @@ class PairFold:
     def __init__(self, made_in: tuple[int, int], metric: LocalMetric) -> None:
         self.made_in, self.metric = made_in, metric
         self._items: dict[int, Item] = {}
+        self._digest = b""
         self._figures: tuple[tuple[int, ...], PairFigures] | None = None
 
-    def update(self, store: Store, space: Space, items: Sequence[Item]) -> None:
+    def update(self, store: Store, space: Space, history: History) -> None:
         """Bring the metric to the items that stand."""
-        standing = {item.number: item for item in items}
+        digest = history.digests[-1]
+        if digest == self._digest:
+            return
+        standing = {item.number: item for item in history.items}
         gone = [
             number
             for number, item in self._items.items()
@@ -70,6 +74,7 @@ class PairFold:
                 else:
                     add_lesson(self.metric, item, codes, space)
                 self._items[item.number] = item
+        self._digest = digest
 
     def _add_imported(self, store: Store, space: Space, number: int) -> None:
         blob = log_tables.imported_weights(store, number, space.name, space.generation)

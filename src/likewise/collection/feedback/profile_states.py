@@ -97,6 +97,15 @@ class ProfileStates:
                 return None
             return self._pair_fold(profile, space).figures()
 
+    def ask(self, profile: str, space: Space, row: NDArray[np.float32]) -> NDArray[np.float32]:
+        """A query's row in a dense space as judged pairs ask it.
+
+        Under the lock: a judgement in another thread changes the lessons.
+        """
+        with self.lock:
+            metric = self.metric(profile, space)
+            return row if metric is None else metric.ask(row)
+
     def _pair_fold(self, profile: str, space: Space) -> PairFold:
         with self.lock:
             history = self.history(profile)
@@ -106,7 +115,7 @@ class ProfileStates:
                 kept = PairFold(made_in, LocalMetric(space.width, space.pair_scale()))
             # Taken out while it changes: a fold that fails must not leave half of itself behind.
             self._metrics.pop(key, None)
-            kept.update(self._store, space, history.items)
+            kept.update(self._store, space, history)
             self._metrics[key] = kept
             return kept
 

@@ -62,9 +62,8 @@ class ProfileReranker:
             weights = self._states.weights(self._profile, space)
             if weights is not None:
                 row = apply_weights(row, weights)
-            metric = self._states.metric(self._profile, space)
-            if metric is not None:
-                row = metric.ask(row)
+            if space.learns_pairs:
+                row = self._states.ask(self._profile, space, row)
         return row
 
 
