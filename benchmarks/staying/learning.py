@@ -47,7 +47,7 @@ AGREED_AT = (100, 300)
 OWN_MOST = 300
 """Judgements on pages of its own, at most: the metric is packed anew before each."""
 WRONG = 0.2
-HARM_AT = (1, 10, 100, 1000)
+HARM_AT = (1, 3, 10, 30, 100, 300, 1000)
 PRIORS = (30.0, 100.0, 300.0, 1000.0)
 SHARPNESSES = (2, 3, 4, 6, 8)
 TRIED_AT = 100

@@ -191,12 +191,11 @@ def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> n
                 sums[side] += k * np.outer(d, d) / 2
                 counts[side] += k
     M = np.eye(width)
-    for S, n, N, factor in (
-        (sums[0], counts[0], 4 * prior, 1.0),
-        (sums[1], counts[1], prior, -1.5),
+    for S, N, factor in (
+        (sums[0], 4 * prior + counts[0], 1.0),
+        (sums[1], prior + counts[1], -3.0),
     ):
-        A = ((N + n) * np.eye(width) + S / scale) / (N + 2 * n)
-        M += factor * (np.linalg.inv(A) - np.eye(width))
+        M += factor * (np.linalg.inv(np.eye(width) + S / (scale * N)) - np.eye(width))
     moved = M @ u - u
     most = max((max(one) for one in nears.values()), default=1.0)
     reach = min(1.0, 0.5 * sum(min(1.5, sum(one) / most) for one in nears.values()))

@@ -25,6 +25,7 @@ from hypothesis.stateful import (
 
 from likewise.collection.collection import Collection
 from likewise.collection.feedback import log_lines, profile_states
+from likewise.similarity import local_metric
 from likewise.similarity.local_metric import LocalMetric
 from tests.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
 from tests.collection.loop_reference import Log, ask
@@ -44,6 +45,8 @@ class Loop(RuleBasedStateMachine):
         self.home = Path(mkdtemp(prefix="likewise-machine-"))
         self.root = copied(self.home)
         self.every, profile_states.CHECKPOINT_EVERY = profile_states.CHECKPOINT_EVERY, 2
+        # N0 is chosen from four lessons on, so that a machine of some dozen steps sees it chosen.
+        self.choose_from, local_metric.CHOOSE_FROM = local_metric.CHOOSE_FROM, 4
         self.clock, self.ahead = log_lines.now, timedelta(0)
         log_lines.now = lambda: self.clock() + self.ahead
         self.here = set(range(1, N + 1))
@@ -232,6 +235,7 @@ class Loop(RuleBasedStateMachine):
             assert self.other.verify() == []
         finally:
             profile_states.CHECKPOINT_EVERY = self.every
+            local_metric.CHOOSE_FROM = self.choose_from
             log_lines.now = self.clock
             for col in (self.col, self.other, *self.dropped):
                 col.close()

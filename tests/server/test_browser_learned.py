@@ -52,7 +52,9 @@ def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
         wanted = [one for one in found["directions"] if (one["value"] > 1) == (way == "more")]
         section = page.locator("section").filter(has=page.get_by_role("heading", name=heading))
         shown = section.locator("li")
-        assert shown.count() == len(wanted) > 0
+        assert shown.count() == len(wanted)
+        if not wanted:
+            continue
         for at, one in enumerate(wanted):
             assert f"counts {one['value']:.2f} times" in shown.nth(at).inner_text()
             names = [img.get_attribute("alt") for img in shown.nth(at).locator("img").all()]

@@ -7,9 +7,9 @@ pairs of judgements about *similar* pictures count most: judgement j counts k = 
 u the query and c_j the middle of what was alike in j, all of unit length.  With
 
     S = sum of k d d' / 2 over pairs that are alike, n = sum of k                             (1)
-    A = (N I + S / g) / (N + n),  N = 4 N0 + n                                                (2)
+    A = I + S / (g N),  N = 4 N0 + n                                                          (2)
     D, m, B likewise of pairs that are not alike, with N = N0 + m                             (3)
-    M = I + (A^-1 - I) + 1.5 (I - B^-1)                                                       (4)
+    M = A^-1 + 3 (I - B^-1)                                                                   (4)
     asked: u + c (M - I) u, with c <= 1 the largest so that |c (M - I) u| <= min(1, e / 2),
            e = sum of k / largest k, a session counting 1.5 at most: one judgement moves a
            query by at most half its length, one session by at most three quarters            (5)
@@ -23,9 +23,9 @@ what is not, by its prior and its factor: that one class varies in a direction s
 next class, but that two classes differ there serves both.
 
 Three things follow.  What nobody judged keeps M = I: there k is 0, and N0 holds against a little.
-A^-1 and B^-1 lie between 0 and (N + n) / N < 2, so that no direction ever counts more than 3.5
-times, and (5) bounds what all of them do together.  And only the query's row moves, so that every
-index over the collection's rows serves every profile.
+A^-1 and B^-1 lie between 0 and I, so that a direction counts between 0 and 4 times, and (5) bounds
+what all of them do together.  And only the query's row moves, so that every index over the
+collection's rows serves every profile.
 
 The lessons are a set.  What comes out is a function of that set alone: judging, taking back,
 rolling back and merging in any order give the same bits on one machine.
@@ -60,7 +60,7 @@ LEAST = 0.02
 """A judgement counts nothing below this: many strangers do not make a neighbour."""
 JUDGEMENT_PAIRS = 20.0
 """The most one judgement counts on either side, in pairs: no list teaches more than a page."""
-ALIKE_PRIOR, UNLIKE_FACTOR = 4.0, 1.5
+ALIKE_PRIOR, UNLIKE_FACTOR = 4.0, 3.0
 """The factors of (2) and (4)."""
 JUDGEMENT_REACH, REACH = 0.5, 1.0
 """How far a query may move, in its own length: by one judgement, and by all there are (5)."""
@@ -137,7 +137,7 @@ class LocalMetric:
         self._lock = threading.Lock()
         self._lessons: list[tuple[bytes, Lesson]] = []
         self._packed: _Packed | None = None
-        self._chosen: tuple[tuple[int, ...], float] | None = None
+        self._chosen: tuple[tuple[tuple[int, bytes], ...], float] | None = None
         self._agreement: tuple[_Packed, Agreement | None] | None = None
 
     def __len__(self) -> int:
@@ -209,9 +209,10 @@ class LocalMetric:
             return PRIOR
         # Of the first 2^m in time: asked again only when there are twice as many, or one is gone.
         first = self.lessons[: 1 << (n.bit_length() - 1)]
-        orders = tuple(one.order for one in first)
-        if self._chosen is None or self._chosen[0] != orders:
-            self._chosen = orders, choose_prior(first, self.scale)
+        # By content: a lesson that a later judgement contradicts keeps its place and says less.
+        said = tuple((one.order, one.key) for one in first)
+        if self._chosen is None or self._chosen[0] != said:
+            self._chosen = said, choose_prior(first, self.scale)
         return self._chosen[1]
 
     def influence(self, row: Any) -> float:
@@ -396,7 +397,7 @@ def choose_prior(lessons: Sequence[Lesson], scale: float) -> float:
 
 
 class _Side(NamedTuple):
-    """Pairs of one kind, summed: S / g and n, with the factors of (2) and (4)."""
+    """Pairs of one kind, summed: S / g and n, with the factors of (2) to (4)."""
 
     S: Floats
     n: float
@@ -434,10 +435,9 @@ def _correction(sums: _Sums, u: Floats, prior: float) -> Floats:
     """(M - I) u, equation (4); u is one query, or the columns of a matrix."""
     found: Floats = np.zeros_like(u)
     for side in sums.sides:
-        N = side.prior * prior + side.n
-        A = side.S.copy()
-        A[np.diag_indices_from(A)] += N
-        found += side.factor * (np.linalg.solve(A / (N + side.n), u) - u)
+        A = side.S / (side.prior * prior + side.n)
+        A[np.diag_indices_from(A)] += 1.0
+        found += side.factor * (np.linalg.solve(A, u) - u)
     return found
 
 

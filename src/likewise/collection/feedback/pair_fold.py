@@ -148,8 +148,11 @@ class ImportedLessons(NamedTuple):
             and counts.ndim == 2
             and counts.shape[1] == 2
             and counts.dtype.kind in "iu"
-            and (counts >= 0).all()
+            # Each on its own first: their sum may be beyond 64 bits.
+            and ((counts >= 0) & (counts <= len(rows))).all()
+            and (counts.sum(axis=1) > 0).all()
             and int(counts.sum()) + len(counts) == len(rows)
+            and rows.any(axis=1).all()
         )
 
 

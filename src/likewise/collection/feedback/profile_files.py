@@ -80,6 +80,8 @@ def _export_lessons(
     if source is None or not source.generation:
         return
     found = lessons_in_source(store, space, source, states.history(profile).items)
+    if not len(found.counts):
+        return
     arrays |= {f"{space.name}/{key}": value for key, value in found.arrays().items()}
     meta["spaces"][space.name] = {
         "lessons": len(found.counts),
@@ -96,6 +98,11 @@ def import_profile(store: Store, path: Path, name: str | None) -> str:
         raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
     name = name or str(meta.get("profile", ""))
     check_new_name(store, name)
+    base = meta.get("base", "")
+    if not isinstance(base, str) or (base and base not in {*store.spaces(), "both", "default"}):
+        raise CollectionError(
+            f"{path} ranks by {base!r}, which this collection has not; add that space first"
+        )
     given: dict[str, tuple[int, ImportedWeights | ImportedLessons]] = {}
     try:
         for space_name, said in meta["spaces"].items():
@@ -122,7 +129,7 @@ def import_profile(store: Store, path: Path, name: str | None) -> str:
         raise DamagedFile(f"{path}: not a usable profile ({error!r})") from error
     if not given:
         raise CollectionError(f"{path} has weights for no space of this collection")
-    put_weights(store, name, str(meta.get("base", "")), given, {"from": path.name})
+    put_weights(store, name, base, given, {"from": path.name})
     return name
 
 
