@@ -76,7 +76,7 @@ def _lesson(result: DemoResult) -> str:
         "<table><thead><tr><th></th><th>before</th><th>after</th></tr></thead><tbody>"
         f"<tr><td>judged queries, mAP on pictures not judged</td>"
         f"<td>{lesson.residual_before:.3f}</td><td>{lesson.residual_after:.3f}</td></tr>"
-        f"<tr><td>all other queries, mAP (weights of words alone)</td>"
+        f"<tr><td>queries nobody judged, mAP (what the profile learned)</td>"
         f"<td>{lesson.others_before:.3f}</td><td>{lesson.others_after:.3f}</td></tr>"
         '</tbody></table><p><a href="learned.html">The page of what was learned</a></p>'
     )

@@ -94,7 +94,7 @@ def retrain(
     workers: Workers = None,
     json_: Json = False,
 ) -> None:
-    """Learn new visual words from the pictures there are now."""
+    """Learn new visual words, and fit fitted spaces, from the pictures there are now."""
     with stoppable(_UNCHANGED), open_collection(collection) as col:
         with progress_bar() as report:
             col.retrain(workers=workers, seed=seed, report=report)

@@ -173,7 +173,7 @@ def export(
     if json_:
         echo_json({"profile": version.profile, "version": version.position, "file": str(made)})
     else:
-        typer.echo(f"{made}: the weights of profile {version.profile}")
+        typer.echo(f"{made}: what profile {version.profile} has learned")
 
 
 @profile.command("import")

@@ -64,7 +64,9 @@ def list_spaces(collection: Where = DEFAULT, json_: Json = False) -> None:
     rows = []
     for name, said in found.items():
         recipe: dict[str, Any] = said["recipe"]  # type: ignore[assignment]
-        rest = " ".join(f"{key}={value}" for key, value in recipe.items() if key != "feature")
+        rest = " ".join(
+            f"{key}={value}" for key, value in recipe.items() if key not in ("feature", "of")
+        )
         rows.append((name, recipe["feature"], said["kind"], said["width"] or "none yet", rest))
     echo_table(("space", "feature", "kind", "width", "recipe"), rows, right="   r")
 

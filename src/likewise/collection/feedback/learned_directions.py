@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from likewise.collection.errors import UnknownPicture
 from likewise.collection.feedback.examples import Example
 from likewise.collection.feedback.history import History
+from likewise.collection.feedback.pair_fold import NOTICED
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.reranker import ProfileReranker
 from likewise.collection.jobs import Progress, Report
@@ -37,8 +38,6 @@ PAGE = 20
 DEPTH = EXACT_BEYOND
 """Places that are told apart.  With the query itself one more is asked for, so that all rows are
 compared and no move is an accident of the graph."""
-_TINY = 0.005
-"""A direction that counts otherwise by less is not shown."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def find_moves(
 
 def _farthest(above: NDArray[np.float64], top: int) -> list[int]:
     order = np.lexsort((np.arange(len(above)), -above))[:top]
-    return [int(at) for at in order if above[at] > _TINY]
+    return [int(at) for at in order if above[at] > NOTICED]
 
 
 def _pictures_along(
