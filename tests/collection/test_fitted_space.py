@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.metric import FittedSpace
+from likewise.neighbours.container import open_arrays, save_arrays
 from tests.collection.loop_cases import N, copied, inside, template
 from tests.doors import states_of, store_of, views_of
 
@@ -246,6 +247,33 @@ def test_a_file_of_a_profile_carries_judged_pairs(col: Collection, tmp_path: Pat
     assert scores(col, 9, "third") == pytest.approx(taught, abs=1e-5)
     col.judge(5, [7], [8], profile="third")
     assert scores(col, 9, "third") != pytest.approx(taught, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        # Their sum is beyond 64 bits and comes round to what it ought to be.
+        (lambda a, m: a["fit/counts"].__setitem__(slice(None), 2**62), "cannot be used"),
+        (lambda a, m: a["fit/counts"].__setitem__(0, -1), "cannot be used"),
+        (lambda a, m: a["fit/rows"].__setitem__(0, 0.0), "cannot be used"),
+        (lambda a, m: a["fit/rows"].__setitem__((0, 0), np.nan), "cannot be used"),
+        (lambda a, m: a.pop("fit/counts"), "not a usable profile"),
+        (lambda a, m: m.__setitem__("base", "nonsense"), "ranks by 'nonsense'"),
+        (lambda a, m: m.__setitem__("base", ["fit"]), "which this collection has not"),
+    ],
+)
+def test_a_tampered_file_is_refused(
+    col: Collection, tmp_path: Path, change: Callable[..., object], message: str
+) -> None:
+    teach(col)
+    file = col.profiles.export(tmp_path / "p.lwp", profile="p")
+    meta, arrays = open_arrays(file, "Likewise profile")
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(arrays, meta)
+    save_arrays(file, "Likewise profile", meta, arrays)
+    with pytest.raises(LikewiseError, match=message):
+        col.profiles.load(file, "again")
+    assert "again" not in col.profiles
 
 
 def test_a_file_over_another_source_is_refused(col: Collection, tmp_path: Path) -> None:
