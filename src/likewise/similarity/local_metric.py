@@ -138,6 +138,7 @@ class LocalMetric:
         self._lessons: list[tuple[bytes, Lesson]] = []
         self._packed: _Packed | None = None
         self._chosen: tuple[tuple[tuple[int, bytes], ...], float] | None = None
+        self._prior_of: tuple[_Packed, float] | None = None
         self._agreement: tuple[_Packed, Agreement | None] | None = None
 
     def __len__(self) -> int:
@@ -207,12 +208,19 @@ class LocalMetric:
         n = len(self._lessons)
         if n < CHOOSE_FROM:
             return PRIOR
+        packed = self._pack()
+        if self._prior_of is None or self._prior_of[0] is not packed:
+            self._prior_of = packed, self._choose(n)
+        return self._prior_of[1]
+
+    def _choose(self, n: int) -> float:
         # Of the first 2^m in time: asked again only when there are twice as many, or one is gone.
-        first = self.lessons[: 1 << (n.bit_length() - 1)]
+        timely = sorted(self._lessons.copy(), key=lambda one: one[1].order)
+        first = timely[: 1 << (n.bit_length() - 1)]
         # By content: a lesson that a later judgement contradicts keeps its place and says less.
-        said = tuple((one.order, one.key) for one in first)
+        said = tuple((lesson.order, key) for key, lesson in first)
         if self._chosen is None or self._chosen[0] != said:
-            self._chosen = said, choose_prior(first, self.scale)
+            self._chosen = said, choose_prior([lesson for _, lesson in first], self.scale)
         return self._chosen[1]
 
     def influence(self, row: Any) -> float:
