@@ -41,7 +41,7 @@ def mixed_shares(shares: Floats, odds: Floats | None, mix: float) -> Floats:
     """Both opinions as a share: up to 1, and below 0 (to -0.1) where odds outweigh no share.
 
     >>> mixed_shares(np.array([0.0, 0.5]), np.array([-3.0, 3.0]), 0.5).round(2).tolist()
-    [-0.01, 0.88]
+    [-0.02, 0.88]
     """
     mix = number(mix, "mix", least=0, most=1)
     if odds is None or mix == 0:
