@@ -326,6 +326,7 @@ export class SearchView {
     this.kept.clear();
     known.forgetAll();
     const state = current();
+    if (state.view !== "search") this.key = ""; // whoever comes back here asks anew
     if (state.view !== "search" || this.judge.busy) return;
     try {
       // Mostly it is this page's own doing, and nothing is new.
