@@ -381,6 +381,23 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
+def test_a_part_being_chosen_outlasts_news_of_the_page(page: Page, server: Served) -> None:
+    """The asked picture is fetched again with every step; its answer must not undo the choice."""
+    ask_about(page, server, "rocket-0.jpg", by="holistic")
+    page.keyboard.press("r")
+    page.keyboard.press("Shift+ArrowRight")
+    chosen = page.locator(".frame").get_attribute("style")
+    asked = server.picture("rocket-0.jpg")["id"]
+    with page.expect_response(f"**/api/pictures/{asked}"):
+        page.keyboard.press("d")
+    page.wait_for_url("**dates=1*")
+    settle(page)
+    assert page.locator(".frame").is_visible()
+    assert page.locator(".frame").get_attribute("style") == chosen
+    page.keyboard.press("Enter")
+    page.wait_for_url("**region=*")
+
+
 def test_an_order_that_does_not_fit_is_not_asked_for(page: Page, server: Served) -> None:
     page.goto("/?sort=sideways&order=up")
     settle(page)

@@ -17,6 +17,7 @@ export class Region {
     this.box = null;
     /** @type {Box|null} what stands when a new choice is given up */
     this.standing = null;
+    this.shown = "";
     this.img = h("img", { alt: "", draggable: "false" });
     this.frame = h("div", { class: "frame", hidden: true });
     this.el = h("div", {
@@ -35,6 +36,10 @@ export class Region {
    * @param {string} name
    */
   show(image, width, height, region, name) {
+    // The same question is shown again whenever the page has news: a choice under way goes on.
+    const shown = JSON.stringify([image, width, height, region]);
+    if (shown === this.shown) return;
+    this.shown = shown;
     this.size = [width, height];
     if (this.img.getAttribute("src") !== image) this.img.src = image;
     this.img.alt = name;
@@ -42,6 +47,11 @@ export class Region {
     this.el.style.setProperty("--aspect", String(width / height));
     this.standing = region && [region[0] / width, region[1] / height, region[2] / width, region[3] / height];
     this.#set(this.standing);
+  }
+
+  /** No picture is asked about any more. */
+  leave() {
+    this.shown = "";
   }
 
   /** @param {Box|null} box */

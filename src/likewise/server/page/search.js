@@ -114,6 +114,7 @@ export class SearchView {
     this.look.show(state);
     this.why.show(state);
     if (asked) this.#showQuery(state);
+    else this.rail.region.leave();
     this.#showKnown(state);
     const key = answerKey(state);
     if (key === this.key && this.answer) {
