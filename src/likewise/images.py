@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -173,8 +174,8 @@ def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX
         if info.format == _LATE_EXIF and info.orientation == 1 and info.date is None:
             # A PNG may carry its EXIF behind the pixels, where only a full read finds it.
             info = _info(image, info.source, info.format, info.n_bytes)
-        pixels = _upright(_sampled(_simple(image), size), info.orientation)
-        return Picture(_three_channels(pixels), info, _packets(image))
+        pixels = _three_channels(_sampled(_simple(image), size))
+        return Picture(_upright(pixels, info.orientation), info, _packets(image))
 
 
 @contextmanager
@@ -240,6 +241,7 @@ def _stream(source: Source) -> tuple[str, IO[bytes], int]:
         raise UnreadableImage(name, f"cannot be read: {reason}") from error
 
 
+@cache
 def _decoder(format_: str) -> Callable[[IO[bytes], str | None], ImageFile.ImageFile]:
     module, name = _DECODERS[format_]
     return cast(
@@ -343,7 +345,7 @@ def _date(exif: Image.Exif | None) -> datetime | None:
 
 def _load(image: ImageFile.ImageFile, format_: str, max_side: int | None) -> tuple[int, int]:
     """Decode the pixels, of a JPEG no more than needed; the size they shall be shrunk to."""
-    if format_ != "JPEG" or max_side is None:
+    if format_ != "JPEG" or max_side is None or max(image.size) <= max_side:
         image.load()  # this may turn the picture: its size is known only now
         return _size_within(image.size, max_side)
     size = _size_within(image.size, max_side)
@@ -357,17 +359,18 @@ def _load(image: ImageFile.ImageFile, format_: str, max_side: int | None) -> tup
 
 def _simple(image: Image.Image) -> Image.Image:
     """The picture in a mode that may be resampled: L, RGB, RGBA, CMYK or the like."""
-    from PIL import Image
-
     mode = image.mode
+    if mode in ("L", "RGB"):
+        # One colour may be declared see-through.
+        return image.convert("RGBA") if "transparency" in image.info else image
     if mode == "P":
         return image.convert("RGBA" if "transparency" in image.info else "RGB")
     if mode in ("PA", "LA", "La", "RGBa"):
         return image.convert("RGBA")
     if mode == "1":
         return image.convert("L")
-    if mode in ("L", "RGB") and "transparency" in image.info:
-        return image.convert("RGBA")  # one colour is declared see-through
+    from PIL import Image
+
     if mode.startswith("I;16"):
         return Image.fromarray(_high_byte(np.asarray(image).astype(np.uint16), image))
     if mode in ("I", "F"):
@@ -428,24 +431,25 @@ def _sampled(image: Image.Image, size: tuple[int, int]) -> NDArray[np.uint8]:
     # over r of them: its sharpness would change along the row.  Three weights (w, 1 - 2w, w)
     # before it, of variance 2w = (r^2 - 1) / 10, make up for that at a fifth of the price of a
     # filter of the right width; at r = 1 they do nothing.
-    weights = [
+    across, down = (
         np.array([w, 1.0 - 2.0 * w, w])
         for old, new in zip(image.size, size, strict=True)
         for w in [min(((old / new) ** 2 - 1.0) / 20.0, 1.0 / 3.0)]
-    ]
-    smooth = cv2.sepFilter2D(_pixels(image), -1, *weights, borderType=cv2.BORDER_REPLICATE)
+    )
+    smooth = cv2.sepFilter2D(_pixels(image), -1, across, down, borderType=cv2.BORDER_REPLICATE)
     # The exact variant gives the same bits on every processor.
     small = cv2.resize(smooth, size, interpolation=cv2.INTER_LINEAR_EXACT)
     return cast("NDArray[np.uint8]", small)
 
 
 def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
+    """The pixels turned upright; those handed in may be overwritten."""
     import cv2
 
     if orientation >= 5:
         pixels = cast("NDArray[np.uint8]", cv2.transpose(pixels))
     flip = _FLIP.get(orientation)
-    return pixels if flip is None else cast("NDArray[np.uint8]", cv2.flip(pixels, flip))
+    return pixels if flip is None else cast("NDArray[np.uint8]", cv2.flip(pixels, flip, dst=pixels))
 
 
 def _three_channels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
