@@ -170,11 +170,11 @@ def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX
     if max_side is not None and max_side < 1:
         raise InvalidInput(f"max_side is {max_side}; a positive number of pixels expected")
     with _open_image(source, max_pixels) as (image, info):
-        size = _load(image, info.format, max_side)
+        size, extent = _load(image, info.format, max_side)
         if info.format == _LATE_EXIF and info.orientation == 1 and info.date is None:
             # A PNG may carry its EXIF behind the pixels, where only a full read finds it.
             info = _info(image, info.source, info.format, info.n_bytes)
-        pixels = _three_channels(_sampled(_simple(image), size))
+        pixels = _three_channels(_sampled(_simple(image), size, extent))
         return Picture(_upright(pixels, info.orientation), info, _packets(image))
 
 
@@ -343,18 +343,24 @@ def _date(exif: Image.Exif | None) -> datetime | None:
     return None
 
 
-def _load(image: ImageFile.ImageFile, format_: str, max_side: int | None) -> tuple[int, int]:
-    """Decode the pixels, of a JPEG no more than needed; the size they shall be shrunk to."""
+def _load(
+    image: ImageFile.ImageFile, format_: str, max_side: int | None
+) -> tuple[tuple[int, int], tuple[float, float]]:
+    """Decode the pixels, of a JPEG no more than needed.
+
+    Gives the size they shall be shrunk to, and how much of the decoded ones is picture: a JPEG of
+    481 rows is 240.5 rows high at half its size, and decoded to 241.
+    """
     if format_ != "JPEG" or max_side is None or max(image.size) <= max_side:
         image.load()  # this may turn the picture: its size is known only now
-        return _size_within(image.size, max_side)
+        return _size_within(image.size, max_side), image.size
     size = _size_within(image.size, max_side)
     # In the picture's own proportion: Pillow reduces no further than either side allows.
     factor = _JPEG_GAP * max_side / max(image.size)
     width, height = (max(1, int(side * factor)) for side in image.size)
-    image.draft(None, (width, height))
+    drafted = image.draft(None, (width, height))
     image.load()
-    return size
+    return size, image.size if drafted is None else drafted[1][2:]
 
 
 def _simple(image: Image.Image) -> Image.Image:
@@ -414,15 +420,21 @@ def _stretch_greys(values: NDArray[Any]) -> NDArray[np.uint8]:
     return np.rint((finite - low) * (255.0 / span)).astype(np.uint8)
 
 
-def _sampled(image: Image.Image, size: tuple[int, int]) -> NDArray[np.uint8]:
+def _sampled(
+    image: Image.Image, size: tuple[int, int], extent: tuple[float, float]
+) -> NDArray[np.uint8]:
     """The pixels in that size: grey, RGB, or RGB and a fourth byte without meaning."""
-    opaque = image.mode == "RGBA" and image.getchannel("A").getextrema() == (255, 255)
-    if image.mode not in ("L", "RGB") and not opaque:
-        # What shows through and what is printed have rules of their own for averaging.
-        image = _rgb(_resized(image, size))
+    plain = image.mode in ("L", "RGB") or (
+        image.mode == "RGBA" and image.getchannel("A").getextrema() == (255, 255)
+    )
+    means = [max(1, int(old / new / _MEANS_GAP)) for old, new in zip(extent, size, strict=True)]
+    whole = all(side % mean == 0 for side, mean in zip(extent, means, strict=True))
+    if not plain or not whole:
+        # What shows through and what is printed have rules of their own for averaging, and
+        # Pillow alone knows parts of a pixel at the edge.
+        image = _rgb(_resized(image, size, extent))
     if image.size == size:
         return _pixels(image)
-    means = [max(1, int(old / new / _MEANS_GAP)) for old, new in zip(image.size, size, strict=True)]
     if max(means) > 1:
         image = image.reduce((means[0], means[1]))
     import cv2
@@ -513,7 +525,7 @@ def small_jpeg(pixels: NDArray[np.uint8], max_side: int, *, quality: int = 85) -
 
     buffer = io.BytesIO()
     image = Image.fromarray(np.ascontiguousarray(pixels))
-    small = _rgb(_resized(image, _size_within(image.size, max_side)))
+    small = _rgb(_resized(image, _size_within(image.size, max_side), image.size))
     small.save(buffer, "JPEG", quality=quality)
     return buffer.getvalue()
 
@@ -527,12 +539,14 @@ def _size_within(size: tuple[int, int], max_side: int | None) -> tuple[int, int]
     return width, height
 
 
-def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+def _resized(image: Image.Image, size: tuple[int, int], extent: tuple[float, float]) -> Image.Image:
+    """Slow and careful: any mode, and any part of the pixels."""
     from PIL import Image
 
     if image.size == size:
         return image
-    return image.resize(size, Image.Resampling.HAMMING, reducing_gap=_PILLOW_GAP)
+    box = (0, 0, *extent)
+    return image.resize(size, Image.Resampling.HAMMING, box, reducing_gap=_PILLOW_GAP)
 
 
 def _rgb(image: Image.Image) -> Image.Image:
