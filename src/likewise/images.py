@@ -354,13 +354,27 @@ def _load(
     if format_ != "JPEG" or max_side is None or max(image.size) <= max_side:
         image.load()  # this may turn the picture: its size is known only now
         return _size_within(image.size, max_side), image.size
-    size = _size_within(image.size, max_side)
+    size = _size_within(_rounded_from(image.size, max_side), max_side)
     # In the picture's own proportion: Pillow reduces no further than either side allows.
     factor = _JPEG_GAP * max_side / max(image.size)
     width, height = (max(1, int(side * factor)) for side in image.size)
     drafted = image.draft(None, (width, height))
     image.load()
     return size, image.size if drafted is None else drafted[1][2:]
+
+
+def _rounded_from(size: tuple[int, int], max_side: int) -> tuple[int, int]:
+    """The sides of a JPEG that its shrunk size is rounded from.
+
+    They are those at the strongest reduction that leaves twice ``max_side``, though no more than
+    1.1 times is decoded: so a picture has the same size as when it was first described, to the
+    pixel.
+    """
+    factor = 2.0 * max_side / max(size)
+    most = min(side // max(1, int(side * factor)) for side in size)
+    step = next(step for step in (8, 4, 2, 1) if step <= max(most, 1))
+    width, height = (-(-side // step) for side in size)
+    return width, height
 
 
 def _simple(image: Image.Image) -> Image.Image:
