@@ -2,11 +2,12 @@
 
 Generated collections (``clusters`` of ``scale.py``): rows of 128 numbers of the user's own, and a
 space fitted to them, through the collection's own jobs.  Each size is measured in a process of its
-own, after ``TAUGHT`` judgements; part of ``make bench-staying``.
+own, after ``TAUGHT`` judgements.  ``make bench-staying-latency``; a million with ``FULL=1``.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import harness
+from benchmarks import harness, pages
 from likewise.collection.collection import Collection
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import changes as change
@@ -132,9 +133,30 @@ def latency_rows(seed: int, sizes: tuple[int, ...] = SIZES) -> list[dict[str, ob
     return rows
 
 
+def write(rows: list[dict[str, object]], folder: Path | None = None) -> Path:
+    """The table into its block of the page, and beside it as a file."""
+    folder = harness.RESULTS if folder is None else folder
+    path = folder / "staying.md"
+    old = path.read_text() if path.exists() else ""
+    block = [*harness.table(rows), "", f"Machine: {harness.machine()}."]
+    new = {"latency": block}
+    if pages.RUN not in pages.blocks(old):
+        new[pages.RUN] = [f"Machine: {harness.machine()}."]
+    path.write_text(pages.renewed(old, "Learning that stays", new))
+    with (folder / "staying-latency.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+    return path
+
+
+def main() -> None:
+    options = harness.arguments(__doc__.splitlines()[0])
+    write(latency_rows(options.seed, SIZES if options.full else SIZES[:1]))
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
         print(json.dumps(measure(*sys.argv[3:])))
     else:
-        for one in latency_rows(0, tuple(int(n) for n in sys.argv[1:]) or SIZES):
-            print(one, flush=True)
+        main()

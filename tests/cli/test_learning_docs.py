@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from likewise.cli.app import app
 from likewise.collection.collection import Collection
 from likewise.evaluation.planted import planted_views
-from likewise.similarity import judging
+from likewise.similarity import judging, local_metric
 from tests.collection.pictures import write
 
 PAGE = Path(__file__).parents[2] / "docs" / "learning.md"
@@ -69,3 +69,7 @@ def test_limits_of_the_page() -> None:
     assert said.pop("SESSION_GAP") == 30
     assert said == {name: getattr(judging, name) for name in said}
     assert set(said) == {"JUDGEMENT_REACH", "SESSION_REACH", "LIMIT"}
+    pattern = r"^\| [^|]* \| ([\d.]+) \| `local_metric\.(\w+)` \|$"
+    pairs = {name: float(value) for value, name in re.findall(pattern, text, flags=re.MULTILINE)}
+    assert pairs == {name: getattr(local_metric, name) for name in pairs}
+    assert len(pairs) == 5

@@ -146,13 +146,15 @@ class Log:
         found = []
         for said in self.judgements(profile):
             liked = [rows[s] for s in said.liked if s in rows]
-            named = said.disliked if said.disliked or not liked else said.negatives
+            # Drawn by chance (a weight below 1) is no lesson here.
+            passed = said.negatives if said.weight == 1.0 else []
+            named = said.disliked if said.disliked or not liked else passed
             unlike = [rows[s] for s in named if s in rows]
             silent = said.query not in rows or (said.liked and not liked)
             if silent or not liked + unlike:
                 continue
-            weight = said.weight if named is said.negatives else 1.0
-            found.append(Lesson(said.number, rows[said.query], liked, unlike, weight))
+            query = rows[said.query]
+            found.append(Lesson(said.number, query, liked, unlike, 1.0, said.session))
         return found
 
 
@@ -164,37 +166,40 @@ class Lesson(NamedTuple):
     alike: list[np.ndarray]
     unlike: list[np.ndarray]
     weight: float
+    session: int | None = None
 
 
 def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> np.ndarray:
     """Equations (1) to (5) of ``similarity/local_metric.py``, a pair at a time."""
     width = len(row)
     u = row.astype(np.float64) / np.linalg.norm(row)
-    nears = []
+    nears: dict[object, list[float]] = {}
     sums, counts = [np.zeros((width, width)), np.zeros((width, width))], [0.0, 0.0]
     for lesson in lessons:
         middle = lesson.query + np.sum(lesson.alike, axis=0) if lesson.alike else lesson.query
-        near = max(0.0, float(middle @ u) / np.linalg.norm(middle)) ** 4
-        nears.append(near if near > 1e-3 else 0.0)
-        if not nears[-1]:
+        near = max(0.0, float(middle @ u) / np.linalg.norm(middle)) ** 3
+        if near <= 0.02:
             continue
+        nears.setdefault(lesson.session or (lesson.number, "alone"), []).append(near)
         for side, (rows, weight) in enumerate(
             ((lesson.alike, 1.0), (lesson.unlike, lesson.weight))
         ):
             for other in rows:
                 k = near * weight * min(1.0, 20.0 / len(rows))
                 d = other.astype(np.float64) - lesson.query
+                d *= min(1.0, np.sqrt(2 * scale * width) / max(np.linalg.norm(d), 1e-30))
                 sums[side] += k * np.outer(d, d) / 2
                 counts[side] += k
     M = np.eye(width)
     for S, n, N, factor in (
-        (sums[0], counts[0], 2 * prior, 1.0),
+        (sums[0], counts[0], 4 * prior, 1.0),
         (sums[1], counts[1], prior, -1.5),
     ):
         A = ((N + n) * np.eye(width) + S / scale) / (N + 2 * n)
         M += factor * (np.linalg.inv(A) - np.eye(width))
     moved = M @ u - u
-    reach = min(1.0, 0.5 * sum(nears) / max(nears)) if any(nears) else 0.0
+    most = max((max(one) for one in nears.values()), default=1.0)
+    reach = min(1.0, 0.5 * sum(min(1.5, sum(one) / most) for one in nears.values()))
     return u + moved * min(1.0, reach / max(float(np.linalg.norm(moved)), 1e-30))
 
 

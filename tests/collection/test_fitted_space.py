@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections.abc import Iterator
 from functools import cache
@@ -99,10 +100,31 @@ def test_a_new_generation_reads_no_picture(
     assert np.allclose(list(rows_of(col).values()), list(before.values()), atol=1e-6)
 
 
-def test_it_is_learned_again_at_twice_the_pictures(col: Collection) -> None:
+def test_it_is_learned_again_when_the_collection_has_grown_by_half(col: Collection) -> None:
     space = col.spaces["fit"]
-    assert not space.has_outgrown(2 * N - 1)
-    assert space.has_outgrown(2 * N)
+    assert not space.has_outgrown(N + N // 2 - 1)
+    assert space.has_outgrown(N + N // 2)
+
+
+def test_other_pictures_make_it_drift(col: Collection) -> None:
+    from likewise.collection.ingest.generations import row_survey
+    from likewise.collection.jobs import silent
+
+    space = dataclasses.replace(col.spaces["fit"], n_pictures=N - 3)
+    fit = FittedSpace(2).fit(vectors()[: N - 3])
+    fit.n_rows_ = N - 3
+    fit.save(store_of(col).root / "words" / "other.lwf")
+    small = dataclasses.replace(space, files={"fit": "words/other.lwf"})
+    survey = row_survey(store_of(col), small, silent)
+    same = vectors()[N - 3 :]
+    assert small.has_drifted(N, survey) == fit.has_outgrown(N, same)
+    assert not small.has_drifted(N - 3, survey)
+    strange = np.zeros((3, WIDTH), np.float32)
+    strange[:, 9:] = np.eye(3)
+    col.spaces.add_vectors("plain", range(N - 2, N + 1), strange)
+    survey = row_survey(store_of(col), small, silent)
+    assert fit.has_outgrown(N, strange)
+    assert small.has_drifted(N, survey)
 
 
 @pytest.mark.parametrize(

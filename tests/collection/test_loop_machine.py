@@ -216,7 +216,8 @@ class Loop(RuleBasedStateMachine):
                 -1, space.width
             )
             unlike = np.array(sorted(one.unlike, key=lambda row: row.tobytes()))
-            again.add(one.number, one.query, alike, unlike.reshape(-1, space.width), one.weight)
+            unlike = unlike.reshape(-1, space.width)
+            again.add(one.number, one.query, alike, unlike, one.weight, one.session)
         for row in (lessons[0].query, np.ones(space.width, np.float32)):
             made = metric.ask(row)
             assert np.array_equal(made, again.ask(row))

@@ -23,6 +23,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.jobs import lease
 from likewise.server import schemas, service, thumbnails
+from tests.collection import pair_cases
 from tests.doors import connections_of
 from tests.server.conftest import Client, N, check_error, client_of
 
@@ -391,6 +392,40 @@ def test_log_roll_back_and_what_was_learned(client: Client) -> None:
             assert 0 <= x < x + w <= example["picture"]["width"] + 1e-6
             assert 0 <= y < y + h <= example["picture"]["height"] + 1e-6
     assert [line["number"] for line in found["versions"]][-3:] == numbers[:0:-1]
+
+
+def test_what_judged_pairs_taught(tmp_path: Path) -> None:
+    """A space that learns from pairs has directions and moves where others have words."""
+    root = pair_cases.make_collection(tmp_path)
+    with Collection.open(root) as col:
+        pair_cases.teach(col, 20)
+        expected = col.profiles.report(pair_cases.PROFILE)
+    with client_of(root) as client:
+        found = client.get_json(f"/api/profiles/{pair_cases.PROFILE}/learned")
+        by_name = {one["name"]: one for one in client.get_json("/api/similarities")["items"]}
+        said = {"query": {"picture": client.ids()[0]}, "liked": [client.ids()[2]]}
+        said |= {"profile": pair_cases.PROFILE}
+        judged = client.post_json("/api/judge", said)["learned"]
+        names = client.ids()
+    schemas.LearnedOut.model_validate(found)
+    assert found["figures"] == by_name[pair_cases.PROFILE]["figures"]
+    assert found["figures"]["units"] == judged["units"] == "directions"
+    assert by_name["default"]["figures"]["units"] == "words"
+    assert found["figures"]["agreement"] == expected.figures.agreement
+    assert judged["judgements"] == 21
+    assert (found["gained"], found["lost"], found["curve"]) == ([], [], [])
+    assert [one["value"] for one in found["directions"]] == pytest.approx(
+        [one.value for one in expected.directions]
+    )
+    for one, made in zip(found["directions"], expected.directions, strict=True):
+        for end, examples in ((one["one_end"], made.one_end), (one["other_end"], made.other_end)):
+            assert [picture["id"] for picture in end] == [names[e.image - 1] for e in examples]
+            assert set(end[0]) == PICTURE
+    assert found["moved"]
+    for one, move in zip(found["moved"], expected.moved, strict=True):
+        assert (one["before"], one["after"]) == (move.before, move.after)
+        assert one["picture"]["id"] == names[move.picture.image - 1]
+        assert one["query"]["id"] == names[move.query.image - 1]
 
 
 def test_similarities_and_profiles(client: Client) -> None:

@@ -15,6 +15,7 @@ from likewise.similarity.local_metric import (
     PRIOR,
     PRIORS,
     REACH,
+    SESSION_JUDGEMENTS,
     LocalMetric,
 )
 from tests.collection.loop_reference import Lesson as Plain
@@ -98,6 +99,18 @@ def test_influence_is_capped(seed: int, scale: float) -> None:
         for row in (rows[0], unit(np.ones(WIDTH))):
             moved = float(np.linalg.norm(metric.ask(row) - row))
             assert moved <= (JUDGEMENT_REACH if number == 0 else REACH) + 1e-6
+
+
+def test_a_session_is_capped() -> None:
+    """A whole sitting moves a query by three quarters of its length at most."""
+    metric, free = LocalMetric(WIDTH, SCALE), LocalMetric(WIDTH, SCALE)
+    row = unit(np.eye(WIDTH)[0])
+    for at in range(30):
+        metric.add(at, row, [], [-row] * 20, session=7)
+        free.add(at, row, [], [-row] * 20)
+    capped = JUDGEMENT_REACH * SESSION_JUDGEMENTS
+    assert np.linalg.norm(metric.ask(row) - row) <= capped + 1e-6
+    assert np.linalg.norm(free.ask(row) - row) > capped
 
 
 def test_the_prior_is_chosen_by_what_others_tell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.feedback_output import (
+    describe_agreement,
     describe_line,
     describe_pictures,
+    describe_place,
+    describe_times,
     format_time,
     judgement_record,
     learned_record,
@@ -25,9 +28,9 @@ from likewise.cli.search import _region as region_of
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
-    from likewise.collection.collection import Collection
     from likewise.collection.feedback.learned_report import LearnedReport
     from likewise.collection.search.rank import Hit
+    from likewise.collection.search.similarities import Figures
 
 Profile = Annotated[
     str, typer.Option(metavar="NAME", help="Name of the profile; default: the one in use.")
@@ -101,7 +104,7 @@ def judge(
         ],
         right="rr",
     )  # fmt: skip
-    offer_sparse(figures.triplets, figures.sparsity)
+    offer_sparse(figures)
 
 
 def undo(
@@ -241,13 +244,14 @@ def learn(
             if sparse:
                 made = into or f"{name}-sparse"
                 outcome = col.profiles.learn_sparse(made, profile=name, report=report)
-        said = {"profile": name, **said, **_figures(col, name)}
+        figures = col.profiles.figures(name)
+        said = {"profile": name, **said, **vars(figures)}
         if outcome is not None:
             said["sparse"] = {"profile": made, **vars(outcome)}
     if json_:
         echo_json(said)
     else:
-        _tell_learned(said, source)
+        _tell_learned(said, figures, source)
     if outcome is not None and not outcome.made:
         raise typer.Exit(1)
 
@@ -280,13 +284,15 @@ def learned(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as an HTML page.")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of words shown in each direction.")] = 6,
-    examples: Annotated[int, typer.Option(min=0, help="Number of examples per word.")] = 4,
+    top: Annotated[
+        int, typer.Option(min=1, help="Number of words, directions and moves each way.")
+    ] = 6,
+    examples: Annotated[int, typer.Option(min=0, help="Number of examples of each.")] = 4,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Show what a profile has learned: words, learning curve, versions."""
+    """Show what a profile has learned: words or directions, pictures that moved, versions."""
     with stoppable("nothing was changed"), open_collection(collection) as col:
         with progress_bar() as report:
             # Without a page or data nobody sees examples, and to find them takes a while.
@@ -312,21 +318,15 @@ def _change(before: float, after: float) -> str:
     return f"{after / before - 1:+.0%}" if before else ""
 
 
-def _tell_learned(said: dict[str, Any], source: str | None) -> None:
+def _tell_learned(said: dict[str, Any], figures: Figures, source: str | None) -> None:
     name = said["profile"]
     if "written" in said:
         typer.echo(f"{plural(said['written'], 'comparison')} written to the log of {name}")
     if source == "log":
-        typer.echo(
-            f"The whole log of {name} was replayed, with the same result as the weights in use"
-        )
-    agreement = said["agreement"]
-    if agreement is not None:
-        standing = plural(said["judgements"], "judgement")
-        typer.echo(
-            f"{standing} standing; {agreement:.1%} of their triplets were right before they were "
-            f"learned ({said['agreement_plain']:.1%} with plain weights)"
-        )
+        typer.echo(f"The whole log of {name} was replayed, with the same result as what is in use")
+    if figures.agreement is not None:
+        standing = plural(figures.judgements, "judgement")
+        typer.echo(f"{standing} standing; {describe_agreement(figures)}")
     outcome = said.get("sparse")
     if outcome is None:
         return
@@ -352,14 +352,26 @@ def _print_learned(found: LearnedReport) -> None:
     if rows:
         typer.echo("")
         echo_table(("change", "weight", "word", "pictures"), rows, right="rrrr")
+    if found.directions:
+        typer.echo("")
+        typer.echo("Directions that count otherwise now (--html shows the pictures at their ends):")
+        typer.echo(f"  {', '.join(describe_times(one.value) for one in found.directions)}")
+    if found.moved:
+        typer.echo("")
+        typer.echo("Pictures that moved most, by what was said about other pictures too:")
+        echo_table(
+            ("before", "now", "picture", "when asked about"),
+            [
+                (describe_place(move.before), describe_place(move.after),
+                 Path(move.picture.path).name, Path(move.query.path).name)
+                for move in found.moved
+            ],
+            right="rr",
+        )  # fmt: skip
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
     return {"id": hit.id, "path": hit.path, "score": hit.score}
-
-
-def _figures(col: Collection, profile: str) -> dict[str, Any]:
-    return vars(col.profiles.figures(profile)).copy()
 
 
 def _pictures(given: list[str] | None) -> list[int | str]:

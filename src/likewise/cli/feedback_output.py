@@ -9,9 +9,12 @@ import typer
 from likewise.cli.output import plural
 
 if TYPE_CHECKING:
+    from likewise.collection.feedback.examples import Example
     from likewise.collection.feedback.judge import Judgement
+    from likewise.collection.feedback.learned_directions import Direction, Move
     from likewise.collection.feedback.learned_report import LearnedReport, LearnedWord
     from likewise.collection.feedback.log import LogLine
+    from likewise.collection.search.similarities import Figures
 
 
 def describe_line(line: LogLine) -> str:
@@ -20,8 +23,10 @@ def describe_line(line: LogLine) -> str:
         return f"undid judgement {line.about}"
     if line.kind == "rollback":
         return f"went back to version {line.about}"
+    if line.kind == "merge":
+        return f"took in what another profile had learned by version {line.about}"
     if line.kind == "weights":
-        return "weights were imported"
+        return "what was learned elsewhere was imported"
     query = "a picture outside the collection" if line.query is None else f"picture {line.query}"
     if line.kind == "compare" and line.liked and line.disliked:
         return f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
@@ -56,11 +61,14 @@ def summarize_profile(found: LearnedReport) -> list[str]:
             "queries themselves change"
         )
         return said
-    if figures.agreement is not None and figures.agreement_plain is not None:
+    if figures.agreement is not None:
+        said.append(describe_agreement(figures))
+    if figures.units == "directions":
         said.append(
-            f"{figures.agreement:.1%} of the triplets were right before they were learned, "
-            f"{figures.agreement_plain:.1%} with plain weights"
+            f"{figures.changed:.1%} of the {found.width:,} directions of space {found.space} "
+            f"changed: {found.n_gained:,} count more, {found.n_lost:,} less"
         )
+        return said
     if found.start == 0:
         said.append(
             f"sparse: {found.n_gained:,} of the {found.width:,} words of space {found.space} have "
@@ -74,6 +82,36 @@ def summarize_profile(found: LearnedReport) -> list[str]:
     if figures.sparsity:
         said.append(f"{figures.sparsity:.1%} of the words have no weight")
     return said
+
+
+def describe_agreement(figures: Figures) -> str:
+    """How often a profile was right, and in which sense, beside no learning at all."""
+    right, plain = figures.agreement or 0.0, figures.agreement_plain or 0.0
+    if figures.units == "directions":
+        return (
+            f"{right:.1%} right when told only by the judgements about other pictures, "
+            f"{plain:.1%} without learning ({plural(figures.triplets, 'comparison')})"
+        )
+    return (
+        f"{right:.1%} of the triplets were right before they were learned, "
+        f"{plain:.1%} with plain weights"
+    )
+
+
+def describe_times(value: float) -> str:
+    """How many times a direction counts.
+
+    >>> describe_times(1.834), describe_times(0.4)
+    ('counts 1.83 times', 'counts 0.40 times')
+    """
+    return f"counts {value:.2f} times"
+
+
+def describe_place(place: int | None) -> str:
+    """A place among the answers; None is behind all that were looked at."""
+    from likewise.collection.feedback.learned_directions import DEPTH
+
+    return f"after {DEPTH:,}" if place is None else f"{place:,}"
 
 
 def line_record(line: LogLine) -> dict[str, Any]:
@@ -100,7 +138,26 @@ def _word_record(word: LearnedWord) -> dict[str, Any]:
     return {
         "word": word.word, "weight": word.weight, "change": word.change,
         "pictures": word.pictures,
-        "examples": [{"id": e.image, "path": e.path, "box": e.box} for e in word.examples],
+        "examples": [{**_picture_record(e), "box": e.box} for e in word.examples],
+    }  # fmt: skip
+
+
+def _picture_record(example: Example) -> dict[str, Any]:
+    return {"id": example.image, "path": example.path}
+
+
+def _direction_record(direction: Direction) -> dict[str, Any]:
+    return {
+        "value": direction.value,
+        "one_end": [_picture_record(e) for e in direction.one_end],
+        "other_end": [_picture_record(e) for e in direction.other_end],
+    }
+
+
+def _move_record(move: Move) -> dict[str, Any]:
+    return {
+        "query": _picture_record(move.query), "picture": _picture_record(move.picture),
+        "before": move.before, "after": move.after,
     }  # fmt: skip
 
 
@@ -111,17 +168,19 @@ def learned_record(found: LearnedReport) -> dict[str, Any]:
         "width": found.width, "figures": vars(found.figures),
         "gained": [_word_record(word) for word in found.gained],
         "lost": [_word_record(word) for word in found.lost],
+        "directions": [_direction_record(one) for one in found.directions],
+        "moved": [_move_record(move) for move in found.moved],
         "curve": [vars(point) for point in found.curve],
         "log": [line_record(line) for line in found.log],
     }  # fmt: skip
 
 
-def offer_sparse(triplets: int, sparsity: float) -> None:
-    """Once there is enough to learn from, say that a profile can be thinned."""
+def offer_sparse(figures: Figures) -> None:
+    """Once there is enough to learn from, say that a profile with words can be thinned."""
     from likewise.collection.feedback.lessons import ENOUGH
 
-    if triplets >= ENOUGH and sparsity == 0:
+    if figures.units == "words" and figures.triplets >= ENOUGH and figures.sparsity == 0:
         typer.echo(
-            f"There are {triplets:,} triplets: 'likewise learn --sparse' can make a compact "
-            "profile from them."
+            f"There are {figures.triplets:,} triplets: 'likewise learn --sparse' can make a "
+            "compact profile from them."
         )

@@ -1,4 +1,4 @@
-"""The page of what was learned: words that gained and lost, the learning curve, the versions."""
+"""The page of what was learned: words or directions, pictures that moved, the curve, versions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.feedback_output import describe_line, format_time, summarize_profile
+from likewise.cli.feedback_output import (
+    describe_line,
+    describe_place,
+    describe_times,
+    format_time,
+    summarize_profile,
+)
 from likewise.cli.learning_curve import CURVE_STYLE, draw_curve
 from likewise.cli.output import plural
 from likewise.cli.page import Thumbnail, document, escape_html, thumbnail
 from likewise.errors import ImageError
 
 if TYPE_CHECKING:
-    from likewise.collection.feedback.learned_report import Example, LearnedReport, LearnedWord
+    from likewise.collection.feedback.examples import Example
+    from likewise.collection.feedback.learned_directions import Direction, Move
+    from likewise.collection.feedback.learned_report import LearnedReport, LearnedWord
     from likewise.collection.feedback.log import LogLine
 
 _PATCH = 160
@@ -39,6 +47,12 @@ ol.words { list-style: none; margin: .8rem 0 0; padding: 0; display: grid; gap: 
 .patch img { width: 100%; height: 100%; object-fit: cover; display: block; }
 .patch i { position: absolute; border: 2px solid #fff; border-radius: 3px;
   box-shadow: 0 0 0 1px rgb(0 0 0 / .65), inset 0 0 0 1px rgb(0 0 0 / .4); }
+.ends { display: grid; grid-template-columns: 1fr auto 1fr; gap: .5rem; align-items: center; }
+.ends .patches { grid-template-columns: repeat(2, minmax(0, 1fr)); align-self: start; }
+.ends .to { color: var(--soft); font-size: .85rem; }
+ol.moves { list-style: none; margin: .8rem 0 0; padding: 0; display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); }
+.moves .patches { grid-template-columns: 2fr 1fr; }
 .none { padding: 1rem; color: var(--soft); font-size: .85rem; text-align: center; }
 .up b.by { color: var(--good); } .down b.by { color: var(--bad); }
 .up .bar i { background: var(--good); } .down .bar i { background: var(--bad); }
@@ -75,7 +89,7 @@ def learned_page(found: LearnedReport, collection: str) -> str:
         f'<p class="soft">Version {found.position:,}, in {escape_html(collection)} '
         f"({plural(found.pictures, 'picture')}); ranks by "
         f"{escape_html(' + '.join(found.spaces))}.</p><ul>{facts}{begins}</ul>"
-        f"{_curve(found)}{_words(found)}{_versions(found)}"
+        f"{_curve(found)}{_words(found)}{_directions(found)}{_moves(found)}{_versions(found)}"
     )
     # One sheet of style: what this page adds comes after what all pages share.
     return document(title, body).replace("</style>", f"{STYLE}{CURVE_STYLE}</style>", 1)
@@ -99,7 +113,7 @@ def _curve(found: LearnedReport) -> str:
 
 
 def _words(found: LearnedReport) -> str:
-    if found.space is None:
+    if found.space is None or found.figures.units != "words":
         return ""
     if not (found.gained or found.lost):
         return "<h2>Words</h2><p>No word has changed its weight yet.</p>"
@@ -149,8 +163,76 @@ def _word(word: LearnedWord, kind: str, most: float) -> str:
     )
 
 
-def _example(example: Example) -> str:
-    name = Path(example.path).name
+# -- directions and moves -------------------------------------------------------------------
+
+
+def _directions(found: LearnedReport) -> str:
+    if found.figures.units != "directions":
+        return ""
+    if not found.directions:
+        return "<h2>Directions</h2><p>No direction counts otherwise yet.</p>"
+    lead = (
+        "Pictures differ in many ways at once. Each card is one of them, from the pictures at its "
+        "one end to those at the other. Where it counts more, pictures of the two ends are less "
+        "alike than before; where it counts less, they are more alike."
+    )
+    parts: list[str] = []
+    for heading, kind in (("more", "up"), ("less", "down")):
+        shown = [one for one in found.directions if (one.value > 1) == (kind == "up")]
+        if not shown:
+            continue
+        most = max(abs(one.value - 1) for one in shown)
+        cards = "".join(_direction(one, kind, most) for one in shown)
+        said = "" if parts else f'<p class="soft">{escape_html(lead)}</p>'
+        parts.append(
+            f'<h2>Directions that count {heading} now</h2>{said}<ol class="words">{cards}</ol>'
+        )
+    return "".join(parts)
+
+
+def _direction(one: Direction, kind: str, most: float) -> str:
+    ends = [
+        f'<div class="patches">{"".join(map(_example, end))}</div>'
+        if end
+        else '<div class="none">no picture here</div>'
+        for end in (one.one_end, one.other_end)
+    ]
+    return (
+        f'<li class="card {kind}"><div class="ends">{ends[0]}<span class="to">to</span>{ends[1]}'
+        f'</div><div class="facts"><b class="by">{escape_html(describe_times(one.value))}</b>'
+        f'<div class="bar"><i style="width:{100 * abs(one.value - 1) / most:.1f}%"></i></div>'
+        "</div></li>"
+    )
+
+
+def _moves(found: LearnedReport) -> str:
+    if not found.moved:
+        return ""
+    lead = (
+        "Places among the answers, without learning and now. What was said about the very picture "
+        "asked about is left out: this is what the profile does for every picture."
+    )
+    cards = "".join(_move(move) for move in found.moved)
+    return (
+        f'<h2>Pictures that moved most</h2><p class="soft">{escape_html(lead)}</p>'
+        f'<ol class="moves">{cards}</ol>'
+    )
+
+
+def _move(move: Move) -> str:
+    kind, way = ("up", "rose") if move.rose else ("down", "fell")
+    places = f"{way} from {describe_place(move.before)} to {describe_place(move.after)}"
+    asked = Path(move.query.path).name
+    return (
+        f'<li class="card {kind}"><div class="patches">{_example(move.picture)}'
+        f'{_example(move.query, "asked about: ")}</div><div class="facts">'
+        f'<b class="by">{escape_html(places)}</b><br>{escape_html(Path(move.picture.path).name)}, '
+        f'<span class="soft">asked about {escape_html(asked)}</span></div></li>'
+    )
+
+
+def _example(example: Example, said: str = "") -> str:
+    name = said + Path(example.path).name
     made = _whole(example.path) if example.box is None else _patch(example.path, example.box)
     if made is None:
         return f'<span class="patch" title="{escape_html(name)}"></span>'

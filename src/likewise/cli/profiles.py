@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.feedback_output import offer_sparse
+from likewise.cli.feedback_output import describe_agreement, offer_sparse
 from likewise.cli.options import DEFAULT, Json, Where, open_collection
 from likewise.cli.output import echo_json, echo_table, plural
 
@@ -50,6 +50,7 @@ def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = F
     with open_collection(collection) as col:
         version = col.profiles.version(name)
         said = _record_of(col, version.profile)
+        figures = col.profiles.figures(version.profile)
         said["version"] = version.position
         said["generations"] = dict(version.generation)
         lines = col.log.entries(version.profile)
@@ -60,17 +61,13 @@ def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = F
     typer.echo(f"Profile {said['name']}{', in use' if said['in_use'] else ''}")
     typer.echo(f"  ranks by {' + '.join(said['spaces'])}")
     typer.echo(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} standing")
-    if said["agreement"] is not None:
-        typer.echo(
-            f"  {_share(said['agreement'])} of the triplets were right before they were learned, "
-            f"{_share(said['agreement_plain'])} with plain weights"
-        )
-    if said["space"] is not None:
-        typer.echo(
-            f"  {_share(said['changed'])} of the words of space {said['space']} changed, "
-            f"{_share(said['sparsity'])} weigh nothing"
-        )
-    offer_sparse(said["triplets"], said["sparsity"])
+    if figures.agreement is not None:
+        typer.echo(f"  {describe_agreement(figures)}")
+    if figures.space is not None:
+        changed = f"{figures.changed:.1%} of the {figures.units} of space {figures.space} changed"
+        zero = f", {figures.sparsity:.1%} weigh nothing" if figures.units == "words" else ""
+        typer.echo(f"  {changed}{zero}")
+    offer_sparse(figures)
     typer.echo(
         f"  {plural(len(said['versions']), 'version')} to go back to "
         "('likewise log' lists them, 0 is the beginning)"
@@ -216,7 +213,7 @@ def _record(name: str, one: Any, in_use: str) -> dict[str, Any]:
         "judgements": figures.judgements, "agreement": figures.agreement,
         "agreement_plain": figures.agreement_plain, "changed": figures.changed,
         "triplets": figures.triplets,
-        "sparsity": figures.sparsity, "space": figures.space,
+        "sparsity": figures.sparsity, "space": figures.space, "units": figures.units,
     }  # fmt: skip
 
 

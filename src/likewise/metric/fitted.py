@@ -26,40 +26,75 @@ from likewise.neighbours.protocol import rows
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
+NEAR = 0.05
+"""Two rows are copies when their squared difference is at most this share of what two rows of the
+collection differ by.  Pictures with edges cut, other light and new compression are about as far
+from the original and nearer to one another; fewer than one in a hundred has another picture so
+near.  More would take scanned pages of one layout for copies (docs/results/staying.md)."""
+SHARE = 30
+"""At most one row in so many is a neighbour: ten of fifty pictures are strangers mostly."""
 RIDGE = 1e-6
 """Added to both covariances, as a share of the mean variance: no direction is certain."""
 FLOOR = 1e-3
 """The least a direction counts, as a share of the most: what was worth nothing can come back when
 somebody teaches it, or when the next generation sees other pictures."""
+GROWTH = 1.5
+"""By this factor a collection has outgrown its space, whatever came."""
+NEW = 0.1
+"""New rows say whether the space still fits from this share of the fitted ones on ..."""
+MISSED = 1.75
+"""... and it does not when they lose so many times what fitted rows lost: more of the same lose 1.4
+times as much from a thousand rows on, other content 2 to 3 times."""
 _BLOCK = 8_192
+_COPIES_BLOCK = 1_024
+_SAME = 1e-13
+"""Squared differences of unit rows that float32 cannot tell from nothing."""
+
+
+_KEPT = {
+    "rooted": bool, "n_rows": int, "n_voters": int, "n_pairs": int, "scale": float, "lost": float
+}  # fmt: skip
 
 
 class FittedSpace(Transformer):
     """Rows of any network to ``n_components`` columns of unit length, compared by inner product.
 
-    With r a row (its root where all entries are >= 0) of unit length, mu their mean and V the first
-    directions of their covariance, p = (r - mu) V of unit length.  C is the covariance of
-    differences (p_i - p_j) / sqrt(2) over mutual neighbours, T that of all rows.  The metric is
-    M = C^-1 - t T^-1, negative eigenvalues raised to nearly 0; M = L L', and a row becomes L' p, of
-    unit length.
+    (1) r = a / |a| of a row a, or of its root where all entries are >= 0.
+
+    (2) One vote a burst: a row takes no part if an earlier one that does is its copy,
+    |r_i - r_j|^2 <= NEAR s, with s the mean of |r_i - r_j|^2 over the n rows that take part.
+
+    (3) p = V'(r - mu), of unit length: mu their mean, V the first K directions of their covariance.
+
+    (4) N: pairs i, j each among the min(``n_neighbors``, n / SHARE) nearest of the other.
+
+    (5) C = (sum over N of (p_i - p_j)(p_i - p_j)' / 2 + m_0 c I) / (m + m_0): m pairs, c their mean
+    variance of a column, m_0 = K ``n_neighbors`` / 2: the pairs of as many rows as there are
+    columns, all directions alike.  With few pairs that is nearly PCA, with many it is forgotten.
+
+    (6) M = C^-1 - t T^-1 with T the covariance of p; negative eigenvalues raised to nearly 0;
+    M = L L'.
+
+    (7) z = L' p, of unit length.
 
     Parameters
     ----------
     n_components : columns kept; fewer where there are not as many rows or columns.
-    n_neighbors : of how many nearest rows each must be for two rows to be neighbours.
+    n_neighbors : of how many nearest rows each must be for two rows to be neighbours, at most.
     t : how much of what strangers differ by is taken off; 0 only whitens within neighbours.
     max_rows : rows that ``fit`` looks at, at most; drawn by ``random_state``.
 
     Attributes: ``rooted_`` (whether roots were taken), ``mean_``, ``directions_`` (columns given,
     components), ``stretch_`` (L), ``scale_`` (half the squared difference of two neighbours, a
-    column), ``n_pairs_`` (pairs of neighbours).
+    column), ``n_rows_`` (rows given), ``n_voters_`` (rows that took part), ``n_pairs_`` (pairs of
+    neighbours), ``lost_`` (share of the variance outside of ``directions_``).
 
     >>> rng = np.random.default_rng(0)
-    >>> groups = np.repeat(np.eye(3, 20), 30, axis=0)
-    >>> X = groups + 0.4 * rng.random((90, 20))
+    >>> groups = np.repeat(np.eye(3, 20), 100, axis=0)
+    >>> X = groups + 0.4 * rng.random((300, 20))
     >>> Z = FittedSpace(8).fit_transform(X)
-    >>> inside, across = (Z[:30] @ Z[:30].T).mean(), (Z[:30] @ Z[30:].T).mean()
-    >>> bool(inside > 0.9 and across < 0)
+    >>> inside, across = (Z[:100] @ Z[:100].T).mean(), (Z[:100] @ Z[100:].T).mean()
+    >>> bool(inside > 0.7 and across < -0.3)
     True
     """
 
@@ -71,7 +106,7 @@ class FittedSpace(Transformer):
         *,
         n_neighbors: int = 10,
         t: float = 1.0,
-        max_rows: int = 20_000,
+        max_rows: int = 5_000,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
@@ -86,36 +121,70 @@ class FittedSpace(Transformer):
         n_neighbors = whole(self.n_neighbors, "n_neighbors")
         t = number(self.t, "t", least=0)
         X = rows(X, "X")
-        most = whole(self.max_rows, "max_rows", 2)
-        if len(X) > most:
-            drawn = generator(self.random_state).choice(len(X), most, replace=False)
+        most = whole(self.max_rows, "max_rows", 3)
+        if X.shape[1] < 2:
+            raise InvalidInput("X has 1 column (n_features = 1); rows have directions from 2 on")
+        n_rows = len(X)
+        if n_rows > most:
+            drawn = generator(self.random_state).choice(n_rows, most, replace=False)
             X = X[np.sort(drawn)]
-        if len(X) < 3:
-            raise InvalidInput(f"X has {len(X)} rows; at least 3 expected")
-        self.rooted_ = bool((X >= 0).all())
-        R = prepare(X, self.rooted_)
+        rooted = bool((X >= 0).all())
+        R = prepare(X, rooted)
+        R = R[voters(R)] if n_rows >= 3 else R
+        if len(R) < 3:
+            raise InvalidInput(
+                f"X has n_samples = {n_rows} rows, all of one direction or fewer than 3; "
+                "at least 3 rows, not all the same, expected"
+            )
+        self.rooted_, self.n_rows_, self.n_voters_ = rooted, n_rows, len(R)
+        self.n_features_in_ = X.shape[1]
         self.mean_ = R.mean(axis=0)
         R -= self.mean_
         self.directions_ = _directions(R, min(wanted, len(R) - 1, R.shape[1]))
-        P = unit(R @ self.directions_)
-        pairs = mutual_neighbours(P, n_neighbors)
+        P = R @ self.directions_
+        self.lost_ = _lost(R, P)
+        P = unit(P)
+        pairs = mutual_neighbours(P, min(n_neighbors, -(-len(P) // SHARE)))
         self.n_pairs_ = len(pairs)
-        self.stretch_ = _stretch(P, pairs, t)
+        self.stretch_ = _stretch(P, pairs, t, P.shape[1] * n_neighbors / 2)
         Z = unit(P @ self.stretch_)
         self.scale_ = _pair_scale(Z, pairs)
         return self
 
     def transform(self, X: Any) -> Rows:
         """Rows as they are compared: float32, of unit length."""
-        check_is_fitted(self)
-        X = rows(X, "X")
-        if X.shape[1] != len(self.mean_):
-            raise InvalidInput(f"X has {X.shape[1]} columns; {len(self.mean_)} expected, as in fit")
+        X = self._checked(X)
         found = np.empty((len(X), self.stretch_.shape[1]), np.float32)
         for start in range(0, len(X), _BLOCK):
             block = prepare(X[start : start + _BLOCK], self.rooted_) - self.mean_
             P = unit(block @ self.directions_)
             found[start : start + _BLOCK] = unit(P @ self.stretch_)
+        return found
+
+    def has_outgrown(self, n_rows: int, new: Any = None) -> bool:
+        """Whether a collection that holds ``n_rows`` by now should be fitted again.
+
+        (8) It should when it has grown by half, or when the rows that are ``new`` (some of them do)
+        are a tenth of the fitted ones and lose MISSED times what those lost: other content came, or
+        the first rows were too few to know the directions of the rest.
+        """
+        check_is_fitted(self)
+        if n_rows >= GROWTH * self.n_rows_:
+            return True
+        if new is None or n_rows < (1 + NEW) * self.n_rows_:
+            return False
+        return self.lost(new) > MISSED * max(self.lost_, RIDGE)
+
+    def lost(self, X: Any) -> float:
+        """The share of what rows differ by from the mean that ``directions_`` do not hold."""
+        R = prepare(self._checked(X), self.rooted_) - self.mean_
+        return _lost(R, R @ self.directions_)
+
+    def _checked(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        found: Rows = rows(X, "X")
+        if (width := found.shape[1]) != len(self.mean_):
+            raise InvalidInput(f"X has {width} columns; {len(self.mean_)} expected, as in fit")
         return found
 
     # -- files ------------------------------------------------------------------------------
@@ -126,10 +195,9 @@ class FittedSpace(Transformer):
         save_arrays(
             path,
             self.kind,
-            {**self.get_params(deep=False), "rooted": self.rooted_, "n_pairs": self.n_pairs_,
-             "scale": self.scale_},
+            {**self.get_params(deep=False), **{name: getattr(self, f"{name}_") for name in _KEPT}},
             {"mean": self.mean_, "directions": self.directions_, "stretch": self.stretch_},
-        )  # fmt: skip
+        )
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
@@ -138,8 +206,8 @@ class FittedSpace(Transformer):
         try:
             names = cls._get_param_names()
             made = cls(**{name: meta[name] for name in names})
-            made.rooted_, made.n_pairs_ = bool(meta["rooted"]), int(meta["n_pairs"])
-            made.scale_ = float(meta["scale"])
+            for name, kind in _KEPT.items():
+                setattr(made, f"{name}_", kind(meta[name]))
             made.mean_, made.directions_ = arrays["mean"], arrays["directions"]
             made.stretch_ = arrays["stretch"]
         except (KeyError, TypeError, ValueError) as error:
@@ -148,11 +216,12 @@ class FittedSpace(Transformer):
         d, k = made.directions_.shape if made.directions_.ndim == 2 else (0, 0)
         if shapes != ((d,), (d, k), (k, k)):
             raise DamagedFile(f"{path}: arrays of shapes {shapes} do not fit together")
+        made.n_features_in_ = d
         return made
 
 
 def prepare(X: Rows, rooted: bool) -> Floats:
-    """Rows of unit length, after their roots where asked; negative entries have root 0."""
+    """(1): rows of unit length, after their roots where asked; negative entries have root 0."""
     made = X.astype(np.float64)
     if rooted:
         np.sqrt(np.maximum(made, 0.0, out=made), out=made)
@@ -162,11 +231,54 @@ def prepare(X: Rows, rooted: bool) -> Floats:
 def unit(X: Floats) -> Floats:
     """Rows of unit length; a row of zeros stays one."""
     norms = np.linalg.norm(X, axis=1, keepdims=True)
-    return np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
+    return np.asarray(np.divide(X, norms, out=np.zeros_like(X), where=norms > 0))
+
+
+def voters(R: Floats) -> NDArray[np.int64]:
+    """(2): numbers of the rows that are no copies of earlier ones, in order.
+
+    A burst neighbours itself only, and where bursts are many C is what copies differ by.  The mean
+    difference is taken again without the copies found, until there are none: a scene that fills
+    the collection would make it small.  Where fewer than SHARE rows would be left all take part:
+    copies are then what the collection consists of.
+
+    >>> X = np.random.default_rng(0).normal(size=(40, 8))
+    >>> len(voters(X)), len(voters(np.repeat(X, 5, axis=0)))
+    (40, 40)
+    """
+    left = np.arange(len(R))
+    while len(left) > 1:
+        Q = R[left] - R[left].mean(axis=0)
+        s = 2 * np.sum(Q**2) / (len(Q) - 1)
+        if s <= _SAME:
+            return left[:1]
+        first = _without_copies(np.asarray(Q / np.sqrt(s), np.float32))
+        if len(first) == len(left):
+            break
+        left = left[first]
+    return left if len(left) >= SHARE else np.arange(len(R))
+
+
+def _without_copies(Q: Rows) -> NDArray[np.int64]:
+    """Rows in turn, each left out that has a squared difference of NEAR or less to one before."""
+    squares = np.einsum("ij,ij->i", Q, Q)
+    found: NDArray[np.int64] = np.empty(0, np.int64)
+    for start in range(0, len(Q), _COPIES_BLOCK):
+        block = np.arange(start, min(start + _COPIES_BLOCK, len(Q)))
+        if len(found):
+            near = squares[found] - 2 * (Q[block] @ Q[found].T)
+            block = block[near.min(axis=1) + squares[block] > NEAR]
+        near = squares[block] - 2 * (Q[block] @ Q[block].T) + squares[block][:, None] <= NEAR
+        copied = np.zeros(len(block), bool)
+        for i in range(len(block)):
+            if not copied[i]:
+                copied[i + 1 :] |= near[i, i + 1 :]
+        found = np.concatenate([found, block[~copied]])
+    return found
 
 
 def mutual_neighbours(P: Floats, n_neighbors: int) -> NDArray[np.int64]:
-    """Pairs (i, j), i < j, each among the other's nearest rows.
+    """(4): pairs (i, j), i < j, each among the other's nearest rows.
 
     >>> mutual_neighbours(np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]), 1).tolist()
     [[0, 1]]
@@ -198,20 +310,29 @@ def _directions(R: Floats, count: int) -> Floats:
     return np.ascontiguousarray(made * np.where(signs == 0, 1.0, signs))
 
 
-def _stretch(P: Floats, pairs: NDArray[np.int64], t: float) -> Floats:
-    """L with L L' = C^-1 - t T^-1, negative eigenvalues raised to nearly 0."""
+def _lost(R: Floats, P: Floats) -> float:
+    """The share of the squares of R that its coordinates P do not hold."""
+    of_all, held = float(np.sum(R**2)), float(np.sum(P**2))
+    return max(0.0, 1 - held / of_all) if of_all > 0 else 0.0
+
+
+def _stretch(P: Floats, pairs: NDArray[np.int64], t: float, prior: float) -> Floats:
+    """(5) and (6): L with L L' = C^-1 - t T^-1; ``prior`` is m_0."""
     k = P.shape[1]
-    T = np.cov(P.T, bias=True).reshape(k, k)
-    ridge = RIDGE * max(np.trace(T) / k, np.finfo(float).tiny) * np.eye(k)
     if not len(pairs):
         return np.eye(k)
+    T = np.cov(P.T, bias=True).reshape(k, k)
     D = P[pairs[:, 0]] - P[pairs[:, 1]]
-    C = D.T @ D / (2 * len(D)) + ridge
-    M = np.linalg.inv(C) - t * np.linalg.inv(T + ridge)
+    C = D.T @ D / 2
+    alike = np.eye(k) * np.trace(C) / (k * len(D))
+    C = (C + prior * alike) / (len(D) + prior)
+    ridge = RIDGE * np.trace(T) / k * np.eye(k)
+    M = np.linalg.inv(C + ridge) - t * np.linalg.inv(T + ridge)
     values, vectors = np.linalg.eigh((M + M.T) / 2)
-    values = np.maximum(values, FLOOR * max(values.max(), np.finfo(float).tiny))
+    if values[-1] <= 0:  # Neighbours differ as strangers do, in every direction.
+        return np.eye(k)
     # Only ratios count: rows get unit length.
-    return np.asarray(vectors * np.sqrt(values / values.max()))
+    return np.asarray(vectors * np.sqrt(np.maximum(values / values[-1], FLOOR)))
 
 
 def _pair_scale(Z: Floats, pairs: NDArray[np.int64]) -> float:
@@ -221,6 +342,6 @@ def _pair_scale(Z: Floats, pairs: NDArray[np.int64]) -> float:
     :class:`likewise.similarity.local_metric.LocalMetric` measures the pairs people judged.
     """
     if not len(pairs):
-        return 1.0 / Z.shape[1]
+        return float(1 / Z.shape[1])
     D = Z[pairs[:, 0]] - Z[pairs[:, 1]]
     return float(max(np.mean(D**2) / 2, 1e-6 / Z.shape[1]))

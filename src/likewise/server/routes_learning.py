@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
+from likewise.collection.feedback.examples import Example
+from likewise.collection.feedback.learned_directions import Direction, Move
 from likewise.collection.feedback.learned_report import LearnedWord
 from likewise.collection.feedback.log import LogLine
 from likewise.collection.search.similarities import Similarity
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import (
     CurveOut,
+    DirectionOut,
     ExampleOut,
     ExplainIn,
     ExplainOut,
@@ -22,6 +25,8 @@ from likewise.server.schemas import (
     LearnedOut,
     LineOut,
     LogOut,
+    MoveOut,
+    PictureOut,
     ProfileIn,
     RollbackIn,
     SharedOut,
@@ -146,7 +151,7 @@ def roll_back(service: Serving, name: str, said: RollbackIn) -> LogOut:
 
 @router.get("/profiles/{name}/learned")
 def what_was_learned(service: Serving, name: str) -> LearnedOut:
-    """Words that gained and lost most with examples, the learning curve, the versions."""
+    """Words or directions that gained and lost most, pictures that moved, curve and versions."""
     found = service.collection.profiles.report(name)
     return LearnedOut(
         profile=found.profile,
@@ -155,6 +160,8 @@ def what_was_learned(service: Serving, name: str) -> LearnedOut:
         figures=figures_out(found.figures) or FiguresOut.nothing(),
         gained=_words(service, found.gained),
         lost=_words(service, found.lost),
+        directions=_directions(service, found.directions),
+        moved=_moves(service, found.moved),
         curve=[CurveOut(n=p.judgement, learned=p.learned, plain=p.plain) for p in found.curve],
         versions=_lines(service, found.log[::-1][:200]),
     )
@@ -184,6 +191,36 @@ def _words(service: Service, words: Iterable[LearnedWord]) -> list[WordOut]:
             )
         )  # fmt: skip
     return made
+
+
+def _directions(service: Service, directions: Sequence[Direction]) -> list[DirectionOut]:
+    shown = service.pictures_out(
+        example.image for one in directions for example in (*one.one_end, *one.other_end)
+    )
+
+    def pictures(end: Iterable[Example]) -> list[PictureOut]:
+        return [shown[example.image] for example in end if example.image in shown]
+
+    return [
+        DirectionOut(
+            value=one.value, one_end=pictures(one.one_end), other_end=pictures(one.other_end)
+        )
+        for one in directions
+    ]
+
+
+def _moves(service: Service, moves: Sequence[Move]) -> list[MoveOut]:
+    shown = service.pictures_out(
+        example.image for move in moves for example in (move.query, move.picture)
+    )
+    return [
+        MoveOut(
+            query=shown[move.query.image], picture=shown[move.picture.image],
+            before=move.before, after=move.after,
+        )
+        for move in moves
+        if move.query.image in shown and move.picture.image in shown
+    ]  # fmt: skip
 
 
 def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:

@@ -135,19 +135,24 @@ class PageOut(BaseModel):
 
 
 class FiguresOut(BaseModel):
+    """``units``: what is learned.  Words were right before being told, directions when told only by
+    the judgements about other pictures."""
+
     judgements: int
     agreement: float | None
     agreement_plain: float | None
     changed: float
     sparsity: float
     space: str | None
+    units: Literal["words", "directions"]
 
     @classmethod
     def nothing(cls) -> FiguresOut:
         """Before anything was learned."""
         return cls(
-            judgements=0, agreement=None, agreement_plain=None, changed=0, sparsity=0, space=None
-        )
+            judgements=0, agreement=None, agreement_plain=None, changed=0, sparsity=0, space=None,
+            units="words",
+        )  # fmt: skip
 
 
 class VerdictsOut(BaseModel):
@@ -249,6 +254,26 @@ class WordOut(BaseModel):
     examples: list[ExampleOut]
 
 
+class DirectionOut(BaseModel):
+    """A direction that counts ``value`` times what it did, with pictures at its two ends."""
+
+    value: float
+    one_end: list[PictureOut]
+    other_end: list[PictureOut]
+
+
+class MoveOut(BaseModel):
+    """A picture among the answers to another: its places without learning and with it.
+
+    Places begin at 1; null is behind all that were looked at.
+    """
+
+    query: PictureOut
+    picture: PictureOut
+    before: int | None
+    after: int | None
+
+
 class CurveOut(BaseModel):
     n: int
     learned: float
@@ -262,6 +287,8 @@ class LearnedOut(BaseModel):
     figures: FiguresOut
     gained: list[WordOut]
     lost: list[WordOut]
+    directions: list[DirectionOut]
+    moved: list[MoveOut]
     curve: list[CurveOut]
     versions: list[LineOut]
 

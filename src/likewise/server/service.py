@@ -251,4 +251,5 @@ def figures_out(figures: Figures | None) -> FiguresOut | None:
         changed=figures.changed,
         sparsity=figures.sparsity,
         space=figures.space,
+        units=figures.units,
     )

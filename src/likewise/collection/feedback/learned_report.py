@@ -1,7 +1,8 @@
 """What a profile has learned, in a form that can be looked at.
 
 The words whose weights moved most, each with pictures that have it and the place it has there; how
-often the profile was right before it was told (the learning curve); and the lines of its log.
+often the profile was right before it was told (the learning curve); and the lines of its log.  In a
+space that learns from pairs instead: directions that count otherwise, and pictures that moved.
 Nothing here is stored: words are located by describing a few pictures again, and the curve is the
 fold over the log once more, with a look at the score after each judgement.
 """
@@ -19,11 +20,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from likewise._validation import whole
+from likewise.collection.feedback.examples import Box, Example
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import JUDGE, History
+from likewise.collection.feedback.learned_directions import (
+    Direction,
+    Move,
+    find_directions,
+    find_moves,
+)
 from likewise.collection.feedback.log import Log, LogLine
+from likewise.collection.feedback.pair_fold import NOTICED
 from likewise.collection.feedback.profile_states import ProfileStates
-from likewise.collection.feedback.similarities import profile_figures, sparse_space
+from likewise.collection.feedback.similarities import profile_figures, taught_space
 from likewise.collection.jobs import Progress, Report, silent
 from likewise.collection.search.explain import can_explain
 from likewise.collection.search.similarities import Figures, Similarity
@@ -40,20 +49,6 @@ _CANDIDATES = 3
 _CHUNK = 500
 _NEWEST = 30
 """Newest lines of the log that come with their pictures."""
-
-Box = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True)
-class Example:
-    """A picture that has a word; ``box`` (x, y, width, height) is where, as shares of its sides.
-
-    None where the space knows no places.
-    """
-
-    image: int
-    path: str
-    box: Box | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,11 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class LearnedReport:
-    """Everything there is to show about a profile."""
+    """Everything there is to show about a profile.
+
+    ``figures.units`` says whether words or directions are learned; ``n_gained`` and ``n_lost`` are
+    how many of them count noticeably more or less.
+    """
 
     profile: str
     spaces: tuple[str, ...]
@@ -100,6 +99,8 @@ class LearnedReport:
     log: tuple[LogLine, ...]
     position: int
     parent: tuple[str, int] | None
+    directions: tuple[Direction, ...] = ()
+    moved: tuple[Move, ...] = ()
     paths: Mapping[int, str] = field(repr=False, default_factory=dict)
     """Of the pictures in the newest lines of the log, by id."""
     sketches: Mapping[int, bytes] = field(repr=False, default_factory=dict)
@@ -115,11 +116,14 @@ def report_learned(
     examples: int,
     report: Report,
 ) -> LearnedReport:
-    """What a profile has learned: the ``top`` words either way, with up to so many examples."""
+    """What a profile has learned: the ``top`` words or directions either way.
+
+    With up to so many examples of each word, or of each end of a direction.
+    """
     top, examples = whole(top, "top", 0), whole(examples, "examples", 0)
     assert similarity.profile is not None
-    store, profile, spaces = views.store, similarity.profile, views.store.spaces()
-    space = sparse_space(similarity, spaces)
+    store, profile, spaces = views.store, similarity.profile, views.spaces()
+    space = taught_space(similarity, spaces)
     history = states.history(profile)
     row = log_tables.profiles(store)[profile]
     log = tuple(Log(store, states).entries(profile))
@@ -128,7 +132,16 @@ def report_learned(
     n_gained = n_lost = 0
     start = 1.0
     curve: tuple[CurvePoint, ...] = ()
-    if space is not None and history.items:
+    directions: tuple[Direction, ...] = ()
+    moved: tuple[Move, ...] = ()
+    metric = None if space is None else states.metric(profile, space)
+    if space is not None and metric is not None:
+        values = np.linalg.eigvalsh(metric.overall())
+        n_gained, n_lost = int(np.sum(values > 1 + NOTICED)), int(np.sum(values < 1 - NOTICED))
+        view = views.view(space.name)
+        directions = find_directions(view, store, metric, top, examples, report)
+        moved = find_moves(views, states, similarity, history, top, report)
+    elif space is not None and space.row_format.learns_weights and history.items:
         state = states.state(profile, space)
         start = state.start_weight
         change = state.weights - start
@@ -162,6 +175,8 @@ def report_learned(
         log=log,
         position=history.position,
         parent=None if row.parent is None else (row.parent, row.parent_position),
+        directions=directions,
+        moved=moved,
         paths=_paths(store, log[-_NEWEST:]),
         sketches=_small_queries(store, history, log[-_NEWEST:]),
     )

@@ -20,10 +20,21 @@ from likewise.collection.spaces.base import Space
 from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.neighbours.container import DamagedFile, pack_arrays, unpack_arrays
-from likewise.similarity.local_metric import LocalMetric
+from likewise.similarity.local_metric import Agreement, LocalMetric
 
+NOTICED = 0.05
+"""A direction that counts more or less by this share is one that changed."""
 _CHUNK = 500
 _LESSONS = "profile lessons"
+_DIGITS = 4
+"""Binary digits of the number of judgements that figures are made of."""
+
+
+class PairFigures(NamedTuple):
+    """How well judgements are told by the others, and the share of directions that changed."""
+
+    agreement: Agreement | None
+    changed: float
 
 
 class PairFold:
@@ -32,6 +43,7 @@ class PairFold:
     def __init__(self, made_in: tuple[int, int], metric: LocalMetric) -> None:
         self.made_in, self.metric = made_in, metric
         self._items: dict[int, Item] = {}
+        self._figures: tuple[tuple[int, ...], PairFigures] | None = None
 
     def update(self, store: Store, space: Space, items: Sequence[Item]) -> None:
         """Bring the metric to the items that stand."""
@@ -42,6 +54,9 @@ class PairFold:
             if number not in standing or not _teach_alike(standing[number], item)
         ]
         self.metric.discard(gone)
+        if gone:
+            # What comes back under the same number may say something else.
+            self._figures = None
         for number in gone:
             del self._items[number]
         new = [item for number, item in standing.items() if number not in self._items]
@@ -63,10 +78,35 @@ class PairFold:
         given = ImportedLessons.unpack(blob)
         placed = space.place(given.rows)
         start = 0
-        for (liked, disliked), weight in zip(given.counts, given.weights, strict=True):
+        for liked, disliked in given.counts:
             rows = placed[start : start + 1 + liked + disliked]
-            self.metric.add(number, rows[0], rows[1 : 1 + liked], rows[1 + liked :], float(weight))
+            self.metric.add(number, rows[0], rows[1 : 1 + liked], rows[1 + liked :])
             start += len(rows)
+
+    def figures(self) -> PairFigures:
+        """Of the first judgements in time, nearly all: asked again when some more have come.
+
+        It costs about a hundred searches, which nobody should pay for after each of many
+        judgements; and it is a function of the judgements alone, whoever asks and when.
+        """
+        n = round_down(len(self.metric))
+        orders = tuple(one.order for one in self.metric.lessons[:n])
+        if self._figures is None or self._figures[0] != orders:
+            first = self.metric.first(n)
+            values = np.linalg.eigvalsh(first.overall())
+            changed = float(np.mean(np.abs(values - 1) > NOTICED))
+            self._figures = orders, PairFigures(first.agreement(), changed)
+        return self._figures[1]
+
+
+def round_down(n: int) -> int:
+    """A number without all but its first binary digits: at most an eighth less.
+
+    >>> [round_down(n) for n in (3, 15, 17, 63, 1000)]
+    [3, 15, 16, 60, 960]
+    """
+    zeros = max(n.bit_length() - _DIGITS, 0)
+    return n >> zeros << zeros
 
 
 class ImportedLessons(NamedTuple):
@@ -77,10 +117,9 @@ class ImportedLessons(NamedTuple):
 
     rows: NDArray[np.float32]
     counts: NDArray[np.int64]
-    weights: NDArray[np.float64]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"rows": self.rows, "counts": self.counts, "weights": self.weights}
+        return {"rows": self.rows, "counts": self.counts}
 
     def pack(self) -> bytes:
         return pack_arrays(_LESSONS, {}, self.arrays())
@@ -89,13 +128,13 @@ class ImportedLessons(NamedTuple):
     def unpack(cls, blob: bytes) -> ImportedLessons:
         try:
             _, arrays = unpack_arrays(blob, _LESSONS)
-            return cls(arrays["rows"], arrays["counts"], arrays["weights"])
+            return cls(arrays["rows"], arrays["counts"])
         except (DamagedFile, KeyError) as error:
             raise DamagedCollection(f"in the catalog: {error}; restore a backup") from error
 
     def is_usable(self, width: int) -> bool:
         """Whether it can be taken in: shapes that fit together, and numbers that are numbers."""
-        rows, counts, weights = self
+        rows, counts = self
         return bool(
             rows.ndim == 2
             and rows.shape[1] == width
@@ -106,8 +145,6 @@ class ImportedLessons(NamedTuple):
             and counts.dtype.kind in "iu"
             and (counts >= 0).all()
             and int(counts.sum()) + len(counts) == len(rows)
-            and weights.shape == (len(counts),)
-            and ((weights >= 0) & (weights <= 1)).all()
         )
 
 
@@ -117,7 +154,6 @@ def lessons_in_source(
     """What items teach, as rows of the source of a space: what a file of a profile holds."""
     rows: list[NDArray[np.float32]] = [np.zeros((0, source.width), np.float32)]
     counts: list[tuple[int, int]] = []
-    weights: list[float] = []
     for start in range(0, len(items), _CHUNK):
         chunk = items[start : start + _CHUNK]
         subjects: set[int] = set().union(*(item.subjects() for item in chunk))
@@ -129,29 +165,25 @@ def lessons_in_source(
                 if given is not None:
                     rows.append(given.rows)
                     counts += [(int(a), int(b)) for a, b in given.counts]
-                    weights += given.weights.tolist()
                 continue
             taught = lesson_codes(item, codes)
             if taught is None:
                 continue
-            liked, disliked, weight = taught
+            liked, disliked = taught
             blobs = [codes[item.query], *liked, *disliked]
             rows.append(source.row_format.unpack(blobs, source.width))
             counts.append((len(liked), len(disliked)))
-            weights.append(weight)
     shaped = np.array(counts, np.int64).reshape(-1, 2)
-    return ImportedLessons(np.concatenate(rows), shaped, np.array(weights, np.float64))
+    return ImportedLessons(np.concatenate(rows), shaped)
 
 
 def _teach_alike(one: Item, other: Item) -> bool:
-    """Whether two states of an item are the same lesson: sessions do not count here."""
-    return replace(one, session=0, at=0.0) == replace(other, session=0, at=0.0)
+    """Whether two states of an item are the same lesson, whenever it was given."""
+    return replace(one, at=0.0) == replace(other, at=0.0)
 
 
-def lesson_codes(
-    item: Item, codes: Mapping[int, bytes]
-) -> tuple[list[bytes], list[bytes], float] | None:
-    """Codes of what is alike and of what is not, and what the latter weigh; None: no lesson.
+def lesson_codes(item: Item, codes: Mapping[int, bytes]) -> tuple[list[bytes], list[bytes]] | None:
+    """Codes of what is alike and of what is not; None: no lesson.
 
     Pictures without a code are left out; codes are sorted, as subjects' numbers depend on what else
     was ever said.
@@ -163,12 +195,11 @@ def lesson_codes(
     if item.liked and not liked:
         return None
     disliked = sorted(codes[s] for s in item.disliked if s in codes)
-    weight = 1.0
     if not item.disliked and liked:
-        # Passed over, or drawn by chance: nobody said that they are unlike the query.
-        disliked = sorted(codes[s] for s in item.negatives if s in codes)
-        weight = item.weight
-    return (liked, disliked, weight) if liked or disliked else None
+        # Passed over counts.  Drawn by chance does not: strangers teach pairs nothing but noise.
+        passed_over = item.negatives if item.weight == 1.0 else ()
+        disliked = sorted(codes[s] for s in passed_over if s in codes)
+    return (liked, disliked) if liked or disliked else None
 
 
 def add_lesson(metric: LocalMetric, item: Item, codes: Mapping[int, bytes], space: Space) -> None:
@@ -176,6 +207,7 @@ def add_lesson(metric: LocalMetric, item: Item, codes: Mapping[int, bytes], spac
     taught = lesson_codes(item, codes)
     if taught is None:
         return
-    liked, disliked, weight = taught
+    liked, disliked = taught
     rows = space.row_format.unpack([codes[item.query], *liked, *disliked], space.width)
-    metric.add(item.number, rows[0], rows[1 : 1 + len(liked)], rows[1 + len(liked) :], weight)
+    parts = rows[0], rows[1 : 1 + len(liked)], rows[1 + len(liked) :]
+    metric.add(item.number, *parts, session=item.session)

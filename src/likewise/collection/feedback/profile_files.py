@@ -135,7 +135,7 @@ def _read_lessons(
             f"{path} was learned over another space than {source.name!r}, which {space.name!r} is "
             "fitted to; rows of one mean nothing in the other"
         )
-    parts = (arrays[f"{space.name}/{key}"] for key in ("rows", "counts", "weights"))
+    parts = (arrays[f"{space.name}/{key}"] for key in ("rows", "counts"))
     found = ImportedLessons(*parts)
     if not found.is_usable(source.width):
         raise DamagedFile(f"{path}: its lessons for space {space.name!r} cannot be used")

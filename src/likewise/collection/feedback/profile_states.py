@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import History, Verdicts
-from likewise.collection.feedback.pair_fold import PairFold
+from likewise.collection.feedback.pair_fold import PairFigures, PairFold
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log_tables
@@ -87,6 +87,17 @@ class ProfileStates:
         """What judged pairs teach a space around each query; None where nothing was learned."""
         if not (space.learns_pairs and space.generation):
             return None
+        metric = self._pair_fold(profile, space).metric
+        return metric if len(metric) else None
+
+    def pair_figures(self, profile: str, space: Space) -> PairFigures | None:
+        """What that amounts to; None where nothing was learned."""
+        with self.lock:
+            if self.metric(profile, space) is None:
+                return None
+            return self._pair_fold(profile, space).figures()
+
+    def _pair_fold(self, profile: str, space: Space) -> PairFold:
         with self.lock:
             history = self.history(profile)
             key, made_in = (profile, space.name), self.conditions(space)
@@ -97,7 +108,7 @@ class ProfileStates:
             self._metrics.pop(key, None)
             kept.update(self._store, space, history.items)
             self._metrics[key] = kept
-            return kept.metric if len(kept.metric) else None
+            return kept
 
     def weights_in_memory(self, profile: str) -> dict[str, NDArray[np.float64]]:
         """The weights of a profile by space, as far as they are folded and up to date already."""

@@ -62,7 +62,9 @@ class Profiles(Mapping[str, Similarity]):
         if name not in known:
             raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
         found = known[name]
-        return replace(found, figures=profile_figures(self._states, found, self._store.spaces()))
+        return replace(
+            found, figures=profile_figures(self._states, found, open_spaces(self._store))
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(log_tables.profiles(self._store))
@@ -78,7 +80,7 @@ class Profiles(Mapping[str, Similarity]):
     def figures(self, profile: str = DEFAULT) -> Figures:
         """What a profile amounts to."""
         found = self._similarities.profiles()[resolve_profile(self._store, profile)]
-        return profile_figures(self._states, found, self._store.spaces())
+        return profile_figures(self._states, found, open_spaces(self._store))
 
     def version(self, profile: str = DEFAULT) -> Version:
         """What a profile is now: its name, the position in the log, and the generations."""
@@ -94,7 +96,7 @@ class Profiles(Mapping[str, Similarity]):
         examples: int = 4,
         report: jobs.Report = jobs.silent,
     ) -> learned_report.LearnedReport:
-        """What a profile has learned: the ``top`` words either way, with up to so many examples."""
+        """What a profile has learned: the ``top`` words or directions either way, with examples."""
         name = resolve_profile(self._store, profile)
         similarity = self._similarities.profiles()[name]
         return learned_report.report_learned(

@@ -13,6 +13,7 @@ from likewise.collection.feedback.profile_names import DEFAULT, IN_USE, resolve_
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.explain import explaining_space
 from likewise.collection.search.similarities import Figures, Similarity, built_in_similarities
+from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log_tables
 from likewise.collection.store.changes import put_setting
@@ -32,7 +33,7 @@ class Similarities(Mapping[str, Similarity]):
         self._read: tuple[int, dict[str, Similarity]] = (-1, {})
 
     def __getitem__(self, name: str) -> Similarity:
-        return self._with_figures(self.find(name), self._store.spaces())
+        return self._with_figures(self.find(name), open_spaces(self._store))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -42,7 +43,7 @@ class Similarities(Mapping[str, Similarity]):
 
     def items(self) -> ItemsView[str, Similarity]:
         """All of one moment: another process may delete one meanwhile."""
-        spaces = self._store.spaces()
+        spaces = open_spaces(self._store)
         return {n: self._with_figures(made, spaces) for n, made in self._all().items()}.items()
 
     def __contains__(self, name: object) -> bool:
@@ -96,7 +97,7 @@ class Similarities(Mapping[str, Similarity]):
         """The space whose words say why this similarity found a picture; None: it has no words."""
         return explaining_space(open_spaces(self._store), self.find(name))
 
-    def _with_figures(self, found: Similarity, spaces: Mapping[str, SpaceRow]) -> Similarity:
+    def _with_figures(self, found: Similarity, spaces: Mapping[str, Space]) -> Similarity:
         if found.profile is None:
             return found
         return replace(found, figures=profile_figures(self._states, found, spaces))
@@ -123,16 +124,20 @@ class Similarities(Mapping[str, Similarity]):
 
 
 def profile_figures(
-    states: ProfileStates, similarity: Similarity, spaces: Mapping[str, SpaceRow]
+    states: ProfileStates, similarity: Similarity, spaces: Mapping[str, Space]
 ) -> Figures:
-    """What a profile amounts to, in the sparse space its ranking leans on."""
+    """What a profile amounts to, in the space its ranking leans on."""
     assert similarity.profile is not None
     with states.lock:
         history = states.history(similarity.profile)
         judgements = sum(item.kind in (JUDGE, COMPARE) for item in history.items)
-    space = sparse_space(similarity, spaces)
-    if space is None or not history.items:
-        return Figures(judgements, space=space.name if space else None)
+    space = taught_space(similarity, spaces)
+    if space is None:
+        return Figures(judgements)
+    if space.learns_pairs:
+        return _pair_figures(judgements, states, similarity.profile, space)
+    if not history.items:
+        return Figures(judgements, space=space.name)
     state = states.state(similarity.profile, space)
     asked = state.asked
     return Figures(
@@ -144,6 +149,24 @@ def profile_figures(
         space.name,
         asked,
     )
+
+
+def _pair_figures(judgements: int, states: ProfileStates, profile: str, space: Space) -> Figures:
+    found = states.pair_figures(profile, space)
+    made = Figures(judgements, space=space.name, units="directions")
+    if found is None:
+        return made
+    made = replace(made, changed=found.changed)
+    if found.agreement is None:
+        return made
+    learned, plain, asked = found.agreement
+    return replace(made, agreement=learned, agreement_plain=plain, triplets=asked)
+
+
+def taught_space(similarity: Similarity, spaces: Mapping[str, Space]) -> Space | None:
+    """The first space a similarity ranks by that judgements teach; None where it has none."""
+    ranked = (spaces[name] for name in similarity.spaces if name in spaces)
+    return next((space for space in ranked if space.is_taught and space.generation), None)
 
 
 def sparse_space(similarity: Similarity, spaces: Mapping[str, SpaceRow]) -> SpaceRow | None:

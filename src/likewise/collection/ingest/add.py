@@ -119,7 +119,7 @@ def add(
     result.remarks += follow_sidecars(store).problems
     follow_folders(store)
     fill_gaps(store, workers=workers, report=report)
-    grow_spaces(store, workers=n_workers(workers, store.n_images()), report=report)
+    grow_spaces(store, workers=n_workers(workers, store.n_images()), report=report, at_end=True)
     grow_graphs(store, report)
     space_rows.tidy(store)
     result.seconds = time.monotonic() - started

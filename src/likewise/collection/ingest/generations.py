@@ -66,13 +66,9 @@ def learn_generation(
     as it was, where there was too little to learn from.
     """
     number = space.generation + 1
-    pictures = [(row.id, row.path) for row in store.every_image() if row.path]
+    pictures = _pictures(store)
     space.load()
-    survey = PictureSurvey(
-        store.root, f"{space.name}-{number}", [path for _, path in pictures],
-        workers=workers, report=report, seed=seed,
-        rows=partial(_rows_by_number, store, [image for image, _ in pictures]),
-    )  # fmt: skip
+    survey = _survey(store, space, pictures, workers, report, seed)
     learned = replace(space, files={}).learn(survey)
     if learned is None:
         return None
@@ -92,6 +88,31 @@ def learn_generation(
     lacking = store.images_without(space.name, number) & {image for image, _ in pictures}
     _weigh_and_switch(store, space, coming, report)
     return lacking
+
+
+def row_survey(store: Store, space: Space, report: Report) -> PictureSurvey:
+    """The rows other spaces have, without workers: for a space that asks whether it still fits."""
+    return _survey(store, space, _pictures(store), 0, report, 0)
+
+
+def _pictures(store: Store) -> list[tuple[int, str]]:
+    """Ids, which ascend, and paths."""
+    return [(row.id, row.path) for row in store.every_image() if row.path]
+
+
+def _survey(
+    store: Store,
+    space: Space,
+    pictures: list[tuple[int, str]],
+    workers: int,
+    report: Report,
+    seed: int,
+) -> PictureSurvey:
+    return PictureSurvey(
+        store.root, f"{space.name}-{space.generation + 1}", [path for _, path in pictures],
+        workers=workers, report=report, seed=seed,
+        rows=partial(_rows_by_number, store, [image for image, _ in pictures]),
+    )  # fmt: skip
 
 
 def _rows_by_number(

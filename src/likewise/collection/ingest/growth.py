@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from likewise.collection.ingest.backfill import settle_backfill
-from likewise.collection.ingest.generations import learn_generation, renew_idf
+from likewise.collection.ingest.generations import learn_generation, renew_idf, row_survey
 from likewise.collection.jobs import Report
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
@@ -22,11 +22,12 @@ def next_growth(store: Store) -> int:
     return min(points)
 
 
-def grow_spaces(store: Store, *, workers: int, report: Report) -> None:
+def grow_spaces(store: Store, *, workers: int, report: Report, at_end: bool = False) -> None:
     """Build the next generation of the spaces that the collection has outgrown.
 
-    What is learned, as soon as there are pictures, and again when the kind says so; a new idf when
-    the collection is twice what it was when the idf was frozen.
+    What is learned, as soon as there are pictures, and again when the kind says so (at the end of
+    an add also where other pictures came than it was learned from); a new idf when the collection
+    is twice what it was when the idf was frozen.
     """
     n = store.n_images()
     if n == 0:
@@ -34,7 +35,8 @@ def grow_spaces(store: Store, *, workers: int, report: Report) -> None:
     for space in open_spaces(store).values():
         if not space.can_learn():
             continue
-        if space.has_outgrown(n):
+        drifted = at_end and space.has_drifted(n, row_survey(store, space, report))
+        if space.has_outgrown(n) or drifted:
             learn_space(store, space, workers=workers, report=report)
         elif space.idf is not None and space.generation and n >= 2 * max(space.n_pictures, 1):
             renew_idf(store, space, report)

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from likewise.collection.spaces.base import Space, ranked_spaces
 from likewise.collection.store.model_table import Model
+
+Units = Literal["words", "directions"]
 
 
 @dataclass(frozen=True)
 class Figures:
     """What a learned similarity amounts to.
 
-    ``agreement`` is the share of triplets that were right *before* they were learned (each
-    judgement is a test, then a lesson), ``agreement_plain`` that of all words counting alike; None
-    before the first.  ``triplets`` is how many were asked.  ``changed`` and ``sparsity`` are shares
-    of the words of ``space``.
+    ``units`` says what is learned in ``space``, and so how it was tested.  Weights of *words*:
+    ``agreement`` is the share of triplets that were right before they were learned (each judgement
+    is a test, then a lesson).  *Directions*, from judged pairs: some judgements are each told by
+    those about other queries alone, and ``agreement`` is the share of their comparisons that come
+    out right.  ``agreement_plain`` is the share without learning; both are None before the first.
+    ``triplets`` is how many were asked.  ``changed`` and ``sparsity`` are shares of the units.
     """
 
     judgements: int
@@ -30,6 +35,7 @@ class Figures:
     sparsity: float = 0.0
     space: str | None = None
     triplets: int = 0
+    units: Units = "words"
 
 
 @dataclass(frozen=True)

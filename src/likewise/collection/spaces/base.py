@@ -249,6 +249,10 @@ class Space(SpaceRow, ABC):
         """Whether it should learn again: from more pictures, or more."""
         return self.must_learn and not self.generation
 
+    def has_drifted(self, n_pictures: int, survey: Survey) -> bool:
+        """Whether it should learn again because other pictures came; asked when an add ends."""
+        return False
+
     def next_growth(self) -> int | None:
         """Pictures at which a long ``add`` should stop to learn or to weigh again; None: never."""
         return None

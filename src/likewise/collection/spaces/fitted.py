@@ -8,6 +8,7 @@ itself, a network of one's own or one's own vectors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -20,14 +21,14 @@ from likewise.collection.spaces.base import LearnedGeneration, Pixels, Recipe, S
 from likewise.collection.spaces.registry import open_space
 from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
-from likewise.metric.fitted import FittedSpace
+from likewise.metric.fitted import GROWTH, NEW, FittedSpace
 from likewise.neighbours.container import DamagedFile
 
 FIRST = 300
 """Pictures with a row in the source from which on the space is learned."""
-RENEW = 2
-"""It is learned again when the collection is so many times what it was learned from."""
 COMPONENTS = 128
+NEWEST = 1_000
+"""New pictures that are asked whether the space still fits."""
 _SUFFIX = ".lwf"
 
 
@@ -110,14 +111,25 @@ class FittedKind(Space):
     def next_growth(self) -> int:
         if not self.generation:
             return int(self.recipe["first"])
-        return RENEW * max(self.n_pictures, 1)
+        return math.ceil(GROWTH * max(self.n_pictures, 1))
+
+    def has_drifted(self, n_pictures: int, survey: Survey) -> bool:
+        """Whether the pictures that came since are of another kind, (8) of ``FittedSpace``."""
+        if not self.generation or n_pictures < (1 + NEW) * self.n_pictures:
+            return False
+        newest: list[NDArray[np.float32]] = []
+        since = survey.n_pictures - (n_pictures - self.n_pictures)
+        for numbers, rows in survey.rows(self.recipe["source"]):
+            newest.append(np.asarray(rows[numbers >= since], np.float32)[-NEWEST:])
+        found = np.concatenate(newest)[-NEWEST:] if newest else np.zeros((0, 1), np.float32)
+        return len(found) > 0 and self.fit.has_outgrown(n_pictures, found)
 
     def learn(self, survey: Survey) -> LearnedGeneration | None:
         counts = [len(numbers) for numbers, _ in survey.rows(self.recipe["source"])]
         total = sum(counts)
         if total < self.recipe["first"]:
             return None
-        fit = FittedSpace(self.recipe["components"], random_state=survey.seed)
+        fit = FittedSpace(self.recipe["components"])
         rng = np.random.default_rng(survey.seed)
         drawn = np.arange(total)
         if total > fit.max_rows:
@@ -127,7 +139,12 @@ class FittedKind(Space):
             inside = drawn[(drawn >= start) & (drawn < start + len(numbers))] - start
             chosen.append(np.asarray(rows[inside], np.float32))
             start += len(numbers)
-        fit.fit(np.concatenate(chosen))
+        try:
+            fit.fit(np.concatenate(chosen))
+        except InvalidInput:
+            # All pictures of one kind, or of one direction: what ranks now stays.
+            return None
+        fit.n_rows_ = total
         file = survey.new_file(_SUFFIX)
         fit.save(self.root / file)
         width = fit.stretch_.shape[1]

@@ -1,4 +1,5 @@
-// What I learned: words that gained and lost, how good the learning is, and every version of it.
+// What I learned: words or directions that gained and lost, pictures that moved, how good the
+// learning is, and every version of it.
 
 import { api, messageOf } from "./api.js";
 import { curve } from "./curve.js";
@@ -15,6 +16,9 @@ import { empty } from "./search.js";
 /** @typedef {import("./types.js").Learned} Learned */
 /** @typedef {import("./types.js").Line} Line */
 /** @typedef {import("./types.js").LearnedWord} LearnedWord */
+/** @typedef {import("./types.js").Direction} Direction */
+/** @typedef {import("./types.js").Move} Move */
+/** @typedef {import("./types.js").Picture} Picture */
 
 const AROUND = 1.7; // a patch is cut with so many times its side, to see what it is part of
 const LEAST = 72; // pixels a patch is cut with at least
@@ -75,14 +79,17 @@ export class LearnedView {
     fill(this.body,
       h("dl", { class: "figures" },
         figure(count(figures.judgements), figures.judgements === 1 ? "judgement" : "judgements", "that stand"),
-        figures.agreement !== null && figure(percent(figures.agreement), "right", "before being told"),
+        figures.agreement !== null && figure(percent(figures.agreement), "right", figures.units === "directions" ? "when told only by the other judgements" : "before being told"),
         figures.agreement_plain !== null && figure(percent(figures.agreement_plain), "right", "without learning"),
-        figure(percent(figures.changed), "of the words", "moved"),
+        figure(percent(figures.changed), `of the ${figures.units}`, figures.units === "directions" ? "count otherwise" : "moved"),
         figures.sparsity > 0 && figure(percent(figures.sparsity), "of the words", "count no more")),
       found.curve.length > 0 && h("section", {}, h("h2", {}, "Getting better?"),
         h("p", { class: "soft" }, "Each judgement is a test first and a lesson afterwards: the share of comparisons that were right before I was told."), curve(found.curve)),
       words("Words that gained", "Where these are, pictures count as more alike.", "gained", found.gained),
       words("Words that lost", "Where these are, pictures count as less alike.", "lost", found.lost),
+      directions("Directions that count more now", "Pictures differ in many ways. Between the two ends of these they are less alike than before.", "gained", found.directions.filter((one) => one.value > 1)),
+      directions("Directions that count less now", "Between the two ends of these, pictures are more alike than before.", "lost", found.directions.filter((one) => one.value < 1)),
+      moves(found.moved),
       this.#versions(found));
   }
 
@@ -152,7 +159,8 @@ const figure = (value, unit, of) => h("div", {}, h("dt", {}, unit, " ", h("span"
 function told(line) {
   if (line.kind === "undo") return `Took back ${line.about}`;
   if (line.kind === "rollback") return line.about ? `Went back to version ${line.about}` : "Went back to the beginning";
-  if (line.kind === "weights") return "Weights came in whole";
+  if (line.kind === "merge") return `Took in what another profile had learned by version ${line.about}`;
+  if (line.kind === "weights") return "What was learned elsewhere came in whole";
   if (line.kind === "compare") return "A comparison: the first is nearer than the second";
   const parts = [];
   if (line.liked.length) parts.push(`${count(line.liked.length)} more like it`);
@@ -195,6 +203,55 @@ function words(title, text, kind, list) {
           h("span", { class: "soft" }, ` to weight ${word.weight.toPrecision(2)}, in ${counted(word.frequency, "picture")}`)));
     })));
 }
+
+/**
+ * @param {string} title
+ * @param {string} text
+ * @param {string} kind
+ * @param {Direction[]} list
+ */
+function directions(title, text, kind, list) {
+  if (!list.length) return null;
+  const most = Math.max(...list.map((one) => Math.abs(one.value - 1)), 1e-12);
+  return h("section", {}, h("h2", {}, title), h("p", { class: "soft" }, text),
+    h("ul", { class: `words directions ${kind}` }, ...list.map((one) => {
+      const bar = h("i");
+      bar.style.width = `${(100 * Math.abs(one.value - 1)) / most}%`;
+      return h("li", {}, end("from", one.one_end), end("to", one.other_end), h("div", { class: "bar" }, bar),
+        h("p", {}, "counts ", h("b", {}, one.value.toFixed(2)), " times"));
+    })));
+}
+
+/**
+ * The pictures at one end of a direction.
+ * @param {string} word
+ * @param {Picture[]} pictures
+ */
+const end = (word, pictures) => h("div", { class: "end" }, h("span", { class: "soft" }, word),
+  h("div", { class: "patches" }, ...pictures.slice(0, 4).map((picture) => small(picture, picture.name)), !pictures.length && h("p", { class: "soft" }, "no picture left")));
+
+/** @param {Move[]} list */
+function moves(list) {
+  if (!list.length) return null;
+  return h("section", {}, h("h2", {}, "Pictures that moved most"),
+    h("p", { class: "soft" }, "Places among the answers without learning, and now. What was said about the very picture asked about is left out: this is what I do for every picture."),
+    h("ul", { class: "moves" }, ...list.map((move) => {
+      const rose = place(move.after) < place(move.before);
+      return h("li", { class: rose ? "gained" : "lost" }, small(move.picture, move.picture.name),
+        h("p", {}, h("b", {}, `${rose ? "Up" : "Down"} from ${placed(move.before)} to ${placed(move.after)}`), h("span", { class: "soft" }, "when asked about"),
+          small(move.query, `Asked about: ${move.query.name}`)));
+    })));
+}
+
+/** @param {number|null} at */
+const place = (at) => at ?? Infinity;
+
+/** @param {number|null} at */
+const placed = (at) => (at === null ? "far behind" : count(at));
+
+/** @param {Picture} picture @param {string} text */
+const small = (picture, text) => h("a", { class: "patch whole", href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, title: text },
+  h("img", { src: `${picture.thumbnail}?side=320`, alt: text, loading: "lazy", decoding: "async" }));
 
 /**
  * The place of a word, cut out of its picture with some of what is around it.

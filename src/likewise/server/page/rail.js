@@ -95,7 +95,7 @@ export class Rail {
     this.figures.classList.toggle("folded", Boolean(figures?.judgements));
     this.figures.textContent = !figures?.judgements
       ? `Profile ${profile} has learned nothing yet: press + on a picture that should be higher, − on one that should not be here.`
-      : `Profile ${profile}: ${counted(figures.judgements, "judgement")}${figures.agreement === null ? "" : `, right ${percent(figures.agreement)} of the time (${percent(figures.agreement_plain)} without learning)`}.`;
+      : `Profile ${profile}: ${counted(figures.judgements, "judgement")}${figures.agreement === null ? "" : `, right ${percent(figures.agreement)} of the time${figures.units === "directions" ? " when told only by the other judgements" : ""} (${percent(figures.agreement_plain)} without learning)`}.`;
   }
 
   /** @param {{liked: number, disliked: number}} said */

@@ -18,6 +18,8 @@
 /** @typedef {Shapes["LineOut"]} Line */
 /** @typedef {Shapes["ExampleOut"]} Example */
 /** @typedef {Shapes["WordOut"]} LearnedWord */
+/** @typedef {Shapes["DirectionOut"]} Direction */
+/** @typedef {Shapes["MoveOut"]} Move */
 /** @typedef {Shapes["CurveOut"]} CurvePoint */
 /** @typedef {Shapes["LearnedOut"]} Learned */
 /** @typedef {Shapes["CollectionOut"]} Collection */

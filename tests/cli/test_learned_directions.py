@@ -1,0 +1,122 @@
+"""What judged pairs taught, on the command line and as a page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from likewise.cli.feedback_output import describe_place
+from likewise.cli.learned_page import learned_page
+from likewise.collection.collection import Collection
+from tests.cli.process import Likewise
+from tests.cli.test_looking import Page
+from tests.collection.pair_cases import PROFILE, SPACE, make_collection, teach
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = make_collection(tmp_path_factory.mktemp("directions"))
+    with Collection.open(made) as col:
+        teach(col, 30)
+        col.profiles.create("empty", SPACE)
+    return made
+
+
+def test_text(root: Path, tmp_path: Path) -> None:
+    run = Likewise(tmp_path)
+    done = run("learned", "--profile", PROFILE, "--top", 2, "-C", root)
+    assert done.returncode == 0, done.stderr
+    with Collection.open(root) as col:
+        found = col.profiles.report(PROFILE, top=2, examples=0)
+    right, plain = found.figures.agreement, found.figures.agreement_plain
+    assert "30 judgements standing" in done.stdout
+    assert (
+        f"{right:.1%} right when told only by the judgements about other pictures, "
+        f"{plain:.1%} without learning (270 comparisons)"
+    ) in done.stdout
+    assert f"of the {found.width} directions of space fit changed" in done.stdout
+    assert "word" not in done.stdout
+    for one in found.directions:
+        assert f"counts {one.value:.2f} times" in done.stdout
+    for move in found.moved:
+        row = [str(move.before), str(move.after), Path(move.picture.path).name]
+        assert re.search(r"\s+".join(map(re.escape, row)), done.stdout)
+
+
+def test_records(root: Path, tmp_path: Path) -> None:
+    run = Likewise(tmp_path)
+    said = run.json("learned", "--profile", PROFILE, "--top", 2, "--examples", 3, "-C", root)
+    assert said["figures"]["units"] == "directions"
+    assert (said["gained"], said["lost"]) == ([], [])
+    assert len(said["directions"]) == len(said["moved"]) == 4
+    for one in said["directions"]:
+        assert one["value"] != 1
+        pictures = [*one["one_end"], *one["other_end"]]
+        assert len({picture["id"] for picture in pictures}) == 6
+        assert all(Path(picture["path"]).is_file() for picture in pictures)
+    for move in said["moved"]:
+        assert move["before"] != move["after"]
+        assert move["query"]["id"] != move["picture"]["id"]
+
+
+def test_page(root: Path, tmp_path: Path) -> None:
+    out = tmp_path / "learned.html"
+    options = ("--profile", PROFILE, "--top", 2, "--examples", 3, "-C", root)
+    done = Likewise(tmp_path)("learned", "--html", out, *options)
+    assert done.returncode == 0, done.stderr
+    text = out.read_text()
+    page = Page(text)
+    assert "script" not in {tag for tag, _ in page.tags}
+    for heading in ("Directions that count more now", "Directions that count less now",
+                    "Pictures that moved most"):  # fmt: skip
+        assert text.count(heading) == 1
+    assert "Words" not in text
+    # Two directions either way with three pictures at both ends; two moves either way, each with
+    # its picture and the one asked about; every picture is in the page and has a name.
+    links = [link for link in page.all("a") if link["class"] == "patch"]
+    assert len(links) == 4 * 6 + 4 * 2
+    assert all(str(link["href"]).startswith("file:///") for link in links)
+    assert all(attrs.get("alt") for tag, attrs in page.tags if tag == "img")
+    assert text.count('alt="asked about: ') == 4
+    assert len(re.findall(r"rose from \d+ to \d+", text)) == 2
+    assert len(re.findall(r"fell from \d+ to \d+", text)) == 2
+
+
+def test_page_before_the_first_judgement(root: Path) -> None:
+    with Collection.open(root) as col:
+        text = learned_page(col.profiles.report("empty"), "c.lw")
+    Page(text)
+    assert "No direction counts otherwise yet" in text
+    assert "moved most" not in text
+
+
+def test_profiles_are_described_by_what_they_learn(root: Path, tmp_path: Path) -> None:
+    run = Likewise(tmp_path)
+    shown = run("profile", "show", PROFILE, "-C", root).stdout
+    assert "right when told only by the judgements about other pictures" in shown
+    assert "of the directions of space fit changed" in shown
+    assert "weigh nothing" not in shown
+    assert run.json("profile", "show", PROFILE, "-C", root)["units"] == "directions"
+    again = run("learn", "--from", "log", "--profile", PROFILE, "-C", root).stdout
+    assert "the same result as what is in use" in again
+    assert "30 judgements standing; " in again
+    assert "right when told only by" in again
+    words = run("profile", "show", "default", "-C", root).stdout
+    assert "directions" not in words
+
+
+def test_only_words_can_be_thinned(root: Path, tmp_path: Path, monkeypatch) -> None:
+    """However many comparisons there are: a profile over directions has no words to leave out."""
+    from likewise.collection.feedback import lessons
+
+    monkeypatch.setattr(lessons, "ENOUGH", 1)
+    run = Likewise(tmp_path)
+    assert "learn --sparse" not in run("profile", "show", PROFILE, "-C", root).stdout
+    assert "ranks by no words" in run.refused("learn", "--sparse", "--profile", PROFILE, "-C", root)
+
+
+def test_places_behind_all_that_were_looked_at() -> None:
+    assert describe_place(None) == "after 1,000"
+    assert describe_place(1000) == "1,000"
