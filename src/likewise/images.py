@@ -8,10 +8,8 @@ leaves this file as an :class:`~likewise.errors.ImageError` that names the pictu
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import io
-import math
 import os
 import re
 import stat
@@ -437,7 +435,7 @@ def _stretch_greys(values: NDArray[Any]) -> NDArray[np.uint8]:
 def _sampled(
     image: Image.Image, size: tuple[int, int], extent: tuple[float, float]
 ) -> NDArray[np.uint8]:
-    """The pixels in that size: grey, RGB, or RGB and a fourth byte without meaning."""
+    """The pixels in that size: grey or RGB."""
     plain = image.mode in ("L", "RGB") or (
         image.mode == "RGBA" and image.getchannel("A").getextrema() == (255, 255)
     )
@@ -484,50 +482,11 @@ def _three_channels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
     if pixels.ndim == 3 and pixels.shape[2] == 3:
         return pixels
-    code = cv2.COLOR_GRAY2RGB if pixels.ndim == 2 else cv2.COLOR_RGBA2RGB
-    return cast("NDArray[np.uint8]", cv2.cvtColor(pixels, code))
-
-
-class _ArrowArray(ctypes.Structure):
-    """``struct ArrowArray`` of the Arrow C data interface, as far as it is read here."""
-
-
-_ArrowArray._fields_ = [
-    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset")),
-    *((name, ctypes.c_int64) for name in ("n_buffers", "n_children")),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(_ArrowArray))),
-]
-_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-
-
-class _Shared:
-    """Memory of a picture for NumPy to look at; it stays alive as long as anybody looks."""
-
-    def __init__(self, owner: object, address: int, shape: tuple[int, ...]) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "shape": shape, "typestr": "|u1", "data": (address, True), "version": 3,
-        }  # fmt: skip
+    return cast("NDArray[np.uint8]", cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB))
 
 
 def _pixels(image: Image.Image) -> NDArray[np.uint8]:
-    """The pixels of an L, RGB or RGBA picture, read-only where they lie if that can be.
-
-    Pillow keeps four bytes for a pixel of RGB, and copying it out three by three costs as much as
-    resampling it.  Its Arrow export shows the memory itself, unless that is in several pieces
-    (above 16 MiB).
-    """
-    width, height = image.size
-    shape = (height, width) if image.mode == "L" else (height, width, 4)
-    with suppress(ValueError, AttributeError):
-        _, capsule = image.__arrow_c_array__()
-        array = _ArrowArray.from_address(_capsule_pointer(capsule, b"arrow_array"))
-        leaf = array.children[0].contents if array.n_children == 1 else array
-        if (leaf.length, leaf.offset, leaf.n_buffers) == (math.prod(shape), 0, 2):
-            return np.asarray(_Shared(capsule, leaf.buffers[1], shape))
+    """The pixels of an L, RGB or opaque RGBA picture."""
     return np.array(image.convert("RGB") if image.mode == "RGBA" else image)
 
 
