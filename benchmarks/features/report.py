@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import harness
+from benchmarks.features import decoding
 from likewise.evaluation.datasets import RetrievalQuery, data_root
 from likewise.evaluation.planted import planted_views
 from likewise.evaluation.protocols import evaluate, leave_one_out
@@ -43,8 +44,10 @@ def main() -> None:
         f"{count} pictures a set" + (" (FULL)" if options.full else ""),
         {"seed": options.seed},
     )
-    for name, paths in picture_sets(count, options.seed).items():
+    sets = picture_sets(count, options.seed)
+    for name, paths in sets.items():
         report.add(name, measure(paths))
+    report.add(decoding.HEADING, decoding.rows(next(iter(sets.values()))))
     report.add(
         "What the holistic blocks find (leave one out, plain mAP by cosine)", quality(options)
     )
