@@ -490,6 +490,17 @@ def _pixels(image: Image.Image) -> NDArray[np.uint8]:
     return np.array(image.convert("RGB") if image.mode == "RGBA" else image)
 
 
+def shrink(pixels: NDArray[np.uint8], max_side: int) -> NDArray[np.uint8]:
+    """Decoded pixels at no more than ``max_side``, by averaging; as they are where they fit."""
+    height, width = pixels.shape[:2]
+    size = _size_within((width, height), max_side)
+    if size == (width, height):
+        return pixels
+    import cv2
+
+    return cast("NDArray[np.uint8]", cv2.resize(pixels, size, interpolation=cv2.INTER_AREA))
+
+
 def small_jpeg(pixels: NDArray[np.uint8], max_side: int, *, quality: int = 85) -> bytes:
     """A small JPEG of pixels, without metadata."""
     import io
@@ -497,9 +508,8 @@ def small_jpeg(pixels: NDArray[np.uint8], max_side: int, *, quality: int = 85) -
     from PIL import Image
 
     buffer = io.BytesIO()
-    image = Image.fromarray(np.ascontiguousarray(pixels))
-    small = _rgb(_resized(image, _size_within(image.size, max_side), image.size))
-    small.save(buffer, "JPEG", quality=quality)
+    image = Image.fromarray(np.ascontiguousarray(shrink(pixels, max_side)))
+    _rgb(image).save(buffer, "JPEG", quality=quality)
     return buffer.getvalue()
 
 

@@ -19,7 +19,8 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.ingest import add as adding
 from likewise.collection.ingest import generations as gen
 from likewise.collection.ingest import new_space
-from likewise.collection.ingest.workers import _own_children, run
+from likewise.collection.ingest.pool import Failure, _own_children
+from likewise.collection.ingest.workers import describe_failure
 from likewise.collection.jobs import silent
 from likewise.collection.search import dense_view as live
 from likewise.collection.spaces import graphs, visual_words
@@ -70,36 +71,6 @@ def test_a_script_without_a_guard(tmp_path: Path) -> None:
     assert done.stdout.strip() == "8 0 True", done.stderr
 
 
-def die_on(task: int) -> int:
-    if task == 7:
-        os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(0.01)
-    return task
-
-
-def test_a_worker_that_dies_costs_one_task() -> None:
-    found = sorted(run(die_on, range(12), 2, lambda task: -task))
-    assert found == [-7, *(i for i in range(12) if i != 7)]
-
-
-def test_submitting_to_a_broken_pool_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker may die while the parent is busy with something else."""
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
-    submit = ProcessPoolExecutor.submit
-    calls = []
-
-    def broken_once(self, work, task):
-        calls.append(task)
-        if len(calls) == 5:
-            raise BrokenProcessPool("a worker died meanwhile")
-        return submit(self, work, task)
-
-    monkeypatch.setattr(ProcessPoolExecutor, "submit", broken_once)
-    assert sorted(run(abs, range(-10, 0), 1, lambda task: 0)) == list(range(1, 11))
-
-
 @pytest.mark.parametrize("in_thread", [False, True])
 def test_workers_are_deaf_to_ctrl_c_from_their_first_moment(in_thread: bool) -> None:
     """Also when a server's job starts them, which has a thread of its own."""
@@ -126,7 +97,7 @@ def test_workers_are_deaf_to_ctrl_c_from_their_first_moment(in_thread: bool) -> 
 def test_ctrl_c_while_workers_start_is_not_lost() -> None:
     script = (
         "import os, signal\n"
-        "from likewise.collection.ingest.workers import _own_children\n"
+        "from likewise.collection.ingest.pool import _own_children\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try:\n"
         "    with _own_children():\n"
@@ -182,7 +153,8 @@ def test_what_was_not_the_pictures_fault_is_tried_again(
 ) -> None:
     write(tmp_path / "more" / "a.jpg", small_scenes()["rocket"][2:])
     with monkeypatch.context() as patch:
-        patch.setattr(adding, "describe", lambda task: gen.describe_crash(task))
+        killed = Failure("killed")
+        patch.setattr(adding, "describe", lambda task: describe_failure(task, killed))
         result = col.add(tmp_path / "more", workers=0)
     assert result.skipped[0][1].startswith(TRANSIENT)
     assert col.problems()[0].problem.startswith(TRANSIENT)

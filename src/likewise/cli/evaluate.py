@@ -40,7 +40,7 @@ def evaluate(
         typer.Option(help="Folder of other pictures to search as well."),
     ] = None,
     by: Annotated[
-        list[str] | None, typer.Option(help="A similarity; default: words, holistic and both.")
+        list[str] | None, typer.Option(help="A similarity; default: all there are.")
     ] = None,
     queries: Annotated[
         int | None, typer.Option(min=1, help="Number of queries, drawn at random; default: all.")
@@ -68,8 +68,12 @@ def evaluate(
         with progress_bar() as report:
             added = col.add(*task.paths.values(), *(distractors or []), report=report)
         ranker = Ranker(col, task)
-        deep = ["deep"] if "deep" in col.spaces else []
-        names = by or ["words", "holistic", "both", *deep]
+        ready = {name for name, space in col.spaces.items() if space.generation}
+        names = by or [
+            one.name
+            for one in col.similarities.built_in()
+            if one.name != "default" and set(one.spaces) <= ready
+        ]
         rows: list[dict[str, Any]] = []
         for name in names:
             start = time.perf_counter()

@@ -34,6 +34,13 @@ def add(
             "--tags-from-folders", help="Use folder names as tags ('likewise tags from-folders')."
         ),
     ] = False,
+    all_spaces: Annotated[
+        bool,
+        typer.Option(
+            "--all-spaces",
+            help="Then describe all pictures by visual words, colours and edges too (slow).",
+        ),
+    ] = False,
     workers: Workers = None,
     json_: Json = False,
 ) -> None:
@@ -49,6 +56,8 @@ def add(
     with stoppable(_GOES_ON), _open_or_create(collection, paths) as col:
         with progress_bar() as report:
             result = col.add(*paths, metadata=metadata or None, workers=workers, report=report)
+            if all_spaces:
+                col.spaces.add_missing(workers=workers, report=report)
         if tags_from_folders:
             col.tags.from_folders()
         _tell(col, result, json_)
@@ -151,7 +160,7 @@ def _open_or_create(path: Path, wanted: list[Path]) -> Collection:
 
 
 def offer_deep(col: Collection) -> None:
-    """Say what the extra is for, where a new collection is made without it."""
+    """Say what is missed, where a new collection is made without the network."""
     if "deep" not in col.spaces:
         from likewise.features.deep.errors import OFFER
 

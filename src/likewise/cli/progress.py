@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.progress import Task, TaskID
-    from rich.text import Text
+    from rich.progress import TaskID
 
     from likewise.collection.jobs import Progress, Report
 
@@ -36,8 +35,7 @@ def _lines() -> Callable[[Progress], None]:
         now = time.monotonic()
         if now - last >= _EVERY:
             last = now
-            of = f" of {progress.total:,}" if progress.total else ""
-            sys.stderr.write(f"{progress.stage}: {progress.done:,}{of}\n")
+            sys.stderr.write(f"{progress}\n")
             sys.stderr.flush()
 
     return report
@@ -46,27 +44,13 @@ def _lines() -> Callable[[Progress], None]:
 @contextmanager
 def _bar() -> Iterator[Report]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        ProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:.1f}/s" if task.speed else "", style="cyan")
 
     bar = Bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeRemainingColumn(),
-        TextColumn("[yellow]{task.fields[note]}"),
+        BarColumn(bar_width=24),
+        # As it is: a note may name what looks like markup.
+        TextColumn("{task.description}", markup=False),
         console=Console(stderr=True),
         transient=True,
     )
@@ -78,12 +62,12 @@ def _bar() -> Iterator[Report]:
             for number in tasks.values():
                 bar.remove_task(number)
             tasks.clear()
-            tasks[progress.stage] = bar.add_task(progress.stage, total=None, note="")
+            tasks[progress.stage] = bar.add_task("", total=None)
         bar.update(
             tasks[progress.stage],
+            description=str(progress),
             completed=progress.done,
             total=progress.total or None,
-            note=f"{progress.problems:,} skipped" if progress.problems else "",
         )
 
     with bar:

@@ -87,9 +87,13 @@ def search(
 def duplicates(
     collection: Where = DEFAULT,
     threshold: Annotated[
-        float, typer.Option(help="Pictures with at least this score are linked.")
-    ] = 0.99,
-    by: Annotated[str, typer.Option(help="The space to compare in.")] = "holistic",
+        float | None,
+        typer.Option(help="Pictures with at least this score are linked; default: by the space."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="The space to compare in; default: deep-dense or holistic."),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """List groups of pictures that are nearly the same."""

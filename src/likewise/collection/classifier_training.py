@@ -25,9 +25,10 @@ from likewise.coding.product import ProductSparseCoder
 from likewise.collection.classifier import GRID, Classifier, PictureDescriber
 from likewise.collection.content import read_content
 from likewise.collection.errors import CollectionError
+from likewise.collection.ingest.pool import Failure, run
 from likewise.collection.ingest.survey import PictureSurvey
 from likewise.collection.ingest.walk import candidates
-from likewise.collection.ingest.workers import n_workers, run
+from likewise.collection.ingest.workers import n_workers
 from likewise.collection.jobs import Progress, Report, silent
 from likewise.collection.spaces.base import DECODE_SIDE
 from likewise.collection.spaces.pooled import sample_descriptors
@@ -210,7 +211,7 @@ def _rows(
         described.save(file)
         tasks = [_Task(i, path, file) for i, path in enumerate(paths)]
         found: list[_Answer] = []
-        for answer in run(_work, iter(tasks), workers, _report_crash):
+        for answer in run(_work, iter(tasks), workers, _report_failure):
             found.append(answer)
             report(Progress("describing pictures", len(found), len(paths)))
     found.sort(key=lambda answer: answer.number)
@@ -263,8 +264,8 @@ def _work(task: _Task) -> _Answer:
     return _Answer(task.number, None, words, row[words], len(row))
 
 
-def _report_crash(task: _Task) -> _Answer:
-    return _Answer(task.number, "its worker died twice")
+def _report_failure(task: _Task, failure: Failure) -> _Answer:
+    return _Answer(task.number, str(failure))
 
 
 class _Machine(NamedTuple):

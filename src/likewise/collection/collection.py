@@ -88,14 +88,17 @@ class Collection:
         *,
         words: Mapping[str, Any] | None = None,
         deep: bool | None = None,
+        all_spaces: bool = False,
     ) -> Self:
-        """A new, empty collection; ``words`` changes the recipe of its visual words.
+        """A new, empty collection.
 
-        For instance ``words={"n_words": 5_000, "large_from": 20_000}``.  ``deep`` says whether it
-        has the spaces deep and deep-dense; None: where the extra ``deep`` is installed.
+        Its pictures are described by the network (deep, deep-dense, look) where that can run, and
+        else by words and holistic vectors; ``deep`` says which.  ``all_spaces`` describes them by
+        both; so does ``words``, a recipe such as ``{"n_words": 5_000, "large_from": 20_000}``.
+        Spaces can be added at any time (``col.spaces.add``).
         """
         root = absolute(path)
-        create_collection(root, words, deep)
+        create_collection(root, words, deep, all_spaces)
         return cls.open(root)
 
     @classmethod
@@ -235,8 +238,13 @@ class Collection:
         """
         return self.searcher.explain(query, hit, top=top, by=by, region=region)
 
-    def duplicates(self, *, threshold: float = 0.99, space: str = "holistic") -> list[list[Hit]]:
-        """Groups of near-duplicates: pictures linked by a score of at least ``threshold``."""
+    def duplicates(
+        self, *, threshold: float | None = None, space: str | None = None
+    ) -> list[list[Hit]]:
+        """Groups of near-duplicates: pictures linked by a score of at least ``threshold``.
+
+        None takes the best space for it, and what near-duplicates score there.
+        """
         return self.searcher.duplicates(space, threshold)
 
     # -- feedback ---------------------------------------------------------------------------

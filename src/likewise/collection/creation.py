@@ -12,9 +12,11 @@ from likewise.collection.ingest.new_space import first_recipes, put_first_spaces
 from likewise.collection.store.store import FILE, Store
 
 
-def create_collection(root: Path, words: Mapping[str, Any] | None, deep: bool | None) -> None:
+def create_collection(
+    root: Path, words: Mapping[str, Any] | None, deep: bool | None, all_spaces: bool
+) -> None:
     """The directory and the catalog of an empty collection."""
-    recipes = first_recipes(words, deep)
+    recipes = first_recipes(words, deep, all_spaces)
     if root.exists() and not root.is_dir():
         raise CollectionError(f"{root} is a file; choose another name")
     if root.is_dir():

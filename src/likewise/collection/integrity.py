@@ -19,9 +19,9 @@ from likewise.collection.store.model_table import models
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
 from likewise.collection.tags import tag_log
+from likewise.collection.thumbnails import FOLDER as THUMBNAILS
 from likewise.errors import LikewiseError
 
-THUMBNAILS = "thumbnails"
 """A folder of small copies a server keeps; no part of the collection, and many files."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,16 +20,70 @@ from likewise.collection.errors import CollectionBusy
 
 FILE = "job.lock"
 _PATIENCE = 0.5
+ADDING = "adding pictures"
+"""The stage whose pictures can be searched as they come."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is: ``stage`` in words, ``done`` of ``total`` (0 when unknown)."""
+    """How far a job is: ``stage`` in words, ``done`` of ``total`` (0 when unknown).
+
+    ``rate`` is how many a second lately, 0 when unknown; ``note`` is what else is done meanwhile,
+    while ``done`` waits for it.
+    """
 
     stage: str
     done: int
     total: int
     problems: int = 0
+    rate: float = 0.0
+    note: str = ""
+
+    def __str__(self) -> str:
+        """The one line that says how far it is.
+
+        >>> print(Progress("adding pictures", 1240, 3068, problems=2, rate=7.6))
+        adding pictures: 1,240 of 3,068 searchable, 7.6 a second, 4 min left, 2 skipped
+        """
+        adding = self.stage == ADDING
+        count = f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}"
+        parts = [f"{self.stage}: {count}{' searchable' if adding else ''}"]
+        if self.rate:
+            parts.append(f"{self.rate:.{0 if self.rate >= 10 else 1}f} a second")
+        if self.seconds_left:
+            parts.append(f"{_spell_time(self.seconds_left)} left")
+        if self.problems:
+            parts.append(f"{self.problems:,} skipped")
+        return ", ".join(parts) + (f" ({self.note})" if self.note else "")
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the rate; None when that cannot be said."""
+        return (self.total - self.done) / self.rate if self.rate > 0 and self.total else None
+
+
+def _spell_time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class Pace:
+    """How many a second, of the last half minute or so: counts with the times they were told at."""
+
+    def __init__(self, seconds: float = 30.0) -> None:
+        self._seconds = seconds
+        self._told: deque[tuple[float, int]] = deque()
+
+    def rate(self, done: int, now: float | None = None) -> float:
+        """The rate with ``done`` done by now; 0 until it can be told."""
+        now = time.monotonic() if now is None else now
+        if not self._told or now - self._told[-1][0] >= self._seconds / 60:
+            self._told.append((now, done))
+        while len(self._told) > 2 and now - self._told[0][0] > self._seconds:
+            self._told.popleft()
+        since, before = self._told[0]
+        return (done - before) / (now - since) if now - since >= 1.0 else 0.0
 
 
 Report = Callable[[Progress], None]

@@ -28,7 +28,8 @@ from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.retrieval import Ranker, planted_task
 from likewise.images import decode
 
-SIMILARITIES = ("words", "holistic", "both")
+SIMILARITIES = ("words", "holistic", "both", "deep", "look")
+"""Ways to rank that are shown, the best last, where a collection has them."""
 MOST_PICTURES = 1_000
 """Pictures of a folder of one's own the demo looks at, so that it takes minutes at most."""
 _SHOWN_QUERIES = 12
@@ -125,7 +126,7 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
                 kind = name.rsplit("-", 1)[1]
                 kinds.setdefault(kind, {}).setdefault(by, []).append(value)
         ids = {name: col.id_of(path) for name, path in task.paths.items()}
-        main = "deep" if "deep" in scores else "both"
+        main = list(scores)[-1]
         chosen = _choose_queries(task.queries, scores[main].average_precisions)
         asked = []
         for query in chosen:
@@ -262,9 +263,16 @@ def _add_pictures(col: Collection, places: list[Path], report: Report) -> AddRes
 
 
 def _ready(col: Collection) -> tuple[str, ...]:
-    """What can be searched by: deep with the extra; no words without a single keypoint."""
-    deep = ("deep",) if "deep" in col.spaces else ()
-    return (*(SIMILARITIES if col.spaces["words"].generation else ("holistic",)), *deep)
+    """What can be searched by; no words without a single keypoint, no look of too few pictures."""
+    spaces = col.spaces
+    found = [
+        name
+        for name in SIMILARITIES
+        if name in col.similarities and (name not in spaces or spaces[name].generation)
+    ]
+    if "words" in spaces and not spaces["words"].generation:
+        found = [name for name in found if name != "both"]
+    return tuple(found)
 
 
 def _ask(col: Collection, image: int, by: tuple[str, ...], right: set[int] | None) -> DemoQuery:

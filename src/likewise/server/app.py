@@ -22,6 +22,7 @@ from likewise.collection.errors import (
     UnknownName,
     UnknownPicture,
 )
+from likewise.collection.thumbnails import prune
 from likewise.errors import (
     ImageError,
     ImageTooLarge,
@@ -44,9 +45,9 @@ from likewise.server.access import Access, App, Guard
 from likewise.server.jobs import Events, Work
 from likewise.server.metrics import Metrics, MetricsMiddleware
 from likewise.server.replies import plain_error
+from likewise.server.routes_pictures import LostPicture
 from likewise.server.schemas import ErrorOut, EventsOut
 from likewise.server.service import Service, UnknownUpload
-from likewise.server.thumbnails import LostPicture, prune
 
 _DESCRIPTION = """Search, judge and keep a collection of pictures.
 

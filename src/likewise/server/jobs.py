@@ -130,7 +130,7 @@ class Work:
         return {"job": self.number, "what": self.what, "since": self.since}
 
     def _run(self, number: int, collection: Collection, job: Job) -> None:
-        last, stage = 0.0, ""
+        last, stage = 0.0, ("", "")
 
         def report(progress: Progress) -> None:
             nonlocal last, stage
@@ -138,12 +138,14 @@ class Work:
                 raise JobStopped
             now = time.monotonic()
             ends = progress.total and progress.done == progress.total
-            if progress.stage == stage and now - last < _PROGRESS_EVERY and not ends:
+            doing = (progress.stage, progress.note)
+            if doing == stage and now - last < _PROGRESS_EVERY and not ends:
                 return
-            last, stage = now, progress.stage
+            last, stage = now, doing
             said = {
                 "job": number, "stage": progress.stage, "done": progress.done,
                 "total": progress.total, "problems": progress.problems,
+                "rate": progress.rate, "left": progress.seconds_left, "note": progress.note,
             }  # fmt: skip
             self._events.tell("progress", said)
 

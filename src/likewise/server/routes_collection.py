@@ -15,6 +15,7 @@ from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import running
 from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
+from likewise.features.deep.errors import OFFER
 from likewise.server.jobs import Events, Job, Work
 from likewise.server.metrics import Metrics
 from likewise.server.routes_pictures import Serving
@@ -33,10 +34,6 @@ from likewise.server.service import Service
 
 router = APIRouter(prefix="/api", tags=["collection"])
 
-_HINT = (
-    "With the extra deep (pip install '.[deep]' in the checkout) pictures are also found that are "
-    "alike in meaning, not only in looks: by a small network's features"
-)
 _TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}}}
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events as they happen.", "content": {"text/event-stream": {}}}
@@ -71,7 +68,7 @@ def collection(request: Request, service: Serving) -> CollectionOut:
         similarity=_ranks_by(service.collection, used),
         profile=used.profile or "default",
         deep=deep,
-        hint=None if deep else _HINT,
+        hint=None if deep else OFFER,
     )  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from fastapi.responses import JSONResponse
 
 from likewise.collection.collection import Collection
 from likewise.collection.store.store import ImageRow
-from likewise.errors import ImageError, InvalidInput
+from likewise.collection.thumbnails import side_for, thumbnail
+from likewise.errors import ImageError, InvalidInput, LikewiseError
 from likewise.images import decode, small_jpeg
 from likewise.server.routes_page import has_tag
 from likewise.server.schemas import (
@@ -23,7 +24,6 @@ from likewise.server.schemas import (
     WhereIn,
 )
 from likewise.server.service import MOST, Answer, Service
-from likewise.server.thumbnails import LostPicture, side_for, thumbnail
 
 router = APIRouter(prefix="/api", tags=["pictures"])
 LARGE = 2048
@@ -116,6 +116,10 @@ async def large(request: Request, service: Serving, picture: str) -> Response:
         return jpeg(request, f"{key.hex()}-large", lambda: _large(_path(row)))
 
     return await service.draw(respond)
+
+
+class LostPicture(LikewiseError):
+    """A picture whose file is not where it was."""
 
 
 def _path(row: ImageRow) -> str:

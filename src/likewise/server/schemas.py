@@ -353,6 +353,9 @@ class ProgressEvent(BaseModel):
     done: int
     total: int | None
     problems: int
+    rate: float
+    left: float | None
+    note: str
 
 
 class EndEvent(BaseModel):

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.thumbnails import SIDES, thumbnail
 from likewise.errors import LikewiseError
 from likewise.images import decode, probe, small_jpeg
-from likewise.server.thumbnails import SIDES, thumbnail
 
 SPRITE = 40
 """Side of a picture on a sheet."""

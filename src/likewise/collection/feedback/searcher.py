@@ -17,6 +17,7 @@ from likewise.collection.search.query import Query, Region, ResolvedQuery, resol
 from likewise.collection.search.rank import Hit, rank, similarity_views
 from likewise.collection.search.similarities import Similarity
 from likewise.collection.search.views import Views
+from likewise.collection.spaces.base import ranked_spaces
 from likewise.collection.spaces.registry import open_spaces
 
 
@@ -80,13 +81,18 @@ class Searcher:
             reranker = self._reranker(similarity, self.resolve_query(query, region))
         return explaining.explain(self._views, query, hit, top, space, region, reranker)
 
-    def duplicates(self, space: str, threshold: float) -> list[list[Hit]]:
+    def duplicates(self, space: str | None, threshold: float | None) -> list[list[Hit]]:
         """Groups of pictures linked by a score of at least ``threshold``."""
-        known = self._store.spaces()
+        known = open_spaces(self._store)
+        if space is None:
+            best = ranked_spaces(known, lambda one: one.duplicates_rank)
+            space = best[0].name if best else next(iter(known))
         if space not in known:
             raise CollectionError(
                 f"{space!r} is no space; near-duplicates are found in one of {', '.join(known)}"
             )
+        if threshold is None:
+            threshold = known[space].duplicates_from
         return find_duplicates(self._views, space, threshold)
 
     def _reranker(self, similarity: Similarity, question: ResolvedQuery) -> ProfileReranker | None:

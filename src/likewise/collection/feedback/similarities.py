@@ -20,6 +20,9 @@ from likewise.collection.store.changes import put_setting
 from likewise.collection.store.model_table import models
 from likewise.collection.store.store import SpaceRow, Store
 
+_ON_REQUEST = ("words", "holistic", "deep", "deep-dense", "look", "deep-words", "psc", "vlad")
+"""Spaces that ``likewise space add`` makes by their name alone."""
+
 
 class Similarities(Mapping[str, Similarity]):
     """A similarity by its name, profiles with the figures of what they learned.
@@ -53,8 +56,9 @@ class Similarities(Mapping[str, Similarity]):
         """A similarity without its figures, which take a fold of the log."""
         known = self._all()
         if name not in known:
+            there = ", ".join(sorted(known))
             raise UnknownName(
-                f"there is no similarity {name!r}; there are {', '.join(sorted(known))}"
+                f"there is no similarity {name!r}{_how_to_make(name)}; there are {there}"
             )
         return known[name]
 
@@ -176,3 +180,10 @@ def sparse_space(similarity: Similarity, spaces: Mapping[str, SpaceRow]) -> Spac
         if space is not None and space.row_format.learns_weights and space.generation:
             return space
     return None
+
+
+def _how_to_make(name: str) -> str:
+    """What brings a space that a collection can have and this one has not."""
+    if name == "both":
+        return " yet: likewise space add words makes it"
+    return f" yet: likewise space add {name} makes it" if name in _ON_REQUEST else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,18 @@ from likewise.collection.content import digest_of_file, is_text
 from likewise.collection.errors import CollectionError
 from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.ingest.backfill import fill_gaps, note_unmade
-from likewise.collection.ingest.generations import describe_crash, spaces_to_describe
+from likewise.collection.ingest.generations import spaces_to_describe
 from likewise.collection.ingest.growth import grow_spaces, next_growth
+from likewise.collection.ingest.pool import run
 from likewise.collection.ingest.walk import Candidate, candidates
 from likewise.collection.ingest.workers import (
     DescribeTask,
     PictureDescription,
     describe,
+    describe_failure,
     n_workers,
-    run,
 )
-from likewise.collection.jobs import Progress, Report
+from likewise.collection.jobs import ADDING, Pace, Progress, Report
 from likewise.collection.keywords.folder_tags import follow_folders
 from likewise.collection.keywords.sidecars import follow_sidecars
 from likewise.collection.spaces import rows as space_rows
@@ -41,6 +42,8 @@ from likewise.collection.store.store import Store
 _BATCH = 32
 _SECONDS = 1.0
 _STRETCH = 64
+_FEW_NAMED = 1_000
+"""Paths somebody names, up to which each is asked whether it is wanted again."""
 
 Metadata = Mapping[str, Any] | Callable[[str], Mapping[str, Any] | None]
 
@@ -95,6 +98,7 @@ def add(
     todo = []
     explicit = {str(place) for place in places}
     removed, again = store.removed_files(), store.transient_problems()
+    bad = {row.path for row in store.problems()} if len(explicit) < _FEW_NAMED else set()
     closed: list[OSError] = []
     for candidate in candidates(places, closed.append):
         if not is_text(candidate.path):
@@ -103,9 +107,10 @@ def add(
             continue
         # What could not even be looked at may be there by now: it is tried every time.
         now = (candidate.size, candidate.mtime_ns)
-        # A picture that was taken out stays out, unless it is named itself.
+        # A picture that was taken out stays out, and one that could not be read is not tried
+        # again, unless it is named itself.
         wanted_again = candidate.path in again or (
-            candidate.path in removed and candidate.path in explicit
+            candidate.path in explicit and (candidate.path in removed or candidate.path in bad)
         )
         if candidate.size >= 0 and known.get(candidate.path) == now and not wanted_again:
             result.known += 1
@@ -115,15 +120,41 @@ def add(
             report(Progress("looking for pictures", result.known + len(todo), 0))
     result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in closed]
     result.closed = [str(e.filename) for e in closed]
-    _take_in(store, todo, metadata, workers, report, result)
+    course = _Course(report, len(todo), len(result.skipped))
+    _take_in(store, todo, metadata, workers, course, result)
     result.remarks += follow_sidecars(store).problems
     follow_folders(store)
-    fill_gaps(store, workers=workers, report=report)
-    grow_spaces(store, workers=n_workers(workers, store.n_images()), report=report, at_end=True)
-    grow_graphs(store, report)
+    fill_gaps(store, workers=workers, report=course.note)
+    count = n_workers(workers, store.n_images())
+    grow_spaces(store, workers=count, report=course.note, at_end=True)
+    grow_graphs(store, course.note)
     space_rows.tidy(store)
     result.seconds = time.monotonic() - started
     return result
+
+
+class _Course:
+    """The one line of progress of an add: pictures that can be searched, of those that came.
+
+    What else has to be done on the way is told as a note: no stage takes the count back.
+    """
+
+    def __init__(self, report: Report, total: int, problems: int) -> None:
+        self._report, self._pace = report, Pace()
+        self._now = Progress(ADDING, 0, total, problems)
+
+    def reached(self, done: int, problems: int) -> None:
+        rate = self._pace.rate(done)
+        self._now = Progress(ADDING, done, self._now.total, problems, rate)
+        self._report(self._now)
+
+    def note(self, other: Progress) -> None:
+        """Another stage: told beside the count where pictures came, and else as it is."""
+        if not self._now.total:
+            self._report(other)
+            return
+        of = f" {other.done:,} of {other.total:,}" if other.total else ""
+        self._report(replace(self._now, note=f"{other.stage}{of}"))
 
 
 def _take_in(
@@ -131,42 +162,47 @@ def _take_in(
     todo: list[Candidate],
     metadata: Metadata | None,
     workers: int | None,
-    report: Report,
+    course: _Course,
     result: AddResult,
 ) -> None:
     batch: list[PictureDescription] = []
     last = time.monotonic()
     done = 0
+    met_before = len(result.skipped)
 
     def put() -> None:
         nonlocal last
         _commit(store, batch, metadata, result)
         batch.clear()
         last = time.monotonic()
+        met = result.added + result.duplicates + len(result.skipped) - met_before
+        course.reached(met, len(result.skipped))
+
+    def put_by_the_clock() -> None:
+        if len(batch) >= _BATCH or (batch and time.monotonic() - last > _SECONDS):
+            put()
 
     count = n_workers(workers, len(todo))
     result.unmade = note_unmade(store, adding_some=bool(todo))
-    # In stretches: after the first words exist, workers get to know them.
+    # In stretches: after a space has learned, workers get to know it.
     while done < len(todo):
         spaces = spaces_to_describe(store)
         until = next_growth(store)
-        # Never a handful: each stretch starts its own workers.
+        # Never a handful: between two stretches the workers wait.
         room = max(until - store.n_images(), _STRETCH)
         stretch = todo[done : done + room]
         tasks = _tasks(store, stretch, spaces, result)
         try:
-            for one in run(describe, tasks, count, describe_crash):
+            # One slow picture must not hold back those that are done.
+            for one in run(describe, tasks, count, describe_failure, tick=put_by_the_clock):
                 batch.append(one)
-                total = result.added + result.duplicates + len(result.skipped) + len(batch)
-                report(Progress("adding pictures", total, len(todo), problems=len(result.skipped)))
-                if len(batch) >= _BATCH or time.monotonic() - last > _SECONDS:
-                    put()
+                put_by_the_clock()
         finally:
             # Ctrl-C too: what was described is not described again.
             put()
         done += len(stretch)
         if store.n_images() >= until:
-            grow_spaces(store, workers=count, report=report)
+            grow_spaces(store, workers=count, report=course.note)
         for name, space in store.spaces().items():
             if space.generation:
                 space_rows.seal_segment(store, name)
@@ -191,7 +227,7 @@ def _tasks(
                     change.forget_files(c, find_moved(store, image))
                 result.duplicates += 1
                 continue
-        yield DescribeTask(candidate, spaces)
+        yield DescribeTask(candidate, spaces, store.root)
 
 
 def find_moved(store: Store, image: int) -> list[str]:

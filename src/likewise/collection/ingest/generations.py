@@ -19,9 +19,15 @@ from numpy.typing import NDArray
 from likewise._durable import sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
 from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
+from likewise.collection.ingest.pool import run
 from likewise.collection.ingest.survey import PictureSurvey
 from likewise.collection.ingest.walk import Candidate
-from likewise.collection.ingest.workers import DescribeTask, PictureDescription, describe, run
+from likewise.collection.ingest.workers import (
+    DescribeTask,
+    PictureDescription,
+    describe,
+    describe_failure,
+)
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
@@ -35,7 +41,7 @@ from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.collection.store.log_tables import last_line
 from likewise.collection.store.row_formats import open_idf
-from likewise.collection.store.store import TRANSIENT, Store
+from likewise.collection.store.store import Store
 
 _BATCH = 64
 
@@ -161,18 +167,12 @@ def describe_all(
                     change.put_vector(c, space.name, space.generation, image, row)
         batch.clear()
 
-    for done, one in enumerate(run(describe, tasks, workers, describe_crash), 1):
+    for done, one in enumerate(run(describe, tasks, workers, describe_failure), 1):
         batch.append(one)
         report(Progress(space.stage, done, len(pictures)))
         if len(batch) >= _BATCH:
             put()
     put()
-
-
-def describe_crash(task: DescribeTask) -> PictureDescription:
-    """The answer for a picture that kills its worker."""
-    # Perhaps the memory ran out and another was to blame: it is tried again next time.
-    return PictureDescription(task.candidate, f"{TRANSIENT}its worker died twice", b"", None, {})
 
 
 def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -> None:

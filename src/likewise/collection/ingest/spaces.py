@@ -11,7 +11,7 @@ from likewise.collection.feedback.similarities import Similarities
 from likewise.collection.feedback.subjects import fill_codes, invalidate_states
 from likewise.collection.ingest.generations import renew_idf
 from likewise.collection.ingest.growth import learn_space
-from likewise.collection.ingest.new_space import create_space
+from likewise.collection.ingest.new_space import WITHOUT_NETWORK, create_space
 from likewise.collection.ingest.own_vectors import put_vectors
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.search.views import Views
@@ -80,10 +80,17 @@ class Spaces(Mapping[str, Space]):
                 fill_codes(self._views, name)
             space_rows.tidy(store)
 
+    def add_missing(
+        self, *, workers: int | None = None, report: jobs.Report = jobs.silent
+    ) -> list[str]:
+        """The spaces that need no network, where they are not there yet; gives their names."""
+        missing = [name for name in WITHOUT_NETWORK if name not in self]
+        for name in missing:
+            self.add(name, {"feature": name}, workers=workers, report=report)
+        return missing
+
     def drop(self, name: str) -> None:
         """Forget a space and its vectors."""
-        if name in ("words", "holistic"):
-            raise CollectionError(f"space {name!r} is part of every collection")
         with jobs.lease(self._store.root, "space drop"):
             if name not in self:
                 raise CollectionError(f"there is no space {name!r}")
@@ -92,6 +99,8 @@ class Spaces(Mapping[str, Space]):
                     raise CollectionError(
                         f"space {other.name!r} is made of the rows of {name!r}; drop it first"
                     )
+            if len(self) == 1:
+                raise CollectionError(f"{name!r} is the only space there is; add another first")
             with self._store.write(durable=True) as c:
                 drop_space(c, name)
                 # One of the same name may come later, and have nothing to do with this one.

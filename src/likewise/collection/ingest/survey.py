@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.content import read_content
-from likewise.collection.ingest.workers import run
+from likewise.collection.ingest.pool import Failure, run
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.spaces.base import DECODE_SIDE, Space
+from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.rows import WORDS_FOLDER
 from likewise.errors import ImageError
 from likewise.images import decode
@@ -89,11 +89,11 @@ class PictureSurvey:
 def take_sample(task: SampleTask) -> tuple[int, Any]:
     """In a worker: what the space needs of one picture; None where it cannot be read."""
     try:
-        picture = decode(read_content(task.path), max_side=DECODE_SIDE)
+        picture = decode(read_content(task.path), max_side=task.space.decode_side)
         return task.number, task.space.sample(picture.pixels, task.number, **task.options)
     except (ImageError, cv2.error, MemoryError):
         return task.number, None
 
 
-def _no_sample(task: SampleTask) -> tuple[int, None]:
+def _no_sample(task: SampleTask, _: Failure) -> tuple[int, None]:
     return task.number, None

@@ -171,10 +171,8 @@ def query_row(view: View, query: ResolvedQuery) -> Any:
 def _remedy(space: Space) -> str:
     """What somebody can do whose picture lacks its vector in a space: why it does differs."""
     if not space.is_available():
-        return f"{space.how_to_get()}, or search --by both"
-    # Nothing is missing here, so its file was: ``both`` may ask the same space again.
-    other = "words" if space.name == "holistic" else "holistic"
-    return f"run likewise add again once its file can be read, or search --by {other}"
+        return f"{space.how_to_get()}, or search --by another space"
+    return "run likewise add again once its file can be read, or search --by another space"
 
 
 def _describe(view: View, pixels: NDArray[np.uint8]) -> Any:

@@ -58,8 +58,9 @@ def built_in_similarities(
 ) -> dict[str, Similarity]:
     """Every built-in similarity: one for each space, ``both``, and ``default``."""
     found = {name: Similarity(name, {name: 1.0}) for name in spaces}
-    if {"words", "holistic"} <= set(spaces):
-        pair = ("words", fusion_partner(spaces))
+    partner = fusion_partner(spaces)
+    if "words" in spaces and partner is not None:
+        pair = ("words", partner)
         # While there are no words yet, what is there ranks alone.
         ready = [name for name in pair if spaces[name].generation]
         found["both"] = Similarity("both", dict.fromkeys(ready or pair, 1.0))
@@ -70,7 +71,7 @@ def built_in_similarities(
     return found
 
 
-def fusion_partner(spaces: Mapping[str, Space]) -> str:
+def fusion_partner(spaces: Mapping[str, Space]) -> str | None:
     """The dense space that ``both`` fuses with words: the best there is, and can be asked here.
 
     A space whose vectors cannot be made on this machine could not rank a new picture.
@@ -81,4 +82,4 @@ def fusion_partner(spaces: Mapping[str, Space]) -> str:
         for place, one in enumerate(spaces.values())
         if one.fusion_rank is not None and one.generation and one.is_available()
     ]
-    return min(found)[-1] if found else "holistic"
+    return min(found)[-1] if found else "holistic" if "holistic" in spaces else None

@@ -28,10 +28,10 @@ from likewise.collection.jobs import Report
 from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput, LikewiseError
-from likewise.images import Picture
+from likewise.images import Picture, shrink
 
 DECODE_SIDE = 1024
-"""Pictures are decoded no larger than this; every kind shrinks further for itself."""
+"""Pictures are decoded no larger than this."""
 SAMPLE_PICTURES = 2_000
 """Pictures a space learns from, at most."""
 
@@ -109,6 +109,9 @@ class Space(SpaceRow, ABC):
     """The parameters that are whole numbers, and the least each may be."""
     vector_type: ClassVar[str] = "dense"
     """``dense`` or ``sparse``."""
+    decode_side: ClassVar[int] = DECODE_SIDE
+    """The longer side of the pixels it describes, at most ``DECODE_SIDE``: larger pictures are
+    decoded, or shrunk, to that."""
     describes_pictures: ClassVar[bool] = True
     """False where the rows come from the user."""
     must_learn: ClassVar[bool] = False
@@ -137,6 +140,10 @@ class Space(SpaceRow, ABC):
     """Which dense space suggests tags: the lowest that has a row; None: not by itself."""
     tags_beside: ClassVar[str | None] = None
     """The kind beside whose rows this one's stand when that suggests tags; None: beside none."""
+    duplicates_rank: ClassVar[int | None] = None
+    """In which space near-duplicates are found when none is named: the lowest; None: never."""
+    duplicates_from: ClassVar[float] = 0.99
+    """The score from which on two pictures are nearly the same."""
     stage: ClassVar[str] = "describing pictures"
     """What a progress bar says while all pictures are described."""
 
@@ -215,9 +222,14 @@ class Space(SpaceRow, ABC):
 
     def packed_row(self, picture: Picture | Pixels, shared: dict[str, Any] | None = None) -> bytes:
         """The raw row of a picture as a blob; :class:`CannotDescribe` where the kind fails."""
+        shared = {} if shared is None else shared
         pixels = picture.pixels if isinstance(picture, Picture) else picture
+        # Whatever else a picture is decoded for, a space gets it in one size: its own.
+        size = f"pixels at {self.decode_side}"
         try:
-            row = self.describe(pixels, {} if shared is None else shared)
+            if size not in shared:
+                shared[size] = shrink(pixels, self.decode_side)
+            row = self.describe(shared[size], shared)
         except (LikewiseError, MemoryError):
             raise
         except Exception as error:
@@ -310,6 +322,11 @@ class Space(SpaceRow, ABC):
         from likewise.collection.spaces.registry import open_space
 
         return open_space, (self.root, self.record)
+
+
+def decode_side(spaces: Iterable[Space]) -> int:
+    """The smallest size that serves all these spaces."""
+    return min(max((one.decode_side for one in spaces), default=0), DECODE_SIDE)
 
 
 def ranked_spaces(spaces: Mapping[str, Space], rank: Callable[[Space], int | None]) -> list[Space]:

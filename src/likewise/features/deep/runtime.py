@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import cv2
@@ -55,11 +56,16 @@ class Preparation:
         shrinks = min(pixels.shape[:2]) >= self.size
         way = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
         square = np.asarray(cv2.resize(pixels, (self.size, self.size), interpolation=way))
-        made = square.astype(np.float32)
-        made /= np.float32(self.scale)
-        made -= np.asarray(self.mean, np.float32)
-        made /= np.asarray(self.std, np.float32)
-        return np.ascontiguousarray(made.transpose(2, 0, 1))
+        # There are 256 values a channel: looked up, they are the same numbers in less time.
+        planes = zip(cv2.split(square), self._values, strict=True)
+        return np.stack([cv2.LUT(plane, values) for plane, values in planes])
+
+    @cached_property
+    def _values(self) -> list[Floats]:
+        """What each byte becomes, a channel."""
+        bytes_ = np.arange(256, dtype=np.float32) / np.float32(self.scale)
+        pairs = zip(self.mean, self.std, strict=True)
+        return [(bytes_ - np.float32(mean)) / np.float32(std) for mean, std in pairs]
 
 
 class Network:

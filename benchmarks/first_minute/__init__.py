@@ -1,0 +1,1 @@
+"""The first minute: how soon a folder of photographs can be searched."""

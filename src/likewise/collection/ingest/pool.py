@@ -1,0 +1,362 @@
+"""The pool: processes that work on one task after another, each for a limited time.
+
+Decoders are fed with bytes of unknown origin: one may crash, one may run for hours, one may ask for
+all memory there is.  Each costs its own task and nothing else.  A worker works in the order it was
+given, so whatever happens to it happened to the first task of its queue: that one is blamed, the
+others go to another worker.
+
+Workers are spawned, never forked.  They stay for a while after their work and are given new work,
+since starting one costs a second of processor time; and they leave at once when their parent does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from likewise._validation import number
+from likewise.collection.errors import CollectionError
+
+AHEAD = 3
+"""Tasks a worker has at a time: enough to be busy while the parent is, few enough for memory."""
+STAY = 20.0
+"""Seconds a worker waits for new work before it leaves."""
+SECONDS = 10.0
+"""Processor time a task may take; by the clock (a disk that hangs, a busy machine) six times that.
+``LIKEWISE_PICTURE_SECONDS`` sets it."""
+CLOCK = 6
+MEMORY = 3 << 30
+"""Bytes a worker may ask for beyond what it has when it begins."""
+_TICK = 0.5
+_STARTS = 3
+"""Workers in a row that may die before they say that they are ready."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Failure(NamedTuple):
+    """Why a task has no answer: it is ``slow``, or its worker ended twice by a ``crash``, or was
+    ``killed`` by somebody else, most often a system out of memory: that may go well next time.
+    """
+
+    kind: str
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        if self.kind == "slow":
+            return f"takes more than {self.seconds:g} s to decode and describe"
+        if self.kind == "killed":
+            return "its worker was killed twice, perhaps for want of memory"
+        return "crashes its decoder"
+
+
+class WorkersCannotStart(CollectionError):
+    """No worker process can be started here."""
+
+
+@dataclass
+class _Worker(Generic[T]):
+    process: SpawnProcess
+    connection: Connection
+    tasks: deque[T] = field(default_factory=deque)
+    ready: bool = False
+    is_new: bool = True
+    since: float = 0.0
+
+    def send(self, work: Callable[[T], Any], task: T, seconds: float) -> None:
+        if not self.tasks:
+            self.since = time.monotonic()
+        self.tasks.append(task)
+        # A worker that died is noticed where its answers are awaited.
+        with suppress(OSError):
+            self.connection.send((work, task, seconds))
+
+    def is_overdue(self, now: float, seconds: float) -> bool:
+        return self.ready and bool(self.tasks) and now - self.since > CLOCK * seconds
+
+    def kill(self) -> int:
+        """End it, whatever it does; gives the exit code."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+        return self.process.exitcode or 0
+
+
+_resting: list[_Worker[Any]] = []
+_resting_lock = threading.Lock()
+
+
+def picture_seconds() -> float:
+    """Processor time a picture may take: ``LIKEWISE_PICTURE_SECONDS``, else ``SECONDS``."""
+    given = os.environ.get("LIKEWISE_PICTURE_SECONDS", "")
+    if not given:
+        return SECONDS
+    try:
+        return number(float(given), "LIKEWISE_PICTURE_SECONDS", above=0)
+    except ValueError:
+        return number(given, "LIKEWISE_PICTURE_SECONDS", above=0)
+
+
+def run(
+    work: Callable[[T], R],
+    tasks: Iterable[T],
+    workers: int,
+    on_failure: Callable[[T, Failure], R],
+    *,
+    tick: Callable[[], None] = lambda: None,
+) -> Iterator[R]:
+    """``work`` of every task, in any order; ``on_failure`` of those that have no answer.
+
+    ``tick`` is called about twice a second, whatever the workers do.  With no workers the work is
+    done here, without limits.
+    """
+    if workers == 0:
+        yield from map(work, tasks)
+        return
+    seconds = picture_seconds()
+    source, again = iter(tasks), deque[T]()
+    # A task that killed its worker is tried once more, and known by its place in memory: tasks need
+    # not be hashable, and those under way are kept alive here.
+    blamed: dict[int, T] = {}
+    staff: list[_Worker[T]] = []
+    false_starts = 0
+    ticked = time.monotonic()
+    try:
+        while True:
+            for place in range(workers):
+                # Hired when there is work for it: a handful of tasks needs no second worker.
+                idle = place >= len(staff)
+                while idle or len(staff[place].tasks) < AHEAD:
+                    found = [again.popleft()] if again else list(itertools.islice(source, 1))
+                    if not found:
+                        break
+                    if idle:
+                        staff.append(_hire())
+                        idle = False
+                    staff[place].send(work, found[0], seconds)
+                if idle:
+                    break
+            busy = [one for one in staff if one.tasks]
+            if not busy:
+                return
+            readable = set(wait([one.connection for one in busy], timeout=_TICK))
+            now = time.monotonic()
+            if now - ticked > _TICK:
+                ticked = now
+                tick()
+            for one in busy:
+                if one.connection in readable:
+                    try:
+                        kind, answer = one.connection.recv()
+                    except (EOFError, OSError):
+                        failure, task = _part_with(staff, one, again, seconds)
+                        if not one.ready:
+                            again.appendleft(task)
+                            false_starts += 1
+                            if false_starts == _STARTS:
+                                raise WorkersCannotStart(
+                                    "worker processes end before they begin (exit code "
+                                    f"{one.process.exitcode}); --workers 0 works without them"
+                                ) from None
+                        elif _deserves_another(one, failure) and id(task) not in blamed:
+                            blamed[id(task)] = task
+                            again.appendleft(task)
+                        else:
+                            yield on_failure(task, failure)
+                        continue
+                    one.since = time.monotonic()
+                    if kind == "ready":
+                        one.ready, false_starts = True, 0
+                        continue
+                    one.is_new = False
+                    done = one.tasks.popleft()
+                    blamed.pop(id(done), None)
+                    if kind == "error":
+                        raise answer
+                    yield answer
+                elif one.is_overdue(now, seconds):
+                    _, task = _part_with(staff, one, again, seconds)
+                    failure = Failure("slow", CLOCK * seconds)
+                    if _deserves_another(one, failure) and id(task) not in blamed:
+                        blamed[id(task)] = task
+                        again.appendleft(task)
+                    else:
+                        yield on_failure(task, failure)
+    finally:
+        # Whatever they decode, Ctrl-C waits for none of them.
+        for one in staff:
+            if one.tasks or not one.ready:
+                one.kill()
+            else:
+                with _resting_lock:
+                    _resting.append(one)
+
+
+def dismiss() -> None:
+    """End the workers that wait for new work."""
+    with _resting_lock:
+        leaving = _resting[:]
+        _resting.clear()
+    for one in leaving:
+        one.kill()
+
+
+def _deserves_another(one: _Worker[T], failure: Failure) -> bool:
+    """Whether a task may not have been to blame.
+
+    The first task of a worker also pays for what it loads, and where no cache can be written for
+    compiling kernels.
+    """
+    return failure.kind != "slow" or one.is_new
+
+
+def _part_with(
+    staff: list[_Worker[T]], one: _Worker[T], again: deque[T], seconds: float
+) -> tuple[Failure, T]:
+    """A worker that died, or is killed now; gives the task that it was at, and why it ended."""
+    staff.remove(one)
+    one.process.join(0.5)
+    code = one.kill()
+    task = one.tasks.popleft()
+    again.extendleft(reversed(one.tasks))
+    one.tasks.clear()
+    if hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU:
+        return Failure("slow", seconds), task
+    return Failure("killed" if code == -signal.SIGTERM or code == -9 else "crash"), task
+
+
+def _hire() -> _Worker[Any]:
+    while True:
+        with _resting_lock:
+            if not _resting:
+                break
+            one = _resting.pop()
+        if one.process.is_alive():
+            return one
+        one.kill()
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(there,), daemon=True)
+    with _own_children():
+        process.start()
+    there.close()
+    return _Worker(process, here)
+
+
+@contextmanager
+def _own_children() -> Iterator[None]:
+    """Processes started inside know nothing of the user's script, and ignore Ctrl-C.
+
+    A spawned process imports the main module of its parent first, which for a script without a
+    guard would run it again; workers need nothing from it.  ``_serve`` alone would make them deaf
+    only after a second of imports.
+    """
+    main = sys.modules["__main__"]
+    hidden: dict[str, Any] = {
+        name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)
+    }
+    vars(main).update(dict.fromkeys(hidden))
+    try:
+        with _without_ctrl_c():
+            yield
+    finally:
+        vars(main).update(hidden)
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Processes started inside never hear of Ctrl-C; this one hears of it afterwards.
+
+    What a thread blocks, the children it starts block too.  Ignoring the signal meanwhile would
+    lose it, and only the main thread may.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+# -- in a worker ----------------------------------------------------------------------------------
+
+
+def _serve(connection: Connection) -> None:
+    """One thread of arithmetic; one that listens, so that nobody ever waits to be heard."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import cv2
+
+    cv2.setNumThreads(1)
+    _limit_memory()
+    tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
+    connection.send(("ready", None))
+    while True:
+        try:
+            work, task, seconds = tasks.get(timeout=STAY)
+        except queue.Empty:
+            return
+        _limit_time(seconds)
+        try:
+            answer: tuple[str, Any] = "answer", work(task)
+        except Exception as error:
+            # A fault of ours, told with its place: not every error survives being sent.
+            told = "".join(traceback.format_exception(error))
+            answer = "error", RuntimeError(f"a worker failed at {task!r}:\n{told}")
+        connection.send(answer)
+
+
+def _listen(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            tasks.put(connection.recv())
+    except (EOFError, OSError):
+        # The parent is gone, in whatever way: so is the reason to work.
+        os._exit(1)
+
+
+def _limit_time(seconds: float) -> None:
+    """The system ends this process when the task takes more processor time than that."""
+    try:
+        import resource
+    except ImportError:  # Windows: the parent looks at the clock
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    until = int(used.ru_utime + used.ru_stime + seconds) + 1
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if hard != resource.RLIM_INFINITY:
+        until = min(until, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+
+
+def _limit_memory() -> None:
+    """A picture that asks for more gets a MemoryError, and the machine keeps its memory."""
+    try:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            held = int(file.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError, ValueError):
+        return  # not a Linux: the decoder's own limits are all there is
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = held + MEMORY
+    if hard == resource.RLIM_INFINITY or wanted < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))

@@ -1,0 +1,159 @@
+"""The pool: crashing, hanging and greedy tasks cost themselves and nothing else."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from likewise.collection.ingest import pool
+from likewise.collection.ingest.pool import Failure, WorkersCannotStart, picture_seconds, run
+from likewise.errors import InvalidInput
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits() -> Iterator[None]:
+    yield
+    pool.dismiss()
+
+
+def failed(task: int, failure: Failure) -> tuple[int, str]:
+    return task, failure.kind
+
+
+def die_on_seven(task: int) -> tuple[int, str]:
+    if task == 7:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return task, ""
+
+
+def be_killed_on_seven(task: int) -> tuple[int, str]:
+    if task == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task, ""
+
+
+def hang_on_seven(task: int) -> tuple[int, str]:
+    if task == 7:
+        while True:
+            pass
+    return task, ""
+
+
+def sleep_on_seven(task: int) -> tuple[int, str]:
+    if task == 7:
+        time.sleep(3600)
+    return task, ""
+
+
+def ask_for_all_memory(task: int) -> tuple[int, str]:
+    if task == 7:
+        try:
+            np.ones(pool.MEMORY + (1 << 30), np.uint8)
+        except MemoryError:
+            return task, "refused"
+    return task, ""
+
+
+def pid_of(task: int) -> int:
+    return os.getpid()
+
+
+def raise_on_seven(task: int) -> tuple[int, str]:
+    if task == 7:
+        raise ValueError("a fault of ours")
+    return task, ""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("work", "kind"), [(die_on_seven, "crash"), (be_killed_on_seven, "killed")]
+)
+def test_a_task_that_kills_its_worker_costs_itself(work, kind: str, workers: int) -> None:
+    found = sorted(run(work, range(14), workers, failed))
+    assert found == [(i, kind if i == 7 else "") for i in range(14)]
+
+
+@pytest.mark.parametrize("work", [hang_on_seven, sleep_on_seven])
+def test_a_task_that_never_ends_costs_itself(work, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", "1")
+    found = sorted(run(work, range(14), 2, failed))
+    assert found == [(i, "slow" if i == 7 else "") for i in range(14)]
+
+
+def test_the_rest_is_told_while_one_task_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for answers can save what there is."""
+    monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", "1")
+    got: list[int] = []
+    at_ticks: list[int] = []
+    for task, _ in run(sleep_on_seven, range(9), 1, failed, tick=lambda: at_ticks.append(len(got))):
+        got.append(task)
+    assert sorted(got) == list(range(9))
+    assert 7 in at_ticks, "seven are done, the eighth hangs, and the clock goes on"
+
+
+def test_stopping_waits_for_no_task() -> None:
+    under_way = run(sleep_on_seven, [0, 7, 7, 7, 7], 2, failed)
+    assert next(under_way) == (0, "")
+    under_way.close()  # or this test would last an hour
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits of memory are Linux's")
+def test_memory_is_limited() -> None:
+    assert dict(run(ask_for_all_memory, range(6, 9), 1, failed))[7] == "refused"
+
+
+def test_workers_are_used_again() -> None:
+    first = set(run(pid_of, range(8), 1, failed))
+    assert set(run(pid_of, range(8), 1, failed)) == first
+    pool.dismiss()
+    assert set(run(pid_of, range(8), 1, failed)) != first
+
+
+def test_one_that_left_meanwhile_is_replaced() -> None:
+    (pid,) = set(run(pid_of, range(3), 1, failed))
+    os.kill(pid, signal.SIGKILL)
+    (other,) = set(run(pid_of, range(3), 1, failed))
+    assert other != pid
+
+
+def test_a_fault_of_ours_is_told_with_its_place() -> None:
+    with pytest.raises(RuntimeError, match="raise_on_seven"):
+        list(run(raise_on_seven, range(9), 1, failed))
+
+
+def test_workers_that_cannot_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_serve", os._exit)
+    with pytest.raises(WorkersCannotStart, match="--workers 0"):
+        list(run(die_on_seven, range(3), 1, failed))
+
+
+def test_tasks_are_taken_as_they_are_needed() -> None:
+    taken: list[int] = []
+
+    def source() -> Iterator[int]:
+        for i in range(100):
+            taken.append(i)
+            yield i
+
+    answers = run(pid_of, source(), 2, failed)
+    next(answers)
+    assert len(taken) <= 2 * pool.AHEAD
+    answers.close()
+
+
+def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LIKEWISE_PICTURE_SECONDS", raising=False)
+    assert picture_seconds() == pool.SECONDS
+    monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", "2.5")
+    assert picture_seconds() == 2.5
+    for wrong in ("0", "-1", "soon", "nan"):
+        monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", wrong)
+        with pytest.raises(InvalidInput, match="LIKEWISE_PICTURE_SECONDS"):
+            picture_seconds()
