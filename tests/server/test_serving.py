@@ -93,7 +93,16 @@ def test_progress_as_events_and_an_end_with_open_streams(
                 break
         progress = [data for name, data in told if name == "progress"]
         assert progress
-        assert set(progress[0]) == {"job", "stage", "done", "total", "problems"}
+        assert set(progress[0]) == {
+            "job",
+            "stage",
+            "done",
+            "total",
+            "problems",
+            "rate",
+            "left",
+            "note",
+        }
         # Every event is as the description says, by which the page's types are made.
         for name, data in told:
             shape = TypeAdapter(EventsOut.model_fields[name].annotation)

@@ -155,7 +155,10 @@ def _check_explained(col: Collection, by: str) -> None:
 
     space = col.similarities.explaining_space(by)
     if space is None:
-        raise NoPlaces(f"{by!r} has no words to explain by; --explain needs a words space")
+        raise NoPlaces(
+            f"{by!r} has no words to explain by; 'likewise space add words' makes some, of all "
+            "pictures there are"
+        )
     if space not in col.similarities.find(by).spaces:
         used = default_of(col)
         typer.echo(f"ranked by {used}; the shared words shown are those of {space}", err=True)
