@@ -35,6 +35,8 @@ FLOORS = [
     {"recognition"},
     {"_estimators", "_csr"},
     {"_kernels", "_validation", "_durable"},
+    {"_kernel_cache"},
+    {"_kernel_sources"},
     {"errors"},
     {"_doors", "_version"},
 ]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import likewise
-from likewise import _kernels
+from likewise import _kernel_cache, _kernel_sources, _kernels
 
 ROOT = Path(likewise.__file__).parent
 
@@ -184,14 +184,14 @@ def test_without_compiling(package: Path) -> None:
 
 def test_an_unknown_numba_is_told_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Right before fast: without our stamp a kept kernel could be stale."""
-    monkeypatch.setattr(_kernels, "_KNOWN", False)
+    monkeypatch.setattr(_kernel_cache, "_KNOWN", False)
+
+    @_kernels.kernel
+    def double(x):  # type: ignore[no-untyped-def]
+        return 2 * x
+
     with pytest.warns(RuntimeWarning, match="compiled in every process"):
-
-        @_kernels.kernel
-        def double(x):  # type: ignore[no-untyped-def]
-            return 2 * x
-
-    assert double(3) == 6
+        assert double(3) == 6
     assert double.stats.cache_path is None
 
 
@@ -213,14 +213,14 @@ def imported(path: Path) -> set[str]:
 )
 def test_no_import_is_overlooked(path: Path) -> None:
     name = ".".join(("likewise", *path.relative_to(ROOT).with_suffix("").parts))
-    assert imported(path) <= set(_kernels.imports(path.read_text(), name, path))
+    assert imported(path) <= set(_kernel_sources.imports(path.read_text(), name, path))
 
 
 def test_relative_imports_go_up() -> None:
     text = "from . import a\nfrom .b import c\nfrom ..d import e as f, g\nimport h.i as j, k\n"
-    inside = set(_kernels.imports(text, "p.q.r", Path("p/q/r.py")))
+    inside = set(_kernel_sources.imports(text, "p.q.r", Path("p/q/r.py")))
     assert inside == {"p.q", "p.q.a", "p.q.b", "p.q.b.c", "p.d", "p.d.e", "p.d.g", "h.i", "k"}
-    package = set(_kernels.imports("from .b import c", "p.q", Path("p/q/__init__.py")))
+    package = set(_kernel_sources.imports("from .b import c", "p.q", Path("p/q/__init__.py")))
     assert package == {"p.q.b", "p.q.b.c"}
 
 
@@ -228,7 +228,7 @@ def test_every_kernel_of_the_package_has_this_cache() -> None:
     """Only one file may know numba's own decorators (benchmarks are outside)."""
     for path in sorted(ROOT.rglob("*.py")):
         name = str(path.relative_to(ROOT))
-        if name == "_kernels.py":
+        if name == "_kernel_cache.py":
             continue
         taken = {module.removeprefix("numba.") for module in imported(path)}
         assert taken.isdisjoint({"njit", "jit", "vectorize", "guvectorize", "cfunc"}), name
