@@ -6,15 +6,20 @@ finite.  Kernels trust what comes out of here.  Nothing is copied that is canoni
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._kernels import kernel
 from likewise._validation import as_array
 from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 _UNSOUND, _INFINITE, _UNSORTED, _ZEROS, _PEAK = 1, 2, 4, 8, 16
 

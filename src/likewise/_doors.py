@@ -329,3 +329,24 @@ def doors(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], lis
         return sorted({*table, *vars(sys.modules[room])})
 
     return __getattr__, __dir__, sorted(table)
+
+
+class Later:
+    """A module that is imported when somebody first uses something in it.
+
+    For libraries that take a tenth of a second or more and that many files mention but few calls
+    need.  Not for modules that kernels use, nor for our own: those have doors.  A file writes
+
+        if TYPE_CHECKING:
+            import scipy.sparse as sp
+        else:
+            sp = Later("scipy.sparse")
+
+    so that type checkers, and the tests of who may import what, see an import.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)

@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._estimators import Estimator, check_is_fitted
 from likewise._validation import whole
 from likewise.annotation.checks import check_parameters
@@ -36,6 +36,11 @@ from likewise.errors import InvalidInput
 from likewise.solvers.lassos.certificate import certify
 from likewise.solvers.lassos.engine import Codes, lasso
 from likewise.solvers.lassos.scan import Dictionary
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

@@ -17,15 +17,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
 
+from likewise._doors import Later
 from likewise._estimators import Estimator, check_is_fitted
 from likewise._validation import number, whole
 from likewise.annotation.pictures import Rows, as_rows, unit, unit_rows
 from likewise.annotation.tags import as_list, from_matrix, from_names, is_names
 from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from scipy import linalg
+else:
+    linalg = Later("scipy.linalg")
+    sp = Later("scipy.sparse")
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -214,13 +220,13 @@ class LinearAnnotator(Estimator):
         gone = _within(whole_, out)
         shift = gone.sum(axis=1)
         B = np.hstack([gone, shift[:, None] / np.sqrt(n)])
-        core = cholesky(np.eye(B.shape[1]) - B.T @ B, lower=True, check_finite=False)
+        core = linalg.cholesky(np.eye(B.shape[1]) - B.T @ B, lower=True, check_finite=False)
         # Rows that have a tag, summed about the mean of those that stay.
         towards = whole_.towards - np.asarray(labels.T @ gone.T).T
         towards += np.outer(shift / n, counts)
         here = _within(whole_, queries) + shift[:, None] / n
-        a = solve_triangular(core, B.T @ towards, lower=True, check_finite=False)
-        b = solve_triangular(core, B.T @ here, lower=True, check_finite=False)
+        a = linalg.solve_triangular(core, B.T @ towards, lower=True, check_finite=False)
+        b = linalg.solve_triangular(core, B.T @ here, lower=True, check_finite=False)
         along = np.einsum("kt,kt->t", towards, towards) + np.einsum("kt,kt->t", a, a)
         return _log_odds(here.T @ towards + b.T @ a, along, n, counts)
 
@@ -313,15 +319,15 @@ def _solve(sums: Sums, penalty: float) -> Solution:
     mean = sums.rows / sums.n
     scatter = sums.products - sums.n * np.outer(mean, mean)
     scatter[np.diag_indices(len(mean))] += penalty
-    factor = cholesky(scatter, lower=True, overwrite_a=True, check_finite=False)
+    factor = linalg.cholesky(scatter, lower=True, overwrite_a=True, check_finite=False)
     centred = sums.by_tag - np.outer(sums.counts, mean)
-    towards = solve_triangular(factor, centred.T, lower=True, check_finite=False)
+    towards = linalg.solve_triangular(factor, centred.T, lower=True, check_finite=False)
     return Solution(factor, mean, np.ascontiguousarray(towards))
 
 
 def _within(solution: Solution, X: Floats) -> Floats:
     """L^-1 (x - mean), a column a row of X."""
-    made: Floats = solve_triangular(
+    made: Floats = linalg.solve_triangular(
         solution.factor, (X - solution.mean).T, lower=True, check_finite=False
     )
     return made

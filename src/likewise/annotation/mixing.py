@@ -9,12 +9,18 @@ known and that were left out: the mix under which their tags are most likely amo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from likewise._doors import Later
 from likewise._validation import number
+
+if TYPE_CHECKING:
+    from scipy import special
+else:
+    special = Later("scipy.special")
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +52,7 @@ def mixed_shares(shares: Floats, odds: Floats | None, mix: float) -> Floats:
     mix = number(mix, "mix", least=0, most=1)
     if odds is None or mix == 0:
         return shares
-    made: Floats = (1 + 2 * _DOUBT) * expit(mixed_odds(shares, odds, mix)) - _DOUBT
+    made: Floats = (1 + 2 * _DOUBT) * special.expit(mixed_odds(shares, odds, mix)) - _DOUBT
     return made
 
 

@@ -8,16 +8,21 @@ the rows in memory are gone, the rest close ranks.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._validation import as_array, finite_rows
 from likewise.errors import InvalidInput
 from likewise.solvers.lassos.input import LONGEST, SHORTEST
 from likewise.solvers.lassos.scan import Dictionary
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Rows = NDArray[np.floating[Any]]
 

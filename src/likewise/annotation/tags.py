@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from likewise._doors import Later
 from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 
 def as_list(Y: Any) -> Any:

@@ -8,16 +8,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._estimators import Transformer, check_is_fitted
 from likewise._validation import one_of, refuse, whole
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 Weighting = Literal["tf-idf", "tf", "tf-idf2", "sqrt-tf-idf"]
 _WEIGHTINGS = ("tf-idf", "tf", "tf-idf2", "sqrt-tf-idf")

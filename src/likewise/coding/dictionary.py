@@ -12,15 +12,20 @@ that no code uses become the worst coded rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._kernels import kernel
 from likewise._validation import generator
 from likewise.coding.progress import Report
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Coding = Callable[[list[Floats], list[NDArray[Any]]], list[Any]]

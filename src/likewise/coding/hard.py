@@ -6,15 +6,20 @@ matrix with a single one in each.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._estimators import Transformer
 from likewise.coding.word_search import ROWS_AT_ONCE, Descriptors, WordSearch, in_batches
 from likewise.neighbours.protocol import rows
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 
 class VQ(WordSearch, Transformer):

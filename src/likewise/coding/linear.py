@@ -7,12 +7,18 @@ columns than for a thousand; the weights are brought back by one product at the 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
+
+from likewise._doors import Later
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 Doubles = NDArray[np.float64]
 

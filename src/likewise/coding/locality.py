@@ -7,18 +7,23 @@ section 6).  Weights may be negative.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._estimators import Transformer
 from likewise._validation import number, whole
 from likewise.coding._locality_kernels import locality_weights
 from likewise.coding.word_search import ROWS_AT_ONCE, Descriptors, WordSearch
 from likewise.errors import InvalidInput
 from likewise.neighbours.protocol import rows
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 
 class LLC(WordSearch, Transformer):

@@ -7,17 +7,22 @@ not grow with their number.  Codes of two subspaces are pooled from their margin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._estimators import Transformer
 from likewise._validation import one_of, whole
 from likewise.coding._pooling_kernels import add_codes, max_codes, max_products
 from likewise.coding.word_search import ROWS_AT_ONCE, Floats, batches_of, pictures_of
 from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 Normalise = Literal["l2", "l1"] | None
 Cells = NDArray[np.int64]

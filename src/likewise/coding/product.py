@@ -8,12 +8,12 @@ vector; "exact" takes any vector and any m (see ``solvers.product``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._doors import Later
 from likewise._estimators import Transformer, not_fitted
 from likewise._kernels import kernel
 from likewise._validation import finite_rows, number, one_of, whole
@@ -24,6 +24,11 @@ from likewise.coding.sparse_input import codebook
 from likewise.errors import InvalidInput
 from likewise.solvers.product.certificate import certify, objectives
 from likewise.solvers.product.codes import METHODS, Method, ProductPaths, Task
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Floats = NDArray[np.float64]
 # Rows at a time where dense reconstructions are formed.

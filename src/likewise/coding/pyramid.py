@@ -9,12 +9,12 @@ descriptor is touched once and memory is one buffer a finest cell (PSC spec, sec
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._estimators import Transformer
 from likewise._validation import one_of, whole
 from likewise.coding.pooling import (
@@ -27,6 +27,11 @@ from likewise.coding.pooling import (
 )
 from likewise.coding.word_search import ROWS_AT_ONCE, Floats
 from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 
 class PlacedDescriptors(NamedTuple):

@@ -8,12 +8,12 @@ from the rows' products, which are fewer; sparse rows stay sparse.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._estimators import Transformer, check_is_fitted
 from likewise._validation import number, whole
 from likewise.coding.linear import products
@@ -21,6 +21,11 @@ from likewise.coding.pooling import normalise_rows
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.neighbours.protocol import rows
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 Floats = NDArray[np.float32]
 

@@ -12,13 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._validation import number, whole
 from likewise.coding.linear import brought_back, factor, products
 from likewise.coding.product import ProductSparseCoder
@@ -35,6 +34,13 @@ from likewise.collection.spaces.registry import find_kind, new_space
 from likewise.collection.store.store import FILE
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
+
+if TYPE_CHECKING:
+    import cv2
+    from scipy import sparse
+else:
+    cv2 = Later("cv2")
+    sparse = Later("scipy.sparse")
 
 LEAST = 4
 """Pictures a label needs: one to judge by, and a few to learn from."""

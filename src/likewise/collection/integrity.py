@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.jobs import running
-from likewise.collection.search.learned_models import check_model_files
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.base import Space
-from likewise.collection.spaces.graphs import open_graph
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import segments as seg
 from likewise.collection.store.backfills import WAITING, backfill_of
@@ -18,7 +16,6 @@ from likewise.collection.store.checks import loose_ends
 from likewise.collection.store.model_table import models
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
-from likewise.collection.tags import tag_log
 from likewise.errors import LikewiseError
 
 THUMBNAILS = "thumbnails"
@@ -54,6 +51,9 @@ def info(store: Store) -> dict[str, Any]:
 
 def verify(store: Store) -> list[str]:
     """Everything that is wrong, in sentences; empty when all is well."""
+    from likewise.collection.search.learned_models import check_model_files
+    from likewise.collection.tags import tag_log
+
     wrong = [f"catalog: {text}" for text in (*store.integrity(), *loose_ends(store))]
     wrong += [f"tags: {text}" for text in tag_log.verify(store)]
     with store.snapshot():
@@ -68,6 +68,8 @@ def verify(store: Store) -> list[str]:
 
 
 def _verify_space(store: Store, space: Space) -> list[str]:
+    from likewise.collection.spaces.graphs import open_graph
+
     wrong: list[str] = []
     try:
         wrong += space.verify()

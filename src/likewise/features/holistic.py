@@ -14,12 +14,18 @@ standard deviations of colour keep their meaning.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise.features.pixels import Pixels, as_pixels, grey, lab, shrunk
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = Later("cv2")
 
 Floats = NDArray[np.float32]
 

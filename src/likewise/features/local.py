@@ -9,14 +9,20 @@ descriptors share that layout, so that one vocabulary serves both.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.features.pixels import Pixels, as_pixels, grey, shrunk
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = Later("cv2")
 
 Floats = NDArray[np.float32]
 

@@ -6,14 +6,19 @@ arrays are coerced once, so that the extractors behind it can trust them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise.errors import InvalidInput
 from likewise.images import Picture
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = Later("cv2")
 
 Pixels = Picture | NDArray[np.uint8]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._validation import one_of, whole
 from likewise.errors import InvalidInput
 from likewise.index import files
@@ -22,6 +22,11 @@ from likewise.index.layout import BLOCK_ENTRIES, BLOCK_PICTURES, Array
 from likewise.index.rows import id_vector, picture_rows, query_rows, query_units, weight_vector
 from likewise.index.scoring import Scratch, new_plan, new_scratch
 from likewise.index.searching import score_block, search_block, sort_heaps
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 
 class IndexStats(NamedTuple):

@@ -6,19 +6,24 @@ the scatters of the similar and dissimilar pairs; A = det(Q)^(1/m) Q^-1 (spec s3
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from likewise._doors import Later
 from likewise._validation import number, whole
 from likewise.metric.base import LearnedMetric, as_rows, pair_chunks
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation.matrix_free import weighted_gram
 from likewise.metric.propagation.sums import Sum
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Floats = NDArray[np.float64]
 

@@ -7,13 +7,18 @@ section 1).  It is never made as a matrix: :meth:`Constraints.apply` multiplies 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

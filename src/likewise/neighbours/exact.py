@@ -6,13 +6,18 @@ rounding error of about 1e-7 times the squared norms; ids can differ only betwee
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import faiss
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._doors import Later
 from likewise.neighbours._faiss import WholeRows, faiss_metric
 from likewise.neighbours.protocol import Metric, rows
+
+if TYPE_CHECKING:
+    import faiss
+else:
+    faiss = Later("faiss")
 
 
 class Exact(WholeRows):

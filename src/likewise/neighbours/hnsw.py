@@ -7,12 +7,12 @@ searching.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._doors import Later
 from likewise._validation import truth, whole
 from likewise.neighbours._faiss import (
     WholeRows,
@@ -21,6 +21,11 @@ from likewise.neighbours._faiss import (
     threads,
 )
 from likewise.neighbours.protocol import Metric, rows
+
+if TYPE_CHECKING:
+    import faiss
+else:
+    faiss = Later("faiss")
 
 
 class HNSW(WholeRows):
@@ -39,7 +44,7 @@ class HNSW(WholeRows):
 
     kind: ClassVar[str] = "neighbours.hnsw"
     _PARAMETERS = ("metric", "links", "ef_build", "ef_search", "compact")
-    _FAISS = faiss.IndexHNSW
+    _FAISS = "IndexHNSW"
 
     def __init__(
         self,

@@ -7,11 +7,11 @@ visits the ``n_probes`` cells whose centres are nearest.  Rows added later do no
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import faiss
 from numpy.typing import ArrayLike
 
+from likewise._doors import Later
 from likewise._validation import whole
 from likewise.errors import InvalidInput
 from likewise.neighbours._faiss import (
@@ -21,6 +21,11 @@ from likewise.neighbours._faiss import (
     threads,
 )
 from likewise.neighbours.protocol import Metric, rows
+
+if TYPE_CHECKING:
+    import faiss
+else:
+    faiss = Later("faiss")
 
 
 class IVF(FaissIndex):
@@ -36,7 +41,7 @@ class IVF(FaissIndex):
 
     kind: ClassVar[str] = "neighbours.ivf"
     _PARAMETERS = ("metric", "n_cells", "n_probes", "random_state")
-    _FAISS = faiss.IndexIVFFlat
+    _FAISS = "IndexIVFFlat"
 
     def __init__(
         self,

@@ -11,16 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
+from likewise._doors import Later
 from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.neighbours import _lsh_kernels as kernels
 from likewise.neighbours.protocol import Found, Metric, StoredIndex, best_first, rows
+
+if TYPE_CHECKING:
+    from scipy import special
+else:
+    special = Later("scipy.special")
 
 _MOST_ROWS = 2**31 - 1
 
@@ -37,7 +42,7 @@ def collision_probability(distance: ArrayLike, width: float) -> NDArray[np.float
     with np.errstate(divide="ignore", over="ignore"):
         t = np.asarray(width / c)
     t = np.where(c == 0, 1.0, t)
-    p = 1 - 2 * ndtr(-t) - 2 / (np.sqrt(2 * np.pi) * t) * -np.expm1(-(t**2) / 2)
+    p = 1 - 2 * special.ndtr(-t) - 2 / (np.sqrt(2 * np.pi) * t) * -np.expm1(-(t**2) / 2)
     return np.where(c == 0, 1.0, p)
 
 

@@ -9,15 +9,20 @@ Z, C solves (K_zn K_nz + alpha K_zz) C = K_zn Y, which is the same C when Z is e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
+from likewise._doors import Later
 from likewise._estimators import Transformer, check_is_fitted
 from likewise._validation import finite_rows, generator, is_number, refuse, whole
 from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from scipy import linalg
+else:
+    linalg = Later("scipy.linalg")
 
 Floats = NDArray[np.float64]
 

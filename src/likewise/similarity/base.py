@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._csr import Rows
+from likewise._doors import Later
 from likewise._estimators import Estimator, check_is_fitted
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.similarity.margin_kernels import margins, new_work
 from likewise.similarity.rows import Floats, Triplets, as_rows, as_sample_weight, as_triplets
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Saved = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 

@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._csr import Rows
+from likewise._doors import Later
 from likewise._validation import finite_rows, number, vector
 from likewise.errors import InvalidInput
 from likewise.similarity.rows import Floats, as_rows
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 # How far from 1 the norm of a dense query may be and still count as unit length.
 _UNIT = 1e-3

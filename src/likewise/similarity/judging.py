@@ -10,15 +10,20 @@ activations; with the margin below it has not been measured.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._validation import generator, whole
 from likewise.similarity.rows import Floats
 from likewise.similarity.solis import SOLIS
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 ETA = 0.1
 """Step.  AdaGrad's division makes it the most a word can move in its first round, whatever the

@@ -6,17 +6,22 @@ a high one.  Only violated pairs move the metric, and only along their own words
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from likewise._csr import Rows
+from likewise._doors import Later
 from likewise._validation import number
 from likewise.errors import InvalidInput
 from likewise.similarity.rival_kernels import lego_diagonal, lego_full
 from likewise.similarity.rivals import MinusDistance, OnlineRival
 from likewise.similarity.rows import Floats, Triplets
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 _SAMPLE = 10_000
 

@@ -8,17 +8,22 @@ when the objective rises.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from likewise._doors import Later
 from likewise._estimators import check_is_fitted
 from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.similarity.rivals import MinusDistance
 from likewise.similarity.rows import Floats, Triplets, as_rows, as_triplets
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 
 class LMNN(MinusDistance):

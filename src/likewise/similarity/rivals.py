@@ -6,19 +6,24 @@ A full matrix over 10,000 words takes 800 MB; above that the full form is refuse
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._csr import Rows
+from likewise._doors import Later
 from likewise._estimators import check_is_fitted
 from likewise._validation import one_of
 from likewise.errors import InvalidInput
 from likewise.similarity.base import OnlineLearner, Saved, WeightedSimilarity, scatter
 from likewise.similarity.rival_kernels import LOSSES, ROUNDS
 from likewise.similarity.rows import Floats, Triplets
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 MAX_FULL = 10_000
 _CHUNK = 1000

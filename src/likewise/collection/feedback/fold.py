@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.history import WEIGHTS, Item
 from likewise.collection.store.segments import unpack_sparse
@@ -34,6 +34,11 @@ from likewise.similarity.judging import (
     within_reach,
 )
 from likewise.similarity.solis import SOLIS
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 _STATE, _GIVEN = "profile state", "profile weights"
 _STARTS = {"ones": 1.0, "zeros": 0.0}

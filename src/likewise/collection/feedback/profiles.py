@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from likewise._validation import whole
 from likewise.collection import jobs
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.feedback import compact as compacting
-from likewise.collection.feedback import learned_report, lessons, profile_files
+from likewise.collection.feedback import profile_files
 from likewise.collection.feedback.history import MERGE, ROLLBACK
 from likewise.collection.feedback.log_lines import append_line, timestamp
 from likewise.collection.feedback.profile_names import (
@@ -37,6 +37,10 @@ from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log_tables
 from likewise.collection.store.pictures import PictureName, Pictures
+
+if TYPE_CHECKING:
+    from likewise.collection.feedback.learned_report import LearnedReport
+    from likewise.collection.feedback.lessons import SparseOutcome
 
 
 class Version(NamedTuple):
@@ -93,11 +97,13 @@ class Profiles(Mapping[str, Similarity]):
         top: int = 6,
         examples: int = 4,
         report: jobs.Report = jobs.silent,
-    ) -> learned_report.LearnedReport:
+    ) -> LearnedReport:
         """What a profile has learned: the ``top`` words either way, with up to so many examples."""
+        from likewise.collection.feedback.learned_report import report_learned
+
         name = resolve_profile(self._store, profile)
         similarity = self._similarities.profiles()[name]
-        return learned_report.report_learned(
+        return report_learned(
             self._views, self._states, similarity, top=top, examples=examples, report=report
         )
 
@@ -183,6 +189,8 @@ class Profiles(Mapping[str, Similarity]):
         report: jobs.Report = jobs.silent,
     ) -> int:
         """Comparisons (anchor, nearer, farther) in bulk; gives how many went into the log."""
+        from likewise.collection.feedback import lessons
+
         name = resolve_profile(self._store, profile)
         id_of = self._pictures.id_of
         rows = [(id_of(a), id_of(b), id_of(c)) for a, b, c in triplets]
@@ -201,6 +209,8 @@ class Profiles(Mapping[str, Similarity]):
         report: jobs.Report = jobs.silent,
     ) -> int:
         """Comparisons drawn from folder names or single tags: same label nearer than another."""
+        from likewise.collection.feedback import lessons
+
         ids, names = lessons.label_pictures(self._store, labels)
         rows = lessons.draw_triplets(ids, names, n_triplets, seed)
         return self.learn_triplets(rows, profile=profile, source=labels, report=report)
@@ -220,12 +230,14 @@ class Profiles(Mapping[str, Similarity]):
 
     def learn_sparse(
         self, name: str, *, profile: str = DEFAULT, report: jobs.Report = jobs.silent
-    ) -> lessons.SparseOutcome:
+    ) -> SparseOutcome:
         """A compact profile from all lessons of another: most words weigh nothing.
 
         Made only where there are enough triplets and where it is right no less often about
         lessons held out.  What was said about single queries comes along.
         """
+        from likewise.collection.feedback import lessons
+
         source = resolve_profile(self._store, profile)
         check_new_name(self._store, name)
         space = sparse_space(self._similarities.profiles()[source], self._store.spaces())

@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise.collection.content import read_content
 from likewise.collection.ingest.workers import run
 from likewise.collection.jobs import Progress, Report
@@ -18,6 +18,11 @@ from likewise.collection.spaces.base import DECODE_SIDE, Space
 from likewise.collection.spaces.rows import WORDS_FOLDER
 from likewise.errors import ImageError
 from likewise.images import decode
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = Later("cv2")
 
 RowsOf = Callable[[str], Iterator[tuple[NDArray[np.int64], Any]]]
 """Rows of a space by its name: (numbers of pictures, raw rows), part by part."""

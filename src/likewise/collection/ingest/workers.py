@@ -18,10 +18,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import cv2
-
+from likewise._doors import Later
 from likewise.collection.content import digest_of, read_content
 from likewise.collection.errors import CannotDescribe
 from likewise.collection.ingest.walk import Candidate
@@ -31,6 +30,11 @@ from likewise.collection.store.store import TRANSIENT
 from likewise.errors import ImageError, UnreadableImage
 from likewise.features.deep.errors import UnusableModel
 from likewise.images import ImageInfo, decode
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = Later("cv2")
 
 IN_FLIGHT = 4
 """Pictures under way for each worker: enough to keep it busy, few enough to bound memory."""

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.store.model_table import Model
@@ -44,6 +43,8 @@ class Basis:
     @classmethod
     def fit(cls, rows: Any, most: int) -> Basis:
         """At most ``most`` directions; those in which nothing differs are left out."""
+        from scipy.linalg import eigh
+
         X = np.asarray(rows, np.float64)
         mean = X.mean(axis=0)
         width = X.shape[1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from likewise.collection.spaces.base import LearnedGeneration, Pixels, Recipe, S
 from likewise.collection.spaces.registry import open_space
 from likewise.collection.store.store import SpaceRow
 from likewise.errors import InvalidInput
-from likewise.metric.fitted import FittedSpace
 from likewise.neighbours.container import DamagedFile
+
+if TYPE_CHECKING:
+    from likewise.metric.fitted import FittedSpace
 
 FIRST = 300
 """Pictures with a row in the source from which on the space is learned."""
@@ -113,6 +115,8 @@ class FittedKind(Space):
         return RENEW * max(self.n_pictures, 1)
 
     def learn(self, survey: Survey) -> LearnedGeneration | None:
+        from likewise.metric.fitted import FittedSpace
+
         counts = [len(numbers) for numbers, _ in survey.rows(self.recipe["source"])]
         total = sum(counts)
         if total < self.recipe["first"]:
@@ -169,6 +173,8 @@ class FittedKind(Space):
         if "fit" not in self.files:
             yield f"what space {self.name!r} has learned is not named; run likewise retrain"
             return
+        from likewise.metric.fitted import FittedSpace
+
         FittedSpace.open(self.root / self.files["fit"])
 
 
@@ -192,6 +198,8 @@ def _placed(
 @lru_cache(maxsize=8)
 def _open_fit(path: str) -> FittedSpace:
     """Files of a generation are never written again, so their names stand for their content."""
+    from likewise.metric.fitted import FittedSpace
+
     try:
         return FittedSpace.open(path)
     except (OSError, DamagedFile) as error:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise.coding.aggregate import VLAD
 from likewise.coding.product import ProductSparseCoder
 from likewise.coding.whitening import Whitening
@@ -25,6 +25,11 @@ from likewise.collection.spaces.base import LearnedGeneration, Pixels, Recipe, S
 from likewise.collection.spaces.pooled_coder import PooledCoder, dense_sift, open_coder
 from likewise.errors import InvalidInput
 from likewise.features.local import LocalFeatures
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 CODEBOOK_PICTURES = 500
 """Pictures whose descriptors the codebooks are learned from, at most."""

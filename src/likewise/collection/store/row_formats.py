@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise.coding.bow import BagOfWords
 from likewise.collection.store import segments as seg
 from likewise.errors import InvalidInput
 from likewise.neighbours.lengths import unit_length
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 if TYPE_CHECKING:
     from likewise.collection.store.store import SpaceRow

@@ -13,16 +13,21 @@ import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._doors import Later
 from likewise._durable import rename_whole
 from likewise.collection.errors import DamagedCollection
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.container import DamagedFile, map_arrays, open_arrays, save_arrays
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 FOLDER = "segments"
 SEAL_AT = 4096

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._validation import is_number, whole
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import INSTALL, DeepMissing, UnusableModel
 from likewise.features.pixels import Pixels, as_pixels
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = Later("cv2")
 
 Floats = NDArray[np.float32]
 MAX_SIZE = 2048

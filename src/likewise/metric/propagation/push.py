@@ -8,18 +8,23 @@ rows in pairs have a column each, solved some at a time.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise.metric.graph import Graph
 from likewise.metric.pairs import Constraints
 from likewise.metric.propagation.constrained import add_classes, add_pairs
 from likewise.metric.propagation.kernels import push_lookup, push_rows
 from likewise.metric.propagation.matrix_free import Floats, Progress, chunks, weighted_gram
 from likewise.metric.propagation.sums import Sum
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Ints = NDArray[np.int64]
 # Residual left where a push stops, over 1 - a: relative error of T of a few 1e-4 at most.  The

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise.metric.propagation.matrix_free import Floats, centre, chunks
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 # Fewer at a time than elsewhere: their neighbours are copied, too, and may be anywhere.
 _SPARSE_ROWS = 4_096

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._validation import matrix
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.lassos.input import (
@@ -34,6 +34,11 @@ from likewise.solvers.lassos.input import (
 )
 from likewise.solvers.lassos.queries import QueryCode, Settings, run
 from likewise.solvers.lassos.scan import Dictionary, Floats
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 # What working sets of one batch may take together, in bytes.
 _MEMORY = 700 << 20

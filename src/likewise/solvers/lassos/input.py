@@ -8,16 +8,21 @@ of two rounds nothing.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from likewise._doors import Later
 from likewise._validation import number, one_of, refuse, truth, whole
 from likewise.errors import InvalidInput
 from likewise.solvers.lassos.queries import QueryCode
 from likewise.solvers.lassos.scan import Dictionary, Floats
 from likewise.solvers.lassos.working_set import SOLVERS
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 # Rows times their scale in float32: beyond these lengths products could leave its range.
 SHORTEST, LONGEST = 1e-15, 1e15

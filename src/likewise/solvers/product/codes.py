@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._doors import Later
 from likewise._validation import finite_rows, number, whole
 from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
@@ -23,6 +23,11 @@ from likewise.solvers.product.input import as_words
 from likewise.solvers.product.lanes import pad_width, zeros
 from likewise.solvers.product.marching import DONE, apart, halving, pack, together
 from likewise.solvers.product.path import State, room
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Method = Literal["approximate", "iterative", "exact"]
