@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise._doors import Later
-from likewise._kernels import kernel
+from likewise._kernels import have_compiler, kernel
 from likewise._validation import as_array
 from likewise.errors import InvalidInput
 
@@ -22,6 +22,8 @@ else:
     sp = Later("scipy.sparse")
 
 _UNSOUND, _INFINITE, _UNSORTED, _ZEROS, _PEAK = 1, 2, 4, 8, 16
+# Stored values up to which rows are inspected without a compiler.
+_FEW = 1 << 16
 
 
 class Rows(NamedTuple):
@@ -63,6 +65,29 @@ def _inspect(ends, words, values, width, peak):  # type: ignore[no-untyped-def]
     return found
 
 
+def _inspect_few(ends: Any, words: Any, values: Any, width: int, peak: float) -> int:
+    """As :func:`_inspect`, without a compiler."""
+    if ends[0] != 0 or ends[-1] > len(words) or ends[-1] > len(values) or (np.diff(ends) < 0).any():
+        return _UNSOUND
+    words, values = words[: ends[-1]], values[: ends[-1]]
+    if len(words) and (int(words.min()) < 0 or int(words.max()) >= width):
+        return _UNSOUND
+    found = 0
+    # A word may be less than the one before only where a row begins.
+    first = np.zeros(len(words) + 1, bool)
+    first[ends[:-1]] = True
+    if ((words[1:] <= words[:-1]) & ~first[1:-1]).any():
+        found |= _UNSORTED
+    finite = np.isfinite(values)
+    if not finite.all():
+        found |= _INFINITE
+    if (np.abs(values[finite]) > peak).any():
+        found |= _PEAK
+    if (values == 0).any():
+        found |= _ZEROS
+    return found
+
+
 def canonical_rows(
     X: Any,
     name: str,
@@ -88,7 +113,8 @@ def canonical_rows(
     ends, words, values = csr.indptr, csr.indices, csr.data
     if not (ends.dtype.isnative and words.dtype.isnative):
         ends, words = ends.astype(np.int64), words.astype(np.int64)
-    faults = _inspect(ends, words, values, width, peak)
+    look = _inspect if len(words) > _FEW or have_compiler() else _inspect_few
+    faults = look(ends, words, values, width, peak)
     if faults & _UNSOUND or len(ends) != csr.shape[0] + 1:
         raise InvalidInput(f"{name} is not a sound CSR matrix: its indices are out of range")
     if faults & _INFINITE:

@@ -18,6 +18,7 @@ numba itself is imported when a kernel is first called: a process that calls non
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, ModuleType
@@ -60,6 +61,16 @@ def inside_kernels(make: Callable[[], Any]) -> Any:
     ``make`` takes no arguments and gives it: an intrinsic, say.
     """
     return Kernel(make)
+
+
+def have_compiler() -> bool:
+    """Whether some kernel was called in this process already, so that another one costs little.
+
+    The first one costs a second of processor time: numba's import, and the tables it fills before
+    it can load what was kept.  A few thousand numbers are sooner done without, in the same order
+    and to the same bits.
+    """
+    return "likewise._kernel_cache" in sys.modules
 
 
 # -- made at the first call ----------------------------------------------------------------------

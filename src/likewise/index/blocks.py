@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from likewise._csr import Rows
+from likewise._kernels import have_compiler
 from likewise.index.building import build_block, unpack_rows
 from likewise.index.checking import check_core, check_rows, rows_sound
 from likewise.index.errors import DamagedIndex
@@ -32,6 +33,7 @@ from likewise.index.layout import (
     places,
     read_views,
 )
+from likewise.index.loose import ENTRIES, LooseRows
 
 _NOBODY_DEAD = np.zeros(BLOCK_PICTURES, np.uint8)
 _NOBODY_DEAD.flags.writeable = False
@@ -66,12 +68,32 @@ class _Bytes:
             raise Damage(f"{self.mapped.size()} bytes; {len(self.buffer)} expected")
 
 
+class _Loose:
+    """Rows in this process that are laid out when somebody wants the layout, and once for all."""
+
+    def __init__(self, rows: LooseRows) -> None:
+        self.n_pictures = len(rows.ids)
+        self.n_entries = len(rows.words)
+        # One of the two, never both: what is laid out is not held twice.
+        self.rows: LooseRows | None = rows
+        self._bytes: _Bytes | None = None
+        self._lock = threading.Lock()
+
+    def laid_out(self) -> _Bytes:
+        with self._lock:
+            if self._bytes is None:
+                assert self.rows is not None
+                self._bytes = _Bytes(*build_block(*self.rows), None)
+                self.rows = None
+            return self._bytes
+
+
 class Block:
     """Up to 65,536 pictures."""
 
-    def __init__(self, content: _Bytes, dead: Array | None) -> None:
-        self._content = content
-        n = content.sizes.pictures
+    def __init__(self, held: _Bytes | _Loose, dead: Array | None) -> None:
+        self._held = held
+        n = self.n_pictures
         self.dead = _NOBODY_DEAD[:n] if dead is None else dead
         self.living = n if dead is None else n - int(np.count_nonzero(dead))
         self._order: Array | None = None
@@ -81,6 +103,12 @@ class Block:
         cls, ids: Array, ends: Array, words: Array, values: Array, width: int, quantised: bool,
         drop: Array | None,
     ) -> Block:  # fmt: skip
+        if len(words) <= ENTRIES and not have_compiler():
+            # Copied: these may be the caller's own arrays, and a block never changes.
+            own = LooseRows(
+                ids.copy(), ends.copy(), words.copy(), values.copy(), width, quantised, drop
+            )
+            return cls(_Loose(own), None)
         built = build_block(ids, ends, words, values, width, quantised, drop)
         return cls(_Bytes(*built, None), None)
 
@@ -96,6 +124,28 @@ class Block:
     ) -> Block:
         """A block read from disk; nothing but the header has been looked at."""
         return cls(_Bytes(sizes, checksum, buffer, path, mapped), dead)
+
+    @property
+    def _content(self) -> _Bytes:
+        held = self._held
+        return held.laid_out() if isinstance(held, _Loose) else held
+
+    @property
+    def loose(self) -> LooseRows | None:
+        """Its rows, dead ones included, as long as they are not laid out."""
+        return self._held.rows if isinstance(self._held, _Loose) else None
+
+    @property
+    def n_pictures(self) -> int:
+        """Pictures, the dead included."""
+        held = self._held
+        return held.n_pictures if isinstance(held, _Loose) else held.sizes.pictures
+
+    @property
+    def n_entries(self) -> int:
+        """Stored values, those of the dead included."""
+        held = self._held
+        return held.n_entries if isinstance(held, _Loose) else held.sizes.entries
 
     @property
     def sizes(self) -> Sizes:
@@ -121,7 +171,7 @@ class Block:
 
     @property
     def has_dead(self) -> bool:
-        return self.living < self.sizes.pictures
+        return self.living < self.n_pictures
 
     def views(self) -> Views:
         """The arrays, proved safe on first use; the length of the file is looked at every time."""
@@ -160,13 +210,13 @@ class Block:
         dead = self.dead.copy()
         dead[positions] = 1
         dead.flags.writeable = False
-        block = Block(self._content, dead)
+        block = Block(self._held, dead)
         block._order = self._order
         return block
 
     def find(self, ids: Array) -> Array:
         """Position of each id among the living pictures, or -1."""
-        own = self.views().ids
+        own = self._ids()
         if self._order is None:
             self._order = np.argsort(own, kind="stable")
         place = np.searchsorted(own, ids, sorter=self._order)
@@ -175,6 +225,9 @@ class Block:
 
     def id_range(self) -> tuple[int, int]:
         """Smallest and largest id, the dead included; read without checking the block."""
+        rows = self.loose
+        if rows is not None:
+            return int(rows.ids.min()), int(rows.ids.max())
         content = self._content
         if content.id_range is None:
             try:
@@ -186,11 +239,18 @@ class Block:
         return content.id_range
 
     def living_ids(self) -> Array:
-        living: Array = self.views().ids[self.dead == 0]
+        living: Array = self._ids()[self.dead == 0]
         return living
+
+    def _ids(self) -> Array:
+        rows = self.loose
+        return self.views().ids if rows is None else rows.ids
 
     def living_rows(self) -> tuple[Array, Array, Array, Array]:
         """Ids, row lengths, words and values of the living, from checked rows."""
+        rows = self.loose
+        if rows is not None:
+            return rows.living_rows(self.dead)
         views = self.views()
         if not self.checked.all():
             self.verify()
@@ -203,6 +263,9 @@ class Block:
 
     def row_at(self, position: int) -> tuple[Array, Array]:
         """Words and values of one picture, its group of rows checked first."""
+        rows = self.loose
+        if rows is not None:
+            return rows.row_at(position)
         views = self.views()
         group = position >> GROUP_SHIFT
         if not self.checked[group]:

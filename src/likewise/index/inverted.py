@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from likewise._doors import Later
+from likewise._kernels import have_compiler
 from likewise._validation import one_of, whole
 from likewise.errors import InvalidInput
 from likewise.index import files
 from likewise.index.blocks import Block, cut_blocks, join
 from likewise.index.layout import BLOCK_ENTRIES, BLOCK_PICTURES, Array
+from likewise.index.loose import ENTRIES, LooseRows, search_loose
 from likewise.index.rows import id_vector, picture_rows, query_rows, query_units, weight_vector
 from likewise.index.scoring import Scratch, new_plan, new_scratch
 from likewise.index.searching import score_block, search_block, sort_heaps
@@ -173,6 +175,10 @@ class InvertedIndex:
         their block is compacted."""
         total = np.zeros(self._state.width, np.int64)
         for block in self._state.blocks:
+            rows = block.loose
+            if rows is not None and rows.drop is None:
+                total[: rows.width] += np.bincount(rows.words, minlength=rows.width)
+                continue
             views = block.views()
             low = views.low8 if len(views.low8) else views.low16
             first = np.repeat(np.arange(len(views.buckets) - 1), np.diff(views.buckets[:, 0]))
@@ -269,7 +275,10 @@ class InvertedIndex:
         scores = np.full((n, best), -np.inf, np.float32)
         ids = np.full((n, best), -1, np.int64)
         sizes = np.zeros(n, np.int64)
-        if best and n:
+        loose = _loose_parts(blocks)
+        if best and n and loose is not None:
+            ids, scores = search_loose(loose, rows, best)
+        elif best and n:
             scratch = self._take_scratch()
             plan = new_plan(int(np.diff(rows.ends).max()))
             units = query_units(rows.ends, rows.values)
@@ -327,6 +336,16 @@ class InvertedIndex:
             return new_scratch()
 
 
+def _loose_parts(blocks: Iterable[Block]) -> list[tuple[LooseRows, Array]] | None:
+    """The rows of all blocks and which of them are dead, where a look at each costs the least."""
+    if have_compiler():
+        return None
+    parts = [(block.loose, block.dead) for block in blocks]
+    found = [(rows, dead) for rows, dead in parts if rows is not None]
+    few = len(found) == len(parts) and sum(len(rows.words) for rows, _ in found) <= ENTRIES
+    return found if few else None
+
+
 def _living_ids(blocks: Iterable[Block]) -> Array:
     return np.concatenate([np.zeros(0, np.int64), *(block.living_ids() for block in blocks)])
 
@@ -355,7 +374,7 @@ def _refuse_shared(states: list[files.State]) -> None:
                 break
             if other == s:
                 continue
-            small, large = sorted((block, its_block), key=lambda b: b.sizes.pictures)
+            small, large = sorted((block, its_block), key=lambda b: b.n_pictures)
             names = small.living_ids()
             both = names[large.find(names) >= 0]
             if len(both):
@@ -367,7 +386,7 @@ def _refuse_shared(states: list[files.State]) -> None:
 def _fits(blocks: list[Block]) -> bool:
     return (
         sum(b.living for b in blocks) <= BLOCK_PICTURES
-        and sum(b.sizes.entries for b in blocks) <= BLOCK_ENTRIES
+        and sum(b.n_entries for b in blocks) <= BLOCK_ENTRIES
     )
 
 
