@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,62 @@ def test_a_folder_of_ones_own(package: Path) -> None:
     assert list(kept.rglob("main.total-*.nbc"))
     edit(package, "deep/constants.py", "100", "200")
     assert ask(package, NUMBA_CACHE_DIR=str(kept)) == [211, 0, 1]
+
+
+def test_numba_comes_with_the_first_call(package: Path) -> None:
+    code = (
+        "import json, sys\n"
+        "from pack.main import total\n"
+        "from likewise._kernels import have_compiler\n"
+        "before = ['numba' in sys.modules, have_compiler()]\n"
+        "answer = total(1)\n"
+        "print(json.dumps([*map(int, before), answer, int(have_compiler())]))\n"
+    )
+    assert ask(package, code) == [0, 0, 111, 1]
+
+
+def test_kernels_reach_each_other_in_every_way(package: Path) -> None:
+    """By a module's name, out of a closure, and themselves."""
+    (package / "pack" / "main.py").write_text(
+        "from likewise._kernels import kernel\n"
+        "from pack import helpers\n"
+        "@kernel\n"
+        "def fold(n):\n"
+        "    if n <= 0:\n"
+        "        return 0\n"
+        "    return n + fold(n - 1)\n"
+        "def make(inner):\n"
+        "    @kernel(cache=False)\n"
+        "    def outer(n):\n"
+        "        return helpers.called(n) + helpers.inlined(n) + inner(n)\n"
+        "    return outer\n"
+        "total = make(fold)\n"
+    )
+    code = "import json\nfrom pack.main import total\nprint(json.dumps([total(4)]))"
+    assert ask(package, code) == [40 + 104 + 10]
+
+
+def test_threads_that_call_at_once_get_one_kernel() -> None:
+    made = []
+
+    @_kernels.kernel(cache=False)
+    def double(x):  # type: ignore[no-untyped-def]
+        return 2 * x
+
+    start = threading.Barrier(8)
+
+    def call() -> None:
+        start.wait()
+        made.append(double.made())
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 8
+    assert all(one is made[0] for one in made)
+    assert made[0](4) == 8
 
 
 def test_without_compiling(package: Path) -> None:

@@ -6,6 +6,7 @@ finite.  Kernels trust what comes out of here.  Nothing is copied that is canoni
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,34 @@ class Rows(NamedTuple):
     words: NDArray[Any]  # uint32
     values: NDArray[Any]  # float32 or float64
     width: int
+
+
+class CsrArrays:
+    """A CSR matrix of real numbers for those who only pass it on.
+
+    It has the arrays of scipy's and becomes one when somebody wants more of it than they are:
+    importing scipy.sparse takes longer than most questions to a small collection.
+    """
+
+    ndim = 2
+
+    def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
+        # The type scipy would choose, so that kernels meet no other.
+        most = max(*shape, len(data))
+        kind = np.int32 if most <= np.iinfo(np.int32).max else np.int64
+        self.data = data
+        self.indices = np.asarray(indices, kind)
+        self.indptr = np.asarray(indptr, kind)
+        self.shape = shape
+
+    def tocsr(self) -> sp.csr_array:
+        """scipy's matrix over the same arrays."""
+        return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.tocsr(), name)
 
 
 @kernel
@@ -152,7 +181,10 @@ def without_zeros(rows: Rows) -> Rows:
 
 def _as_csr(X: Any, name: str, of: str) -> Any:
     """X as a CSR matrix of native real numbers; nothing is known of its content yet."""
-    sparse = sp.issparse(X)
+    if isinstance(X, CsrArrays):
+        return X
+    # Where nobody imported scipy.sparse there is no matrix of it.
+    sparse = "scipy.sparse" in sys.modules and sp.issparse(X)
     if not sparse:
         X = as_array(X, name)
     if X.ndim != 2:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from likewise._doors import Later
+from likewise._csr import CsrArrays
 from likewise._kernels import have_compiler
 from likewise._validation import one_of, whole
 from likewise.errors import InvalidInput
@@ -27,8 +27,6 @@ from likewise.index.searching import score_block, search_block, sort_heaps
 
 if TYPE_CHECKING:
     from scipy import sparse
-else:
-    sparse = Later("scipy.sparse")
 
 
 class IndexStats(NamedTuple):
@@ -144,6 +142,10 @@ class InvertedIndex:
 
     def rows(self, ids: Any) -> sparse.csr_array:
         """The rows of these pictures as they were added (float32), in the order of ``ids``."""
+        return self.row_arrays(ids).tocsr()
+
+    def row_arrays(self, ids: Any) -> CsrArrays:
+        """As :meth:`rows`, for those who only pass them on."""
         names = id_vector(ids, None)
         blocks = self._state.blocks
         found: list[tuple[Array, Array]] = []
@@ -157,7 +159,7 @@ class InvertedIndex:
         words = np.concatenate([np.zeros(0, np.uint32), *(w for w, _ in found)])
         values = np.concatenate([np.zeros(0, np.float32), *(v for _, v in found)])
         shape = (len(names), self._state.width)
-        return sparse.csr_array((values, words.astype(np.int64), ends), shape=shape)
+        return CsrArrays(values, words, ends, shape)
 
     def stats(self) -> IndexStats:
         blocks = self._state.blocks

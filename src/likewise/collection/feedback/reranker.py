@@ -54,7 +54,9 @@ class ProfileReranker:
             disliked = self._states.rows(space, said.disliked)
             if isinstance(view, SparseView):
                 frequency, n_pictures = view.frequency()
-                row = expand(row, liked, disliked, frequency=frequency, n_pictures=n_pictures)
+                row = expand(
+                    row.tocsr(), liked, disliked, frequency=frequency, n_pictures=n_pictures
+                )
             else:
                 # Pictures of the collection are mixed in as they are compared: so is the query.
                 row = expand(comparable_rows(space, row[None])[0], liked, disliked)

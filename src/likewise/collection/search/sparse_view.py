@@ -60,7 +60,7 @@ class SparseView:
             again = np.intersect1d(ids, self._fresh.ids)
             if len(again):
                 self._fresh.remove(again)
-            raw = seg.unpack_sparse([vector for _, _, vector in new], self.space.width)
+            raw = seg.unpack_row_arrays([vector for _, _, vector in new], self.space.width)
             self._fresh.add(apply_idf(self.idf, raw), ids)
             self._last_vector = new[-1][0]
         dead = store.tombstones(self._last_tombstone)
@@ -102,7 +102,7 @@ class SparseView:
         """The weighted row of a picture of the collection; None if it has none."""
         if not self.index.contains(np.array([image]))[0]:
             return None
-        return self.index.rows([image])
+        return self.index.row_arrays([image])
 
     def search_row(self, row: Any, k: int, weights: Any = None) -> Hits:
         """As ``search``, for a row that is weighted already."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._csr import CsrArrays
 from likewise._doors import Later
 from likewise.coding.bow import BagOfWords
 from likewise.collection.store import segments as seg
@@ -287,7 +288,9 @@ def open_idf(root: Path, space: SpaceRow) -> BagOfWords | None:
 
 def apply_idf(idf: BagOfWords | None, raw: Any) -> Any:
     """Raw sparse rows as the index holds them."""
-    return raw if idf is None else idf.transform(raw)
+    if idf is None:
+        return raw
+    return idf.transform(raw.tocsr() if isinstance(raw, CsrArrays) else raw)
 
 
 def _check_shape(row: Any, given: Any, width: int, space: str) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._csr import CsrArrays
 from likewise._doors import Later
 from likewise._durable import rename_whole
 from likewise.collection.errors import DamagedCollection
@@ -62,6 +63,11 @@ def pack_sparse(indices: Any, values: Any) -> bytes:
 
 def unpack_sparse(blobs: Sequence[bytes], width: int) -> Any:
     """Rows of a CSR matrix from their blobs."""
+    return unpack_row_arrays(blobs, width).tocsr()
+
+
+def unpack_row_arrays(blobs: Sequence[bytes], width: int) -> CsrArrays:
+    """As :func:`unpack_sparse`, for those who only pass them on."""
     lengths = [len(blob) // 8 for blob in blobs]
     starts = np.zeros(len(blobs) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
@@ -74,7 +80,7 @@ def unpack_sparse(blobs: Sequence[bytes], width: int) -> Any:
         values[at : at + n] = np.frombuffer(blob, "<f4", n, 4 * n)
     if len(indices) and int(indices.max()) >= width:
         raise DamagedCollection(f"a vector in the catalog has word {indices.max()} of {width}")
-    return sparse.csr_array((values, indices, starts), shape=(len(blobs), width))
+    return CsrArrays(values, indices, starts, (len(blobs), width))
 
 
 def pack_dense(vector: Any) -> bytes:
