@@ -206,7 +206,7 @@ def test_the_query_part_knows_no_order(col: Collection, tmp_path: Path) -> None:
 def test_parts_can_be_measured_apart(mine: Collection) -> None:
     mine.judge(1, [2], [3])
     view = views_of(mine).view("mine")
-    plain = view.row_of(1)
+    plain = view.row_of(1).tocsr()
     key = resolve_query(store_of(mine), 1, None).key
 
     def row(parts: set[str], key: bytes | None = key):

@@ -85,8 +85,11 @@ def id_vector(ids: Any, n: int | None) -> Array:
         raise InvalidInput("ids holds a value below 0 or beyond int64; use 0 to 2**63 - 1")
     found = found.astype(np.int64, copy=False)
     if n is not None:
-        distinct, times = np.unique(found, return_counts=True)
-        if len(distinct) < n:
-            twice = distinct[times > 1][0]
-            raise InvalidInput(f"ids holds {twice} more than once; every picture needs its own id")
+        # Not np.unique: it imports masked arrays, which a short command need not wait for.
+        ordered = np.sort(found)
+        again = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(again):
+            raise InvalidInput(
+                f"ids holds {again[0]} more than once; every picture needs its own id"
+            )
     return found

@@ -57,9 +57,9 @@ class SparseView:
         new = store.vectors(self.space.name, self.space.generation, self._last_vector)
         if new:
             ids = np.array([image for _, image, _ in new], np.int64)
-            again = np.intersect1d(ids, self._fresh.ids)
-            if len(again):
-                self._fresh.remove(again)
+            again = self._fresh.contains(ids)
+            if again.any():
+                self._fresh.remove(ids[again])
             raw = seg.unpack_row_arrays([vector for _, _, vector in new], self.space.width)
             self._fresh.add(apply_idf(self.idf, raw), ids)
             self._last_vector = new[-1][0]
