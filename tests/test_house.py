@@ -35,6 +35,8 @@ FLOORS = [
     {"recognition"},
     {"_estimators", "_csr"},
     {"_kernels", "_validation", "_durable"},
+    {"_kernel_cache"},
+    {"_kernel_sources"},
     {"errors"},
     {"_doors", "_version"},
 ]
@@ -42,7 +44,9 @@ HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for ro
 
 # The same inside the largest room; a file that is no room of its own stands on the roof.
 COLLECTION = ["tags", "models", "ingest", "feedback", "search", "spaces", "keywords", "store"]
-CELLAR = {"content", "errors", "jobs", "filters_and_metadata", "read_write_lock", "tag_names"}
+CELLAR = {
+    "content", "errors", "jobs", "filters_and_metadata", "parts", "read_write_lock", "tag_names",
+}  # fmt: skip
 
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")
 
