@@ -14,10 +14,10 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._csr import Rows
+from likewise._lazy import sparse as sp
 from likewise._validation import finite_rows, number, vector
 from likewise.errors import InvalidInput
 from likewise.similarity.rows import Floats, as_rows
@@ -88,9 +88,10 @@ def expand(
     >>> print(expand(np.array([1.0, 0]), np.array([[0.0, 1]]), np.zeros((0, 2))).round(2))
     [0.24 0.97]
     """
-    if sp.issparse(query):
-        return _expand_sparse(query, liked, disliked, frequency, n_pictures, rule)
-    return _expand_dense(query, liked, disliked, rule)
+    # An array first: a dense search need not wait for scipy.
+    if isinstance(query, np.ndarray) or not sp.issparse(query):
+        return _expand_dense(query, liked, disliked, rule)
+    return _expand_sparse(query, liked, disliked, frequency, n_pictures, rule)
 
 
 # -- sparse ------------------------------------------------------------------------------------
