@@ -9,6 +9,7 @@ imported before a command needs it.
 from __future__ import annotations
 
 import copy
+import os
 import sys
 import warnings
 from typing import Annotated
@@ -43,6 +44,10 @@ app = typer.Typer(
     help="Image search and tagging that learns what you mean by alike.",
 )
 _debug = False
+BRIEF = {
+    "accept", "info", "judge", "learned", "log", "problems", "reject", "search", "tags", "undo",
+}  # fmt: skip
+"""Commands that look something up or write a line, and are over before a learner would start."""
 
 app.command("open", rich_help_panel="Browser")(serve.open_)
 app.command(rich_help_panel="Browser")(serve.serve)
@@ -86,6 +91,10 @@ def main() -> None:
     """Run the command line; the entry point of the package."""
     # Pillow's remarks on odd metadata name no file; what matters is reported with its path.
     warnings.filterwarnings("ignore", module=r"PIL\.")
+    if set(sys.argv[1:2]) <= BRIEF:
+        # Before NumPy is imported: a thread a core, each of which waits busily for work, costs
+        # more than the small products of these commands.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         _app_for(sys.argv[1:])()
     except LikewiseError as error:
