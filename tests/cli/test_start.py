@@ -34,7 +34,7 @@ COMMANDS = {
     "info": "12 pictures",
     "search 1": "score",
     "search 1 --by given": "score",
-    "search 1 --tag cat --by fit": "score",
+    "search 1 --where tag=cat --by fit": "score",
     "judge 1 --liked 2 --disliked 7": "Now most similar",
     "log": "liked 2",
     "learned": "1 judgement",
@@ -71,8 +71,9 @@ def run(folder: Path, *arguments: str) -> tuple[str, str, set[str]]:
     surroundings = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
     done = subprocess.run(
         [sys.executable, "-c", RUN, *arguments], env=surroundings,
-        cwd=folder, capture_output=True, text=True, check=True, timeout=120,
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     threads, *modules = done.stderr.split("\n")[-2].split()
     return done.stdout, threads, {name.split(".")[0] for name in modules}
 
