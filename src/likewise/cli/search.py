@@ -70,7 +70,8 @@ def search(
         one = picture(query)
         if explain:
             _check_explained(col, by)
-        col.tags.check_known(wanted.get("tag", []))
+        if "tag" in wanted:
+            col.tags.check_known(wanted["tag"])
         hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
         asked = _describe_query(col, one, by, part, wanted)
         answers = _answers(col, one, by, part, hits, explain=explain)

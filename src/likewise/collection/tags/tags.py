@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from likewise._validation import whole
 from likewise.collection import jobs
@@ -19,15 +20,20 @@ from likewise.collection.keywords import (
     tag_files,
     xmp_export,
 )
+from likewise.collection.parts import part
 from likewise.collection.search.query import Query, resolve_query
 from likewise.collection.search.views import Views
 from likewise.collection.store import tag_tables
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow
 from likewise.collection.tag_names import clean_all, near
-from likewise.collection.tags import bulk, tag_log
-from likewise.collection.tags.suggest import Suggester, Suggestion
+from likewise.collection.tags import tag_log
 from likewise.errors import InvalidInput
+
+# What suggests learns, and is imported when somebody asks it.
+if TYPE_CHECKING:
+    from likewise.collection.tags.bulk import TagRun
+    from likewise.collection.tags.suggest import Suggester, Suggestion
 
 
 class Tags:
@@ -35,8 +41,13 @@ class Tags:
 
     def __init__(self, views: Views, pictures: Pictures) -> None:
         self._store, self._views, self._pictures = views.store, views, pictures
-        self.suggester = Suggester(views)
+
+    @part
+    def suggester(self) -> Suggester:
         """Holds the tagged pictures between suggestions."""
+        from likewise.collection.tags.suggest import Suggester
+
+        return Suggester(self._views)
 
     # -- by hand ----------------------------------------------------------------------------
 
@@ -154,7 +165,7 @@ class Tags:
         also_tagged: bool = False,
         dry_run: bool = False,
         report: jobs.Report = jobs.silent,
-    ) -> bulk.TagRun:
+    ) -> TagRun:
         """Suggested tags for every picture nobody tagged (``also_tagged``: for all pictures).
 
         Only those with a confidence of at least ``above``.  A run that is stopped goes on where it
@@ -167,7 +178,9 @@ class Tags:
 
     def _suggest_for_all(
         self, above: float, k: int, also_tagged: bool, dry_run: bool, report: jobs.Report
-    ) -> bulk.TagRun:
+    ) -> TagRun:
+        from likewise.collection.tags import bulk
+
         return bulk.suggest_for_all(
             self._views, self.suggester, above=above, k=k,
             also_tagged=also_tagged, dry_run=dry_run, report=report,
@@ -175,6 +188,8 @@ class Tags:
 
     def clear_suggestions(self) -> int:
         """Take back every suggestion nobody confirmed; gives how many there were."""
+        from likewise.collection.tags import bulk
+
         with jobs.lease(self._store.root, "tags clear"):
             return bulk.clear_suggestions(self._store)
 
