@@ -210,6 +210,15 @@ DOORS: dict[str, dict[str, str]] = {
         "Preparation": "runtime",
         "UnusableModel": "errors",
     },
+    "likewise.features.text": {
+        "EmptyText": "errors",
+        "PictureWords": "words",
+        "TextModel": "model",
+        "TextModelMissing": "errors",
+        "TextModelStatus": "status",
+        "TextQuery": "words",
+        "text_model_status": "status",
+    },
     "likewise.solvers": {
         "Dictionary": "lassos.scan",
         "SparseInverse": "sparse_inverse.selection",

@@ -1,0 +1,123 @@
+"""Texts as numbers of tokens, by the rules of a model's own tokenizer.json.
+
+Texts are tidied first, so that whatever is typed can be taken: blanks and control characters
+become one blank, symbols and emoji become their Unicode names (🐶 is "dog face"; few models know
+the sign), and what is longer than a model can read is cut.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.features.deep.errors import UnusableModel
+from likewise.features.text.errors import COMMAND, EmptyText, TextModelMissing
+
+MAX_CHARACTERS = 10_000
+MAX_BYTES = 64 << 20
+_UNKNOWN = ("[UNK]", "<unk>", "<|endoftext|>")
+
+Ints = NDArray[np.int64]
+
+
+class Tokens(NamedTuple):
+    """Rows of token numbers, padded at the end; ``known`` is the share of tokens with a meaning."""
+
+    ids: Ints
+    mask: Ints
+    known: NDArray[np.float64]
+
+
+def tidy(text: str) -> str:
+    """A text as models can take it; :class:`EmptyText` where nothing is left.
+
+    >>> tidy("  snowy\\tmountains \\x00 ")
+    'snowy mountains'
+    >>> tidy("🐶 on a beach")
+    'dog face on a beach'
+    """
+    if not isinstance(text, str):
+        raise EmptyText(f"text is {text!r}; words expected")
+    # Half a character (a lone surrogate) has no place in any encoding.
+    sound = text[: 4 * MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    made = " ".join("".join(map(_plain, sound)).split())[:MAX_CHARACTERS]
+    if not any(map(str.isalnum, made)):
+        raise EmptyText(f"text is {text[:40]!r}; words expected")
+    return made
+
+
+def _plain(character: str) -> str:
+    kind = unicodedata.category(character)
+    if kind == "So":
+        return f" {unicodedata.name(character, '').lower()} "
+    # Joiners and marks of direction (Cf) and of style (variation selectors, Mn) have no meaning;
+    # accents are Mn too, and stay.
+    if kind == "Cf" or "\ufe00" <= character <= "\ufe0f":
+        return ""
+    return " " if kind in ("Cc", "Co", "Cn") else character
+
+
+class Tokenizer:
+    """A tokenizer.json at work: through the library ``tokenizers``, which runs no code of it."""
+
+    def __init__(self, content: bytes, name: str, *, length: int, pad: int | None = None) -> None:
+        self.name, self.length = name, length
+        self._made = _opened(content, name)
+        self._made.no_padding()
+        self._made.enable_truncation(length)
+        declared = _declared_unknown(content)
+        unknown = (self._made.token_to_id(token) for token in (declared, *_UNKNOWN) if token)
+        self.unknown: int | None = next((one for one in unknown if one is not None), None)
+        self._pad = pad
+
+    def __call__(self, texts: Sequence[str], *, width: int | None = None) -> Tokens:
+        """Token numbers of texts; rows of ``width``, else as long as the longest."""
+        try:
+            read = self._made.encode_batch([tidy(text) for text in texts])
+        except EmptyText:
+            raise
+        except BaseException as error:
+            raise _refusal(error, f"{self.name} cannot read a text") from error
+        rows = [np.asarray(one.ids, np.int64) for one in read]
+        special = [np.asarray(one.special_tokens_mask, bool) for one in read]
+        if any(not len(row) for row in rows):
+            raise UnusableModel(f"{self.name} makes no tokens of a text")
+        n_tokens = max(map(len, rows)) if width is None else width
+        ids = np.full((len(rows), n_tokens), self._pad or 0, np.int64)
+        mask = np.zeros((len(rows), n_tokens), np.int64)
+        known = np.zeros(len(rows))
+        for i, (row, extra) in enumerate(zip(rows, special, strict=True)):
+            ids[i, : len(row)], mask[i, : len(row)] = row, 1
+            words = row[~extra] if len(extra) == len(row) else row
+            known[i] = (words != self.unknown).mean() if len(words) else 0.0
+        return Tokens(ids, mask, known)
+
+
+def _opened(content: bytes, name: str) -> Any:
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise TextModelMissing(f"words need the package tokenizers: {COMMAND}") from error
+    try:
+        return tokenizers.Tokenizer.from_buffer(content)
+    except BaseException as error:
+        raise _refusal(error, f"{name} is no tokenizer that can be used") from error
+
+
+def _refusal(error: BaseException, said: str) -> UnusableModel:
+    # The library is written in Rust: what it did not foresee arrives as a panic, which is none of
+    # Python's ordinary errors.  Anything else that is not one (Ctrl-C) is not ours to keep.
+    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        raise error
+    return UnusableModel(f"{said}: {error}")
+
+
+def _declared_unknown(content: bytes) -> str | None:
+    model = json.loads(content).get("model")
+    token = model.get("unk_token") if isinstance(model, dict) else None
+    return token if isinstance(token, str) else None
