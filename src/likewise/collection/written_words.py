@@ -86,7 +86,7 @@ def other_numbers(word: str) -> list[str]:
         found.append(f"{word[:-1]}ves")
     elif word.endswith("fe"):
         found.append(f"{word[:-2]}ves")
-    return [f"{word}s", *found] if not found else found
+    return found or [f"{word}s"]
 
 
 def finds_beginnings(word: str) -> bool:

@@ -60,15 +60,13 @@ class Found(NamedTuple):
     values: Floats
 
 
-def gather(
-    store: Store, terms: Sequence[Term], near: Sequence[NearTag], struck: Struck
-) -> Found:
+def gather(store: Store, terms: Sequence[Term], near: Sequence[NearTag], struck: Struck) -> Found:
     """Every picture that something written speaks for, and how much of the query it covers."""
     parts: list[tuple[int, float, Ids]] = []
     for number, term in enumerate(terms):
         parts += [(number, value, ids) for value, ids in _of_term(store, term, struck)]
     for one in near:
-        if struck.value("near", one.tag):
+        if _is_struck(struck, one.tag):
             continue
         tagged = written.find_tag(store, one.tag)
         numbers = range(len(terms)) if one.term is None else [one.term]
@@ -82,6 +80,11 @@ def gather(
         at = np.searchsorted(ids, some)
         values[number, at] = np.maximum(values[number, at], value)
     return Found(ids, values.mean(axis=0))
+
+
+def _is_struck(struck: Struck, tag: str) -> bool:
+    """Whether a tag is not to count by its meaning: because of that, or not at all."""
+    return struck.value("near", tag) or tag in struck.values("tag") | struck.values("suggested")
 
 
 def _of_term(store: Store, term: Term, struck: Struck) -> list[tuple[float, Ids]]:
@@ -123,9 +126,7 @@ def _can_be_written(term: Term) -> bool:
     return term.span is None or any(one.isdigit() for one in term.typed)
 
 
-def _recheck(
-    store: Store, field: str, term: Term, ids: Ids, struck: frozenset[str]
-) -> Ids:
+def _recheck(store: Store, field: str, term: Term, ids: Ids, struck: frozenset[str]) -> Ids:
     """Those that a field still speaks for without the values that were struck out."""
     said = written.written_about(store, ids.tolist())
     place = FIELDS.index(field)
@@ -174,7 +175,8 @@ def reasons_written(
                     add(Reason(KINDS[field], name, term.typed))
     literal = {one.value for one in found.values() if one.kind in ("tag", "suggested")}
     for one in near:
-        if one.tag not in literal and one.tag in (*said.tags, *said.suggested):
+        tagged = one.tag in (*said.tags, *said.suggested)
+        if tagged and one.tag not in literal and not _is_struck(struck, one.tag):
             add(Reason("near", one.tag, one.typed))
     return list(found.values())
 
@@ -197,8 +199,6 @@ def gather_unwanted(store: Store, terms: Sequence[Term], near: Sequence[NearTag]
         if term.span is not None:
             out.append(dated(store, term.span))
         if _can_be_written(term):
-            out += [
-                find_whole(store, field, term) for field in FIELDS if field != "suggested"
-            ]
+            out += [find_whole(store, field, term) for field in FIELDS if field != "suggested"]
     only = Struck(("tag", "folder", "file", "camera", "date"))
     return Unwanted(np.unique(np.concatenate(out)), gather(store, terms, near, only))

@@ -28,8 +28,46 @@ _MINUS = "-\N{MINUS SIGN}\N{EN DASH}"
 _APART = re.compile(r"[\s!-,:-@\[-`{-~]+")
 _INSIDE = re.compile(r"[-./]+")
 _SMALL = frozenset(
-    "a an and are as at by for from in into is it its my near of on or our some that the their "
-    "this to under us we where with without photo photos picture pictures image images".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "my",
+        "near",
+        "of",
+        "on",
+        "or",
+        "our",
+        "some",
+        "that",
+        "the",
+        "their",
+        "this",
+        "to",
+        "under",
+        "us",
+        "we",
+        "where",
+        "with",
+        "without",
+        "photo",
+        "photos",
+        "picture",
+        "pictures",
+        "image",
+        "images",
+    ]
 )
 
 
@@ -77,14 +115,8 @@ def text_key(text: str, picture: bytes = b"") -> bytes:
 
 
 def read_text(text: object, today: date) -> TypedQuery:
-    """What was typed, or a clear refusal."""
-    if not isinstance(text, str):
-        raise refuse("text", text, "words")
-    if len(text) > LONGEST:
-        raise InvalidInput(f"text has {len(text):,} characters; at most {LONGEST:,} expected")
-    clean = " ".join(plain(text).split())
-    if not clean:
-        raise InvalidInput("text is empty; type what to look for")
+    """What was typed, taken apart, or a clear refusal."""
+    clean = clean_text(text)
     wanted: list[str] = []
     unwanted: list[str] = []
     for part in clean.split(" "):
@@ -95,6 +127,18 @@ def read_text(text: object, today: date) -> TypedQuery:
     terms, meant = _read_terms(wanted, today)
     minus, unmeant = _read_terms(unwanted, today)
     return TypedQuery(clean, terms, minus, " ".join(meant)[:_MEANT], " ".join(unmeant)[:_MEANT])
+
+
+def clean_text(text: object) -> str:
+    """What was typed, as it is kept: one space between words, nothing that no file could hold."""
+    if not isinstance(text, str):
+        raise refuse("text", text, "words")
+    if len(text) > LONGEST:
+        raise InvalidInput(f"text has {len(text):,} characters; at most {LONGEST:,} expected")
+    clean = " ".join(plain(text).split())
+    if not clean:
+        raise InvalidInput("text is empty; type what to look for")
+    return clean
 
 
 def _read_terms(words: Sequence[str], today: date) -> tuple[tuple[Term, ...], list[str]]:

@@ -68,6 +68,4 @@ class Struck:
 
     def values(self, kind: str) -> frozenset[str]:
         """The values of a kind that are struck out one by one."""
-        return frozenset(
-            key.partition(":")[2] for key in self.keys if key.startswith(f"{kind}:")
-        )
+        return frozenset(key.partition(":")[2] for key in self.keys if key.startswith(f"{kind}:"))
