@@ -147,6 +147,8 @@ class Space(SpaceRow, ABC):
     text_rank: ClassVar[int | None] = None
     """Which space finds pictures by typed words: the lowest that can read text (``read_text``), by
     whatever name; None: never."""
+    has_own_text: ClassVar[bool] = False
+    """Whether it reads text by a network of its own, and needs no text model."""
     tags_beside: ClassVar[str | None] = None
     """The kind beside whose rows this one's stand when that suggests tags; None: beside none."""
     stage: ClassVar[str] = "describing pictures"
