@@ -212,6 +212,7 @@ DOORS: dict[str, dict[str, str]] = {
     },
     "likewise.features.text": {
         "EmptyText": "errors",
+        "ImageTextModel": "towers",
         "PictureWords": "words",
         "TextModel": "model",
         "TextModelMissing": "errors",

@@ -5,7 +5,9 @@ tokens and two full connections, each with its input added and normalised (the o
 "post-norm" order).  The text's vector is the mean of the last layer over its tokens (or that of
 the first token, where the model says so), at unit length.
 
-Inputs ``ids`` and ``mask`` are (n, tokens); a mask of 0 is padding and takes no part.
+The table of words, half of all numbers, stays outside of the graph: a text needs a few of its rows.
+So the inputs are ``words``, (n, tokens, width), and ``mask``, (n, tokens); a mask of 0 is padding
+and takes no part.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 from likewise._validation import is_number, is_whole
 from likewise.features.deep.errors import DamagedWeights, UnusableModel
 
-IDS, MASK, OUTPUT = "ids", "mask", "texts"
+WORDS, MASK, OUTPUT = "words", "mask", "texts"
 _OPSET, _IR = 17, 8
 _MOST = 100_000
 # What is added to the attention of padding: its share becomes 0 in float32.
@@ -75,6 +77,11 @@ def build(tensors: Mapping[str, NDArray[Any]], shape: Shape) -> bytes:
     return _Graph(tensors, shape).whole()
 
 
+def word_table(tensors: Mapping[str, NDArray[Any]], shape: Shape) -> Floats:
+    """The row of each token, (vocabulary, width); a copy, so that the rest can be let go."""
+    return np.array(_Graph(tensors, shape).words())
+
+
 class _Graph:
     """Nodes and weights as they are put down, one layer after the other."""
 
@@ -93,16 +100,15 @@ class _Graph:
         for layer in range(self.shape.num_hidden_layers):
             x = self._layer(x, f"encoder.layer.{layer}")
         self._pool(x)
-        kind = TensorProto.INT64
+        width, real = self.shape.hidden_size, TensorProto.FLOAT
         graph = helper.make_graph(
             self.nodes,
             "bert",
-            [helper.make_tensor_value_info(name, kind, ["n", "tokens"]) for name in (IDS, MASK)],
             [
-                helper.make_tensor_value_info(
-                    OUTPUT, TensorProto.FLOAT, ["n", self.shape.hidden_size]
-                )
+                helper.make_tensor_value_info(WORDS, real, ["n", "tokens", width]),
+                helper.make_tensor_value_info(MASK, TensorProto.INT64, ["n", "tokens"]),
             ],
+            [helper.make_tensor_value_info(OUTPUT, real, ["n", width])],
             self.weights,
         )
         made = helper.make_model(
@@ -114,23 +120,24 @@ class _Graph:
         checker.check_model(made)
         return bytes(made.SerializeToString(deterministic=True))
 
+    def words(self) -> Floats:
+        of = self.shape
+        return self._tensor("embeddings.word_embeddings.weight", (of.vocab_size, of.hidden_size))
+
     def _embeddings(self) -> str:
         of, width = self.shape, self.shape.hidden_size
-        words = self._tensor("embeddings.word_embeddings.weight", (of.vocab_size, width))
         places = self._tensor(
             "embeddings.position_embeddings.weight", (of.max_position_embeddings, width)
         )
         kinds = self._tensor("embeddings.token_type_embeddings.weight", (None, width))
-        self._weight("words", words)
         # One text alone is always of the first kind.
         self._weight("places", places + kinds[0])
         for name, number in (("zero", 0), ("one", 1), ("two", 2)):
             self._weight(name, np.array([number], np.int64))
-        word = self._node("Gather", ["words", IDS], "word", axis=0)
-        size = self._node("Shape", [IDS], "size")
+        size = self._node("Shape", [MASK], "size")
         tokens = self._node("Slice", [size, "one", "two", "zero"], "n_tokens")
         place = self._node("Slice", ["places", "zero", tokens, "zero"], "place")
-        return self._norm(self._node("Add", [word, place], "embedded"), "embeddings.LayerNorm")
+        return self._norm(self._node("Add", [WORDS, place], "embedded"), "embeddings.LayerNorm")
 
     def _mask(self) -> None:
         """``away``, (n, 1, 1, tokens): what is added to the attention that padding gets."""

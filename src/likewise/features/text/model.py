@@ -23,7 +23,7 @@ from likewise.features.deep.errors import INSTALL, DamagedWeights, UnusableModel
 from likewise.features.deep.network import cache_folder, from_cache, keep
 from likewise.features.deep.runtime import open_session
 from likewise.features.text import reference
-from likewise.features.text.bert import IDS, MASK, OUTPUT, Shape, build
+from likewise.features.text.bert import MASK, OUTPUT, WORDS, Shape, build, word_table
 from likewise.features.text.errors import COMMAND, TextModelMissing
 from likewise.features.text.status import CONFIG, TOKENIZER, WEIGHTS, text_model_status
 from likewise.features.text.tensors import MAX_BYTES, read_bytes, tensors_in
@@ -44,9 +44,12 @@ Floats = NDArray[np.float32]
 class TextModel:
     """A sentence model that was opened and checked: see :meth:`open` and :meth:`embed`."""
 
-    def __init__(self, name: str, digest: str, tokenizer: Tokenizer, session: Any, width: int):
-        self.name, self.digest, self.width = name, digest, width
-        self._tokenizer, self._session = tokenizer, session
+    def __init__(
+        self, name: str, digest: str, tokenizer: Tokenizer, table: Floats, graph: bytes
+    ) -> None:
+        self.name, self.digest, self.width = name, digest, table.shape[1]
+        self._tokenizer, self._table = tokenizer, table
+        self._session = open_session(graph, name)
 
     @classmethod
     def open(cls, folder: str | Path | None = None) -> TextModel:
@@ -80,8 +83,12 @@ class TextModel:
         return made, known
 
     def _run(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Floats:
+        if int(ids.max(initial=0)) >= len(self._table):
+            raise UnusableModel(
+                f"{self.name} has {len(self._table):,} words, its tokenizer more: token {ids.max()}"
+            )
         try:
-            (rows,) = self._session.run([OUTPUT], {IDS: ids, MASK: mask})
+            (rows,) = self._session.run([OUTPUT], {WORDS: self._table[ids], MASK: mask})
         except Exception as error:  # onnxruntime's errors share no other base
             raise UnusableModel(f"{self.name} does not run on {ids.shape}: {error}") from error
         if not np.isfinite(rows).all():
@@ -101,18 +108,18 @@ def _open(folder: Path, cache: Path) -> TextModel:
     tokenizer = Tokenizer(words, str(folder / TOKENIZER), length=length)
     name = f"text model {folder.name}"
     kept = cache / f"text-{digest[:16]}-{_BUILT}.onnx"
-    if (graph := from_cache(kept)) is not None:
-        with contextlib.suppress(UnusableModel):
-            return _checked(
-                TextModel(name, digest, tokenizer, open_session(graph, name), shape.hidden_size)
-            )
     try:
-        graph = build(tensors_in(weights), shape)
+        tensors = tensors_in(weights)
+        table = word_table(tensors, shape)
+        if (graph := from_cache(kept)) is not None:
+            with contextlib.suppress(UnusableModel):
+                return _checked(TextModel(name, digest, tokenizer, table, graph))
+        graph = build(tensors, shape)
     except DamagedWeights as error:
         raise DamagedWeights(f"{folder / WEIGHTS}: {error}") from None
-    made = TextModel(name, digest, tokenizer, open_session(graph, name), shape.hidden_size)
+    made = _checked(TextModel(name, digest, tokenizer, table, graph))
     keep(kept, graph)
-    return _checked(made)
+    return made
 
 
 def _checked(model: TextModel) -> TextModel:

@@ -65,15 +65,20 @@ def _plain(character: str) -> str:
 class Tokenizer:
     """A tokenizer.json at work: through the library ``tokenizers``, which runs no code of it."""
 
-    def __init__(self, content: bytes, name: str, *, length: int, pad: int | None = None) -> None:
+    def __init__(
+        self, content: bytes, name: str, *, length: int, pad_token: str | None = None
+    ) -> None:
         self.name, self.length = name, length
         self._made = _opened(content, name)
-        self._made.no_padding()
-        self._made.enable_truncation(length)
+        try:
+            self._made.no_padding()
+            self._made.enable_truncation(length)
+        except BaseException as error:
+            raise _refusal(error, f"{name} cannot cut texts to {length} tokens") from error
         declared = _declared_unknown(content)
         unknown = (self._made.token_to_id(token) for token in (declared, *_UNKNOWN) if token)
         self.unknown: int | None = next((one for one in unknown if one is not None), None)
-        self._pad = pad
+        self._pad: int = (pad_token and self._made.token_to_id(pad_token)) or 0
 
     def __call__(self, texts: Sequence[str], *, width: int | None = None) -> Tokens:
         """Token numbers of texts; rows of ``width``, else as long as the longest."""
@@ -88,7 +93,7 @@ class Tokenizer:
         if any(not len(row) for row in rows):
             raise UnusableModel(f"{self.name} makes no tokens of a text")
         n_tokens = max(map(len, rows)) if width is None else width
-        ids = np.full((len(rows), n_tokens), self._pad or 0, np.int64)
+        ids = np.full((len(rows), n_tokens), self._pad, np.int64)
         mask = np.zeros((len(rows), n_tokens), np.int64)
         known = np.zeros(len(rows))
         for i, (row, extra) in enumerate(zip(rows, special, strict=True)):
