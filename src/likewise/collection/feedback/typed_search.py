@@ -1,7 +1,7 @@
 """Search by typed words, as a profile learned to: evidence, meaning and verdicts, fused.
 
 A picture's score is what is written about it (0 to 3, ``search/typed/evidence.py``) and how far it
-looks as meant (below 1, reciprocal ranks), so that certain things come first and looks decide
+looks as meant (below 1), so that certain things come first and looks decide
 between equals; liked pictures come before all others, disliked and unwanted ones last or not at
 all.  Equal scores are in the order of ids.
 """
@@ -25,7 +25,7 @@ from likewise.collection.search.rank import FUSION_DEPTH, Reranker, rank
 from likewise.collection.search.similarities import Similarity
 from likewise.collection.search.typed import evidence, meaning
 from likewise.collection.search.typed.evidence import Found, NearTag
-from likewise.collection.search.typed.meaning import Ranking, Statistics
+from likewise.collection.search.typed.meaning import Part, Statistics
 from likewise.collection.search.typed.parse import Term, TypedQuery, read_text, text_key
 from likewise.collection.search.typed.reasons import Reason, Struck
 from likewise.collection.search.typed.texts import ONLY_WRITTEN, Texts, missing_hint
@@ -34,15 +34,15 @@ from likewise.collection.spaces.base import Space, TextRow
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log_tables, written
 from likewise.collection.store.store import Store
+from likewise.features.text.feedback import FIRST, mean_row, text_share
 
 MOST_LOOKS = 0.999
 """What looks count at most: less than anything written about a whole query."""
-LIKES_COUNT = 3
-"""Liked pictures beyond this make the space of looks count no more."""
 BESIDE = 0.5
 """What the picture of a query counts among its looks, beside the words."""
 
 Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -135,15 +135,15 @@ class TypedSearcher:
         size = self._store.n_images()
         depth = max(FUSION_DEPTH, 10 * k)
         while True:
-            rankings = self._rankings(asked, said, reader, spaces, row, min(depth, size))
+            looks = self._looks(asked, said, reader, spaces, row, min(depth, size))
             if picture is not None:
-                rankings = self._beside(asked, rankings, weight, min(depth, size), picture_reranker)
-            seen, looks = meaning.fuse(rankings)
-            if not rankings and not query.terms:
+                looks = self._beside(asked, looks, weight, min(depth, size), picture_reranker)
+            seen, values = looks
+            if not len(seen) and not query.terms:
                 # Only words that are not wanted: everything else, in the order of ids.
                 seen = np.array(sorted(self._store.ids()), np.int64)
-                looks = np.zeros(len(seen))
-            ids, scores = _combine(found, seen, looks, unwanted)
+                values = np.zeros(len(seen))
+            ids, scores = _combine(found, seen, values, unwanted)
             out = set(unwanted.surely.tolist()) | asked.apart
             keep = np.array(
                 [i not in out and (allowed is None or i in allowed) for i in ids.tolist()], bool
@@ -182,7 +182,7 @@ class TypedSearcher:
             struck.values("looks"),
         )  # fmt: skip
 
-    def _rankings(
+    def _looks(
         self,
         asked: _Asked,
         said: _Said,
@@ -190,50 +190,51 @@ class TypedSearcher:
         spaces: Mapping[str, Space],
         row: TextRow | None,
         depth: int,
-    ) -> list[Ranking]:
-        """Pictures by the text's row, and by its first answers and what was liked."""
-        found: list[Ranking] = []
-        first: Sequence[int] = ()
+    ) -> tuple[Ids, Floats]:
+        """Pictures that look as meant, by the text's row, its first answers and what was liked."""
+        parts: list[Part] = []
+        own: list[int] = []
         if row is not None and reader is not None:
-            ids, _ = meaning.dense_view(self._views, reader).search_row(row.row, depth)
-            found.append(Ranking(ids, 1.0))
-            first = [i for i in ids[: 4 * meaning.FIRST].tolist() if i not in said.last]
-            first = first[: meaning.FIRST]
-        n_liked = len(said.liked)
+            own = meaning.dense_view(self._views, reader).search_row(row.row, depth)[0].tolist()
+            parts.append(Part(reader, row.row, text_share(len(said.liked))))
         space = meaning.feedback_space(spaces, reader)
-        if space is None or not (first or n_liked) or asked.struck.kind("looks"):
-            return found
+        if space is not None and not asked.struck.kind("looks"):
+            asking = self._asking(space, said, own)
+            if asking is not None:
+                parts.append(Part(space, asking, 1 - sum(part.share for part in parts)))
+        ids, values = meaning.look(self._views, self._statistics, parts, depth)
+        if own and len(parts) > 1 and not said.liked:
+            values = meaning.weave(ids, values, own)
+        return ids, values
+
+    def _asking(self, space: Space, said: _Said, own: Sequence[int]) -> Any:
+        """What was liked, or else the text's first answers, as a row; None: there is neither."""
         view = meaning.dense_view(self._views, space)
-        start = first or sorted(said.liked)
-        _, rows = view.rows_of(start)
-        if not len(rows):
-            return found
-        middle = rows.astype(np.float64).mean(axis=0)
-        asking = np.asarray(middle / (np.linalg.norm(middle) or 1.0), np.float32)
-        if said.reranker is not None:
-            asking = said.reranker.row(view, asking)
-        ids, _ = view.search_row(asking, depth)
-        found.append(Ranking(ids, 1.0 + min(n_liked, LIKES_COUNT)))
-        return found
+        _, liked = view.rows_of(sorted(said.liked))
+        if len(liked):
+            row: Any = np.asarray(mean_row(liked), np.float32)
+        else:
+            first = [image for image in own if image not in said.last][:FIRST]
+            row = meaning.second_look(self._views, space, first, said.last)
+        if row is None or said.reranker is None:
+            return row
+        return said.reranker.row(view, row)
 
     def _beside(
         self,
         asked: _Asked,
-        rankings: list[Ranking],
+        looks: tuple[Ids, Floats],
         weight: float,
         depth: int,
         reranker: Reranker | None,
-    ) -> list[Ranking]:
-        """The rankings of a text with that of the picture it was asked beside."""
+    ) -> tuple[Ids, Floats]:
+        """The looks of a text, mixed with likeness to the picture it was asked beside."""
         assert asked.picture is not None
         ids, _ = rank(
             self._views, asked.similarity, asked.picture, depth, allowed=None, above=None,
             reranker=reranker,
         )  # fmt: skip
-        alone = Ranking(np.array(ids, np.int64), weight if rankings else 1.0)
-        total = sum(one.weight for one in rankings) or 1.0
-        others = [Ranking(one.ids, (1 - weight) * one.weight / total) for one in rankings]
-        return [one for one in (*others, alone) if one.weight > 0]
+        return meaning.mix(meaning.reciprocal(ids), looks, weight if len(looks[0]) else 1.0)
 
     def _verdicts(self, asked: _Asked) -> _Said:
         """What was said under this text, and under texts that mean the like."""
