@@ -49,12 +49,14 @@ Floats = NDArray[np.float64]
 class TypedAnswer:
     """Pictures that answer to typed words, best first, and what is known of why.
 
-    ``hint`` says what would make the answer better; None where nothing is missing.
+    ``hint`` says what would make the answer better; None where nothing is missing.  ``total`` is
+    how many pictures could be answered with.
     """
 
     ids: list[int]
     scores: list[float]
     hint: str | None
+    total: int = 0
     names: tuple[str, ...] = ()
     _store: Store | None = None
     _terms: tuple[Term, ...] = ()
@@ -157,6 +159,7 @@ class TypedSearcher:
         order = np.lexsort((ids, -scores))[:k]
         return TypedAnswer(
             ids[order].tolist(), scores[order].tolist(), self._hint(reader, spaces, query),
+            _total(int(keep.sum()), len(values) > 0 and depth < size, size - len(out)),
             () if row is None else row.names, self._store, query.terms, tuple(near), struck,
             frozenset(seen.tolist()), said.own_liked, query.text,
             self._beside_what(picture, row, said),
@@ -195,14 +198,16 @@ class TypedSearcher:
         parts: list[Part] = []
         own: list[int] = []
         if row is not None and reader is not None:
-            own = meaning.dense_view(self._views, reader).search_row(row.row, depth)[0].tolist()
-            parts.append(Part(reader, row.row, text_share(len(said.liked))))
+            share = text_share(len(said.liked))
+            parts.append(meaning.see(self._views, reader, row.row, share, depth))
+            own = parts[0].found[0].tolist()
         space = meaning.feedback_space(spaces, reader)
         if space is not None and not asked.struck.kind("looks"):
             asking = self._asking(space, said, own)
             if asking is not None:
-                parts.append(Part(space, asking, 1 - sum(part.share for part in parts)))
-        ids, values = meaning.look(self._views, self._statistics, parts, depth)
+                share = 1 - sum(part.share for part in parts)
+                parts.append(meaning.see(self._views, space, asking, share, depth))
+        ids, values = meaning.look(self._views, self._statistics, parts)
         if own and len(parts) > 1 and not said.liked:
             values = meaning.weave(ids, values, own)
         return ids, values
@@ -304,6 +309,11 @@ class _Said:
     own_liked: Set[int] = frozenset()
     liked: Set[int] = frozenset()
     last: Set[int] = frozenset()
+
+
+def _total(kept: int, is_cut: bool, others: int) -> int:
+    """How many pictures there are to answer with; looks put all of them in an order."""
+    return max(kept, others) if is_cut else kept
 
 
 def _combine(

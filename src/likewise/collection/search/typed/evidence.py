@@ -9,6 +9,7 @@ mere looks, which count less than 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +34,9 @@ LEVELS = {
 }
 """What a field counts for a word: found whole (or in another number), and by its beginning."""
 DATE = 3.0
-NEAR_TAG, NEAR_SUGGESTED = 1.5, 1.2
-"""What a tag that means much the same as a word counts, accepted and suggested."""
+NEAR_TAG, NEAR_SUGGESTED, NEAR_LEAST = 1.5, 1.2, 0.6
+"""What a tag that means the same as a word counts, accepted and suggested; and one that hardly
+means it any more."""
 KINDS = {
     "tags": "tag", "folders": "folder", "files": "file", "camera": "camera",
     "suggested": "suggested",
@@ -46,11 +48,15 @@ Floats = NDArray[np.float64]
 
 
 class NearTag(NamedTuple):
-    """A tag that means much the same as a term, or as the whole text (``term`` None)."""
+    """A tag that means much the same as a term, or as the whole text (``term`` None).
+
+    ``nearness`` is 1 for the very same meaning, 0 for the least that counts.
+    """
 
     tag: str
     term: int | None
     typed: str
+    nearness: float
 
 
 class Found(NamedTuple):
@@ -70,7 +76,8 @@ def gather(store: Store, terms: Sequence[Term], near: Sequence[NearTag], struck:
             continue
         tagged = written.find_tag(store, one.tag)
         numbers = range(len(terms)) if one.term is None else [one.term]
-        for value, stands in ((NEAR_TAG, True), (NEAR_SUGGESTED, False)):
+        for most, stands in ((NEAR_TAG, True), (NEAR_SUGGESTED, False)):
+            value = NEAR_LEAST + (most - NEAR_LEAST) * one.nearness
             ids = np.array(sorted(i for i, s in tagged.items() if s is stands), np.int64)
             parts += [(number, value, ids) for number in numbers]
     every = [ids for _, _, ids in parts if len(ids)]
@@ -141,10 +148,16 @@ def _recheck(store: Store, field: str, term: Term, ids: Ids, struck: frozenset[s
 
 def matches(term: Term, name: str) -> bool:
     """Whether a name holds a typed word: whole, in another number, or as a beginning."""
-    held = f" {fold(spread(name))} "
+    held = _held(name)
     if any(f" {form} " in held for form in (term.folded, *other_numbers(term.folded))):
         return True
     return finds_beginnings(term.folded) and f" {term.folded}" in held
+
+
+@lru_cache(maxsize=4096)
+def _held(name: str) -> str:
+    """The words of a name, folded, with a space before and behind each."""
+    return f" {fold(spread(name))} "
 
 
 def reasons_written(

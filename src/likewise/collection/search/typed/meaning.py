@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.search.dense_view import DenseView
+from likewise.collection.search.dense_view import DenseView, Hits
 from likewise.collection.search.rank import FUSION_RANK
 from likewise.collection.search.similarities import fusion_partner
 from likewise.collection.search.typed.texts import Texts
@@ -140,6 +140,13 @@ class Part(NamedTuple):
     space: Space
     row: NDArray[np.float32]
     share: float
+    found: Hits
+    """What it finds, best first."""
+
+
+def see(views: Views, space: Space, row: NDArray[np.float32], share: float, depth: int) -> Part:
+    """A row of a space, with the first ``depth`` pictures it finds."""
+    return Part(space, row, share, dense_view(views, space).search_row(row, depth))
 
 
 def second_look(
@@ -157,33 +164,30 @@ def second_look(
     return row
 
 
-def look(
-    views: Views, statistics: Statistics, parts: Sequence[Part], depth: int
-) -> tuple[Ids, Floats]:
+def look(views: Views, statistics: Statistics, parts: Sequence[Part]) -> tuple[Ids, Floats]:
     """Pictures that look as meant: ids, ascending, and values between 0 and 1.
 
-    Every part nominates its first ``depth`` pictures and scores those of all others.  Scores are
+    Every part nominates what it finds and scores what the others found.  Scores are
     standardised by a sample of the collection, so that those of two spaces can be added.
     """
-    asked = [(part, dense_view(views, part.space)) for part in parts if part.share > 0]
-    found = [view.search_row(part.row, depth) for part, view in asked]
-    if not found:
+    if not parts or not any(len(part.found[0]) for part in parts):
         return np.zeros(0, np.int64), np.zeros(0)
-    ids = np.unique(np.concatenate([some for some, _ in found]))
+    ids = np.unique(np.concatenate([part.found[0] for part in parts]))
     total = np.zeros(len(ids))
-    for (part, view), (some, values) in zip(asked, found, strict=True):
+    for part in parts:
+        some, values = part.found
         mine = np.full(len(ids), np.nan)
         mine[np.searchsorted(ids, some)] = values
         lacking = ids[np.isnan(mine)]
         if len(lacking):
-            have, rows = view.rows_of(lacking.tolist())
+            have, rows = dense_view(views, part.space).rows_of(lacking.tolist())
             mine[np.searchsorted(ids, np.array(have, np.int64))] = _scores(part, rows)
         sample = _scores(part, statistics.rows(part.space))
         mean, deviation = (float(sample.mean()), float(sample.std())) if len(sample) else (0.0, 0.0)
         standard = (mine - mean) / (deviation if deviation > 0 else 1.0)
         # A picture without a row in this space is as far off as any.
         total += part.share * np.where(np.isnan(standard), np.nanmin(standard), standard)
-    return ids, 1 / (1 + np.exp(-total / sum(part.share for part, _ in asked)))
+    return ids, 1 / (1 + np.exp(-total / sum(part.share for part in parts)))
 
 
 def _scores(part: Part, rows: NDArray[np.float32]) -> Floats:
