@@ -193,7 +193,7 @@ async def one_sheet(
 def likeness(service: Serving, maps: Mapping, name: str, asked: ColourIn) -> Response:
     """How alike to a query each point is, as its place in the ranking of the first 10,000."""
     drawn = maps.get(name)
-    answer = service.rank(SearchIn(query=asked.query, by=asked.by), MOST)
+    answer = service.rank(SearchIn.model_validate({"query": asked.query, "by": asked.by}), MOST)
     ranks = [2.0] * len(drawn.ids)
     last = max(1, len(answer.ids) - 1)
     for place, image in enumerate(answer.ids):
