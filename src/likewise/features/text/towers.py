@@ -1,10 +1,11 @@
 """A user's own image-text network (CLIP, SigLIP …): two ONNX files that share one space.
 
 The folder is in the layout that photo servers exchange: ``visual/model.onnx`` with
-``preprocess_cfg.json`` (how pictures are prepared), ``textual/model.onnx`` with ``tokenizer.json`` and
-``tokenizer_config.json``, and ``config.json``.  The visual tower describes pictures like any ONNX file
-of the user's; the textual one makes a row of the same space of a text, so that the two are compared
-by inner product.  The files are data: no code of the folder is run, and no other file is read.
+``preprocess_cfg.json`` (how pictures are prepared), ``textual/model.onnx`` with ``tokenizer.json``
+and ``tokenizer_config.json``, and ``config.json``.  The visual tower describes pictures like any
+ONNX file of the user's; the textual one makes a row of the same space of a text, so that the two
+are compared by inner product.  The files are data: no code of the folder is run, and no other file
+is read.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class ImageTextModel:
 
     def embed_picture(self, picture: Any) -> Floats:
         """The row of a picture's pixels, of unit length."""
-        return _unit(self.visual.activations(picture)[None], "the visual tower")[0]
+        rows = _unit(self.visual.activations(picture)[None], "the visual tower")
+        return np.asarray(rows[0])
 
     def embed_text(self, texts: Sequence[str]) -> Floats:
         """Rows of unit length, one a text; ``EmptyText`` where one has no words."""
@@ -112,7 +114,8 @@ class _TextTower:
         for one in session.get_inputs():
             if one.type not in _TYPES or len(one.shape) != 2:
                 raise UnusableModel(
-                    f"{name} takes {one.name} {one.type} {one.shape}; whole numbers (n, tokens) needed"
+                    f"{name} takes {one.name} {one.type} {one.shape}; "
+                    "whole numbers (n, tokens) needed"
                 )
         if len(session.get_inputs()) > 3:
             raise UnusableModel(
