@@ -13,7 +13,7 @@ from collections.abc import Iterator
 PREFIX_FROM = 3
 """Letters of an ASCII word from which on it finds words that begin with it."""
 _RUN = re.compile(r"[^\W_]+")
-_ZEROS = re.compile(r"0+(?=\d)")
+_ZEROS = re.compile(r"^0+(?=\d)")
 
 
 def spread(name: str) -> str:
