@@ -69,7 +69,7 @@ class TextModel:
         return self.embed_known(texts)[0]
 
     def embed_known(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.float64]]:
-        """:meth:`embed`, and of each text the share of tokens that the model has a meaning for."""
+        """:meth:`embed`, and of each text the share of words that the model was taught."""
         if isinstance(texts, str):
             texts = [texts]
         made = np.zeros((len(texts), self.width), np.float32)
