@@ -86,7 +86,8 @@ class Tokenizer:
     def __call__(self, texts: Sequence[str], *, width: int | None = None) -> Tokens:
         """Token numbers of texts; rows of ``width``, else as long as the longest."""
         try:
-            read = self._made.encode_batch([tidy(text) for text in texts])
+            # One after the other: the library's own threads would complain about every fork.
+            read = [self._made.encode(tidy(text)) for text in texts]
         except EmptyText:
             raise
         except BaseException as error:
