@@ -2,8 +2,8 @@
 
 ``loose`` is how somebody might ask who knows the pictures, ``other`` the same once more in other
 words.  The class names themselves are a set's own, with blanks for underscores.  What was chosen
-(benchmarks/words/choices.py) was chosen on ``loose`` of corel1k and the names of every second class
-of caltech101; everything else was only measured.
+was chosen on ``loose`` of corel1k and the names of every second class of caltech101; the phrases
+stayed as they were.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ COREL_ELSEWHERE = {
         "flower": "цветы крупным планом",
         "horse": "лошади на лугу",
         "mountain_snow": "снежные горы",
-        "food": "тарелка с едой",
+        "food": "тарелка с едой",  # noqa: RUF001
     },
     "emoji": {
         "african_people": "👨🏿‍🌾🛖",

@@ -79,7 +79,8 @@ def test_a_question_is_classes_with_weights(tiny: PictureWords) -> None:
     assert (np.diff(asked.weights) <= 0).all()
     assert asked.weights.sum() == pytest.approx(1)
     assert 1 <= len(asked.names) <= 3
-    assert asked.known == 1
+    assert 0 < asked.known <= 1
+    assert -1 <= asked.near <= 1
 
 
 @needs_tokenizers
@@ -87,7 +88,7 @@ def test_the_rule_is_the_one_of_the_docstring(tiny: PictureWords) -> None:
     asked = tiny.ask("lake")
     s = tiny.E.astype(float) @ tiny.model.embed(["lake"])[0]
     for c, one in enumerate(picture_classes()):
-        lemmas = [words._words(lemma) for lemma in one.lemmas]
+        lemmas = [words.words_of(lemma) for lemma in one.lemmas]
         if ("lake",) in lemmas:
             s[c] += words.SAID
         elif any(lemma and lemma[-1] == "lake" for lemma in lemmas):
@@ -100,15 +101,15 @@ def test_the_rule_is_the_one_of_the_docstring(tiny: PictureWords) -> None:
 
 def test_words_of_the_text_itself_count() -> None:
     table = picture_classes()
-    said = words._said("Goldfish")
+    said = words.matches("Goldfish")
     assert {table[c].name for c in np.flatnonzero(said == words.SAID)} == {"goldfish"}
-    hinted = words._said("elephants")
+    hinted = words.matches("elephants")
     named = {table[c].name for c in np.flatnonzero(hinted == words.HINTED)}
     assert {"Indian elephant", "African elephant"} <= named
     # Of a long text a word is only a part.
-    assert words._said("a goldfish in a bowl").max() == pytest.approx(words.SAID / 5)
-    assert not words._said("1234").any()
-    assert not words._said("собака").any()
+    assert words.matches("a goldfish in a bowl").max() == pytest.approx(words.SAID / 5)
+    assert not words.matches("1234").any()
+    assert not words.matches("собака").any()
 
 
 @needs_tokenizers
@@ -144,8 +145,11 @@ def test_meaning_finds_classes(real: PictureWords) -> None:
     near = real.similar("garden", ["yard", "car", "gardening"])
     assert near[2] > near[0] > near[1]
     assert real.similar("garden", []).shape == (0,)
-    # A word of three hundred letters is none that the model knows: an answer not to be trusted.
+    # Answers not to be trusted say so.
     assert real.ask("x" * 300).known == 0
+    assert real.ask("снежные горы").known == 0
+    assert real.ask("снежные горы").unsure
+    assert not real.ask("snowy mountains").unsure
 
 
 # -- the row -------------------------------------------------------------------------------------
@@ -296,6 +300,6 @@ def test_every_fourth_picture_is_the_texts_own() -> None:
 @needs_tokenizers
 def test_a_query_can_be_made_by_hand(tiny: PictureWords) -> None:
     """The row is linear: one class alone is that class's own direction."""
-    alone = TextQuery("", np.array([5]), np.array([1.0]), [], 1.0)
+    alone = TextQuery("", np.array([5]), np.array([1.0]), [], 1.0, 1.0)
     row = tiny.row(alone, np.zeros(1280), np.ones(1000))
     np.testing.assert_allclose(row, tiny.W[5] / np.linalg.norm(tiny.W[5]), atol=1e-6)

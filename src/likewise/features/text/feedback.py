@@ -7,7 +7,7 @@ finds more of the wrong: therefore every fourth picture shown is the text's own 
 person who likes one of those is on the way again.  What is liked takes the place of the ten.
 
 Scores are standardised over the pictures that are compared, so that texts and looks can be added.
-Figures, and on what the constants were chosen: docs/results/words-typed.md.
+Figures, and on what the constants were chosen: docs/results/words.md.
 """
 
 from __future__ import annotations

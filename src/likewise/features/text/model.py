@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -69,18 +71,28 @@ class TextModel:
         return self.embed_known(texts)[0]
 
     def embed_known(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.float64]]:
-        """:meth:`embed`, and of each text the share of tokens that the model has a meaning for."""
+        """:meth:`embed`, and of each text the share of words that the model was taught."""
         if isinstance(texts, str):
             texts = [texts]
         made = np.zeros((len(texts), self.width), np.float32)
         known = np.zeros(len(texts))
         # Texts of like length stand together, so that little is padded.
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        for start in range(0, len(order), _BATCH):
-            some = order[start : start + _BATCH]
-            ids, mask, known[some] = self._tokenizer([texts[i] for i in some])
-            made[some] = self._run(ids, mask)
+        batches = [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]
+        given = [[texts[i] for i in some] for some in batches]
+        if len(batches) < 2:
+            found = [self._batch(some) for some in given]
+        else:
+            # Each batch on one thread: the numbers are the same however many threads there are.
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                found = list(pool.map(self._batch, given))
+        for some, (rows, shares) in zip(batches, found, strict=True):
+            made[some], known[some] = rows, shares
         return made, known
+
+    def _batch(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.float64]]:
+        ids, mask, known = self._tokenizer(texts)
+        return self._run(ids, mask), known
 
     def _run(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Floats:
         if int(ids.max(initial=0)) >= len(self._table):

@@ -20,13 +20,16 @@ from likewise.features.text.errors import COMMAND, EmptyText, TextModelMissing
 
 MAX_CHARACTERS = 10_000
 MAX_BYTES = 64 << 20
+CRUMBS = 3
+"""A word whose pieces have fewer letters on average was spelt out, not read."""
 _UNKNOWN = ("[UNK]", "<unk>", "<|endoftext|>")
 
 Ints = NDArray[np.int64]
 
 
 class Tokens(NamedTuple):
-    """Rows of token numbers, padded at the end; ``known`` is the share of tokens with a meaning."""
+    """Rows of token numbers, padded at the end; ``known`` is the share of each text's words that
+    the model was taught: cut into no crumbs of letters, and not unknown altogether."""
 
     ids: Ints
     mask: Ints
@@ -55,9 +58,9 @@ def _plain(character: str) -> str:
     kind = unicodedata.category(character)
     if kind == "So":
         return f" {unicodedata.name(character, '').lower()} "
-    # Joiners and marks of direction (Cf) and of style (variation selectors, Mn) have no meaning;
-    # accents are Mn too, and stay.
-    if kind == "Cf" or "\ufe00" <= character <= "\ufe0f":
+    # Joiners and marks of direction (Cf), of style (variation selectors, Mn) and of skin (Sk) have
+    # no meaning here; accents are Mn too, and stay.
+    if kind in ("Cf", "Sk") or "\ufe00" <= character <= "\ufe0f":
         return ""
     return " " if kind in ("Cc", "Co", "Cn") else character
 
@@ -83,24 +86,32 @@ class Tokenizer:
     def __call__(self, texts: Sequence[str], *, width: int | None = None) -> Tokens:
         """Token numbers of texts; rows of ``width``, else as long as the longest."""
         try:
-            read = self._made.encode_batch([tidy(text) for text in texts])
+            # One after the other: the library's own threads would complain about every fork.
+            read = [self._made.encode(tidy(text)) for text in texts]
         except EmptyText:
             raise
         except BaseException as error:
             raise _refusal(error, f"{self.name} cannot read a text") from error
         rows = [np.asarray(one.ids, np.int64) for one in read]
-        special = [np.asarray(one.special_tokens_mask, bool) for one in read]
         if any(not len(row) for row in rows):
             raise UnusableModel(f"{self.name} makes no tokens of a text")
         n_tokens = max(map(len, rows)) if width is None else width
         ids = np.full((len(rows), n_tokens), self._pad, np.int64)
         mask = np.zeros((len(rows), n_tokens), np.int64)
-        known = np.zeros(len(rows))
-        for i, (row, extra) in enumerate(zip(rows, special, strict=True)):
+        for i, row in enumerate(rows):
             ids[i, : len(row)], mask[i, : len(row)] = row, 1
-            words = row[~extra] if len(extra) == len(row) else row
-            known[i] = (words != self.unknown).mean() if len(words) else 0.0
-        return Tokens(ids, mask, known)
+        return Tokens(ids, mask, np.array([self._known(one) for one in read]))
+
+    def _known(self, read: Any) -> float:
+        words: dict[int, list[int]] = {}
+        for word, (start, end), token in zip(read.word_ids, read.offsets, read.ids, strict=True):
+            if word is not None:
+                words.setdefault(word, []).append(0 if token == self.unknown else end - start)
+        taught = [
+            min(pieces) > 0 and (len(pieces) == 1 or sum(pieces) >= CRUMBS * len(pieces))
+            for pieces in words.values()
+        ]
+        return sum(taught) / len(taught) if taught else 0.0
 
 
 def _opened(content: bytes, name: str) -> Any:

@@ -42,8 +42,10 @@ TEMPERATURE = 0.08
 SAID, HINTED = 0.1, 0.05
 """What a lemma, and the last word of one, add to the cosine where they are the whole text.
 
-All four were chosen on twenty of the phrases of docs/results/words-typed.md; the other hundred were
+All four were chosen on twenty of the phrases of docs/results/words.md; the other hundred were
 only measured."""
+UNSURE = 0.35
+"""Three in a hundred English phrases are farther from every class, and most of other languages."""
 N_NAMED = 3
 """Classes that are named to a person, at most."""
 _KIND = "picture words"
@@ -56,8 +58,8 @@ Floats = NDArray[np.float32]
 class TextQuery:
     """What a text means to the pictures' network: classes, strongest first, with weights.
 
-    ``names`` are lemmas of the strongest, for people.  ``known`` is the share of the text's tokens
-    that the model has a meaning for: 0 for a script that it was never taught.
+    ``names`` are lemmas of the strongest, for people.  ``known`` is the share of the text's words
+    that the model was taught, ``near`` the cosine of the text and the class nearest to it.
     """
 
     text: str
@@ -65,6 +67,13 @@ class TextQuery:
     weights: NDArray[np.float64]
     names: list[str]
     known: float
+    near: float
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the text is far from all that the network knows, as in a language that the model
+        was not taught: what is found then is not to be trusted."""
+        return self.near < UNSURE
 
 
 class PictureWords:
@@ -77,11 +86,13 @@ class PictureWords:
     def ask(self, text: str) -> TextQuery:
         """The classes a text means; ``EmptyText`` where it has no words."""
         (e,), (known,) = self.model.embed_known([text])
-        s = self.E.astype(np.float64) @ e + _said(text)
+        cosines = self.E.astype(np.float64) @ e
+        s = cosines + matches(text)
         classes = np.argsort(-s, kind="stable")[:N_ASKED]
         weights = np.exp((s[classes] - s[classes[0]]) / TEMPERATURE)
         weights /= weights.sum()
-        return TextQuery(text, classes, weights, _named(classes, weights), float(known))
+        named, near = _named(classes, weights), float(cosines.max())
+        return TextQuery(text, classes, weights, named, float(known), near)
 
     def row(self, query: TextQuery, mean: Any, covariance: Any) -> Floats:
         """The query as one row of unit length over the activations.
@@ -123,9 +134,9 @@ class PictureWords:
         return np.asarray(rows[1:] @ rows[0])
 
 
-def _said(text: str) -> NDArray[np.float64]:
+def matches(text: str) -> NDArray[np.float64]:
     """What the very words of the text add to each class."""
-    words = _words(tidy(text))
+    words = words_of(tidy(text))
     made = np.zeros(N_CLASSES)
     if not words:
         return made
@@ -142,14 +153,14 @@ def _said(text: str) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1)
 def _lemmas() -> tuple[tuple[tuple[str, ...], ...], ...]:
-    read = ((_words(lemma) for lemma in one.lemmas) for one in picture_classes())
+    read = ((words_of(lemma) for lemma in one.lemmas) for one in picture_classes())
     return tuple(tuple(lemma for lemma in lemmas if lemma) for lemmas in read)
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words_of(text: str) -> tuple[str, ...]:
     """Words in small letters, without the s of most plurals.
 
-    >>> _words("Two Grizzly Bears, on grass")
+    >>> words_of("Two Grizzly Bears, on grass")
     ('two', 'grizzly', 'bear', 'on', 'grass')
     """
     found = re.findall(r"[^\W\d_]+", text.lower())
