@@ -1,10 +1,10 @@
-"""The index of what people wrote: always what the tables say, whatever happened; typed text is data."""
+"""The index of what people wrote: what the tables say, whatever happened; typed text is data."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -98,11 +98,12 @@ class Index(RuleBasedStateMachine):
     @rule(at=st.integers(0, 9))
     def fail(self, at: int) -> None:
         """A transaction that fails leaves no trace in the index either."""
-        with pytest.raises(ZeroDivisionError), self.store.write() as c:
+        with suppress(ZeroDivisionError), self.store.write() as c:
             for image in sorted(self.store.ids())[: at + 1]:
                 tag_tables.put_sources(c, "user", [(image, "never")])
             refresh_written(c)
             raise ZeroDivisionError
+        assert written.find_word(self.store, "tags", ["never"], beginnings=False).tolist() == []
 
     def _each(self, at: int, change) -> None:  # type: ignore[no-untyped-def]
         ids = sorted(self.store.ids())
@@ -160,7 +161,7 @@ def test_a_catalog_of_before_gets_its_index(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "word",
     ['"', '""', "garden OR red", "NEAR(a b)", "tags : garden", "*", "a*", "-a", "^a", "(", "')--",
-     "'; DROP TABLE images; --", "{tags}", "AND", "NOT", "\\", "%", "𝔤𝔞𝔯𝔡𝔢𝔫", "🙂"],
+     "'; DROP TABLE images; --", "{tags}", "AND", "NOT", "\\", "%", "\U0001d524arden", "🙂"],
 )  # fmt: skip
 @pytest.mark.parametrize("beginnings", [False, True])
 def test_operators_are_data(tmp_path: Path, word: str, beginnings: bool) -> None:

@@ -38,6 +38,11 @@ from likewise.features.text.feedback import FIRST, mean_row, text_share
 
 MOST_LOOKS = 0.999
 """What looks count at most: less than anything written about a whole query."""
+UNSURE = (
+    "nothing that pictures are told apart by is near to these words; other words, or English ones, "
+    "may find more"
+)
+"""The hint where looks are not to be trusted."""
 BESIDE = 0.5
 """What the picture of a query counts among its looks, beside the words."""
 
@@ -158,7 +163,7 @@ class TypedSearcher:
         ids, scores = _put_last(ids[keep], scores[keep], said.last)
         order = np.lexsort((ids, -scores))[:k]
         return TypedAnswer(
-            ids[order].tolist(), scores[order].tolist(), self._hint(reader, spaces, query),
+            ids[order].tolist(), scores[order].tolist(), self._hint(asked, reader, spaces, row),
             _total(int(keep.sum()), len(values) > 0 and depth < size, size - len(out)),
             () if row is None else row.names, self._store, query.terms, tuple(near), struck,
             frozenset(seen.tolist()), said.own_liked, query.text,
@@ -270,10 +275,18 @@ class TypedSearcher:
         return Found(ids, values)
 
     def _hint(
-        self, reader: Space | None, spaces: Mapping[str, Space], query: TypedQuery
+        self,
+        asked: _Asked,
+        reader: Space | None,
+        spaces: Mapping[str, Space],
+        row: TextRow | None,
     ) -> str | None:
-        if not query.meaning or reader is not None:
+        # Nothing is missing of what somebody did not want to count.
+        struck = asked.struck.kind("looks") or asked.struck.values("looks")
+        if not asked.query.meaning or struck:
             return None
+        if reader is not None:
+            return UNSURE if row is None or row.unsure else None
         if not any(one.text_rank is not None and one.generation for one in spaces.values()):
             return f"{ONLY_WRITTEN}; to find pictures by meaning: likewise space add deep-dense"
         return missing_hint()

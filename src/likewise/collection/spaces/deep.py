@@ -110,7 +110,7 @@ class DeepDenseSpace(NetworkSpace):
             if not len(query.classes):
                 return None
         mean, deviations = state
-        return TextRow(found.row(query, mean, deviations), tuple(query.names))
+        return TextRow(found.row(query, mean, deviations), tuple(query.names), query.unsure)
 
 
 def _pass(picture: Pixels, shared: dict[str, Any]) -> Any:

@@ -131,7 +131,9 @@ def read_texts(
     if row is None:
         return TextRow(-away.row, ())
     made = row.row - MINUS * away.row
-    return TextRow(np.asarray(made / (np.linalg.norm(made) or 1.0), np.float32), row.names)
+    return TextRow(
+        np.asarray(made / (np.linalg.norm(made) or 1.0), np.float32), row.names, row.unsure
+    )
 
 
 class Part(NamedTuple):
