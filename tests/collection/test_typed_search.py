@@ -266,6 +266,8 @@ def test_what_is_no_text_is_refused(col: Collection, text: object) -> None:
 def test_nonsense_is_refused(col: Collection) -> None:
     with pytest.raises(InvalidInput, match="nothing is asked"):
         col.search()
+    with pytest.raises(InvalidInput, match="without belongs to text"):
+        col.search(1, without=["tag"])
     with pytest.raises(InvalidInput, match="k is"):
         col.search(text="a", k=0)
     with pytest.raises(InvalidInput, match="weight is"):

@@ -124,15 +124,16 @@ class TypedSearcher:
         """The k pictures that answer best; ``weight`` is what a picture beside the words counts."""
         k, weight = whole(k, "k"), number(weight, "weight", least=0, most=1)
         struck = Struck(without)
-        query = read_text(text, today or date.today())
+        today = today or date.today()
+        query = read_text(text, today)
         if not self._store.highest_id():
             return TypedAnswer([], [], None)
         allowed = self._store.matching(plain_where(where)) if where else None
-        asked = _Asked(query, struck, similarity, picture)
+        asked = _Asked(query, struck, similarity, picture, today)
         spaces = open_spaces(self._store)
         reader = None if struck.kind("looks") else meaning.text_space(spaces, self.texts)
         said = self._verdicts(asked)
-        near = self.texts.near_tags(query) if reader is not None or self._has_tags() else []
+        near = self.texts.near_tags(query)
         minus = self.texts.near_tags(query, unwanted=True) if query.minus else []
         found = self._count_liked(
             evidence.gather(self._store, query.terms, near, struck), said.own_liked
@@ -178,9 +179,6 @@ class TypedSearcher:
         return "what was liked" if row is None and said.liked else ""
 
     # -- parts ------------------------------------------------------------------------------
-
-    def _has_tags(self) -> bool:
-        return bool(written.tag_names(self._store, 1))
 
     def _read(self, reader: Space | None, query: TypedQuery, struck: Struck) -> TextRow | None:
         if reader is None or not (query.meaning or query.unwanted):
@@ -253,14 +251,25 @@ class TypedSearcher:
             return _Said()
         near: list[int] = []
         if asked.picture is None:
-            known = log_tables.text_subjects(self._store)
-            near = self.texts.near_texts(asked.query.meaning or asked.query.text, known)
+            near = self.texts.near_texts(asked.query.meaning, self._judged_alike(asked))
         reranker = ProfileReranker(self._store, self._states, profile, asked.key, near=near)
         own, liked = (
             frozenset(log_tables.subjects_in_collection(self._store, some).values())
             for some in (reranker.own_liked, reranker.liked)
         )
         return _Said(reranker, own, liked, frozenset(reranker.last))
+
+    def _judged_alike(self, asked: _Asked) -> dict[int, str]:
+        """Judged texts, by subject, that have the same dates and the same words unwanted.
+
+        Vectors say little about either: "beach" and "beach -people" are near to each other.
+        """
+        found: dict[int, str] = {}
+        for subject, text in log_tables.text_subjects(self._store).items():
+            judged = read_text(text, asked.today)
+            if judged.meaning and _besides(judged) == _besides(asked.query):
+                found[subject] = judged.meaning
+        return found
 
     @staticmethod
     def _count_liked(found: Found, liked: Set[int]) -> Found:
@@ -300,6 +309,7 @@ class _Asked:
     struck: Struck
     similarity: Similarity
     picture: ResolvedQuery | None
+    today: date
 
     @property
     def key(self) -> bytes:
@@ -322,6 +332,14 @@ class _Said:
     own_liked: Set[int] = frozenset()
     liked: Set[int] = frozenset()
     last: Set[int] = frozenset()
+
+
+def _besides(query: TypedQuery) -> tuple[frozenset[str], frozenset[str]]:
+    """Dates of a query, and words that are not wanted."""
+    return (
+        frozenset(term.folded for term in query.terms if term.span is not None),
+        frozenset(term.folded for term in query.minus),
+    )
 
 
 def _total(kept: int, is_cut: bool, others: int) -> int:
