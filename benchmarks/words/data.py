@@ -115,5 +115,4 @@ def typed(pictures: NamedSet) -> dict[str, dict[int, str]]:
 
 
 CHOSEN_ON = {("corel1k", "loose"), ("caltech101", "names, first half")}
-"""Phrases on which the constants of the rule were chosen; the others were in sight meanwhile, but for
-the fresh ones."""
+"""On these the rule's constants were chosen; the others were in sight, but for the fresh ones."""
