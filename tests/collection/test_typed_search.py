@@ -241,6 +241,17 @@ def test_names_of_tags_are_embedded_once(col: Collection, words: typed_cases.Sta
     assert words.model.embedded == ["yard"]
 
 
+def test_a_search_answers_where_nothing_can_be_written(
+    col: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    col.tag(5, "garden")
+    store_of(col).connection.execute("PRAGMA query_only = ON")
+    try:
+        assert [hit.id for hit in col.search(text="yard", k=1)] == [5]
+    finally:
+        store_of(col).connection.execute("PRAGMA query_only = OFF")
+
+
 # -- odd input --------------------------------------------------------------------------------
 
 

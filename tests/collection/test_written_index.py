@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from PIL import Image
 
 from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionError
 from likewise.collection.store import changes, tag_tables, written
 from likewise.collection.store.schema import MIGRATIONS
 from likewise.collection.store.store import Store
@@ -156,6 +157,17 @@ def test_a_catalog_of_before_gets_its_index(tmp_path: Path) -> None:
         ]
         assert written.find_word(store, "tags", ["GARDEN"], beginnings=False).tolist() == [7]
         store.close()
+
+
+def test_a_python_without_full_text_search_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from likewise.collection.store import store as store_module
+
+    lacking = tuple(text.replace("USING fts5", "USING no_fts5") for text in MIGRATIONS)
+    monkeypatch.setattr(store_module, "MIGRATIONS", lacking)
+    with pytest.raises(CollectionError, match="built without FTS5"):
+        Store.create(tmp_path / "catalog.sqlite", {})
 
 
 @pytest.mark.parametrize(

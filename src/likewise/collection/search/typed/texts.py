@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.errors import CollectionBusy
 from likewise.collection.search.typed.evidence import NearTag
 from likewise.collection.search.typed.parse import TypedQuery
 from likewise.collection.store import written
@@ -106,9 +104,7 @@ class Texts:
             if new:
                 made |= dict(zip(new, model.embed(new), strict=True))
                 blobs = {name: made[name].astype(np.float32).tobytes() for name in new}
-                # Whoever is writing just now may go on; they are made again next time.
-                with suppress(CollectionBusy), self._store.write() as c:
-                    written.put_text_vectors(c, model.digest, blobs)
+                written.keep_text_vectors(self._store, model.digest, blobs)
             known = self._names = {**known, **made}
         return np.array([known[name] for name in names], np.float32)
 
