@@ -45,7 +45,7 @@ SAID, HINTED = 0.1, 0.05
 All four were chosen on 42 phrases; on phrases that were written afterwards they are worth a point
 (docs/results/words.md)."""
 UNSURE = 0.35
-"""Nine of 208 English phrases are farther from every class, and 23 of 30 in three other languages."""
+"""Nine of 208 English phrases are farther from every class, 23 of 30 in three other languages."""
 N_NAMED = 3
 """Classes that are named to a person, at most."""
 _KIND = "picture words"
