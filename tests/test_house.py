@@ -46,7 +46,7 @@ HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for ro
 COLLECTION = ["tags", "models", "ingest", "feedback", "search", "spaces", "keywords", "store"]
 CELLAR = {
     "content", "errors", "jobs", "filters_and_metadata", "parts", "read_write_lock", "tag_names",
-    "thumbnails",
+    "thumbnails", "written_words",
 }  # fmt: skip
 
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")

@@ -25,6 +25,7 @@ from likewise.cli import (
     feedback,
     maintenance,
     map,
+    model_status,
     models,
     pictures,
     profiles,
@@ -72,6 +73,7 @@ for _panel, _commands in {
         maintenance.export,
         maintenance.refresh,
         maintenance.retrain,
+        model_status.models,
     ),
     "Evaluation": (evaluate.evaluate, evaluate.datasets, demo.demo),
 }.items():

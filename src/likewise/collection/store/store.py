@@ -19,6 +19,7 @@ from typing import Any
 from likewise.collection.errors import CollectionBusy, CollectionError, DamagedCollection
 from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.collection.store.schema import MIGRATIONS
+from likewise.collection.store.written_index import refresh_written
 
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0
@@ -123,6 +124,9 @@ class Store:
             if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
                 raise DamagedCollection(f"{path} is empty; restore it from a backup")
             store._migrate(connection)
+            if store.one("SELECT 1 FROM written_stale LIMIT 1") is not None:
+                with store.write():
+                    pass  # an index that a migration left empty is filled by any transaction
         except sqlite3.DatabaseError as error:
             raise DamagedCollection(f"{path} cannot be read as a catalog: {error}") from error
         return store
@@ -172,11 +176,16 @@ class Store:
                     f"BEGIN IMMEDIATE;{MIGRATIONS[number]};"
                     f"PRAGMA user_version = {number + 1};COMMIT;"
                 )
-            except sqlite3.Error:
+            except sqlite3.Error as error:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 # Another process may have been first, while this one waited for its turn.
                 if connection.execute("PRAGMA user_version").fetchone()[0] <= number:
+                    if "fts5" in str(error):
+                        raise CollectionError(
+                            f"SQLite {sqlite3.sqlite_version} of this Python was built without "
+                            "FTS5, which the index of words needs; use another Python"
+                        ) from error
                     raise
 
     @contextmanager
@@ -200,6 +209,7 @@ class Store:
                 ) from error
             try:
                 yield connection
+                refresh_written(connection)
                 connection.execute("UPDATE revision SET number = number + 1")
                 connection.execute("COMMIT")
             except BaseException:
@@ -221,6 +231,11 @@ class Store:
             yield
         finally:
             connection.execute("COMMIT")
+
+    @property
+    def connection(self) -> Transaction:
+        """This thread's connection, for reads of several tables."""
+        return self._connect()
 
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
         return self._connect().execute(sql, parameters).fetchall()
@@ -257,6 +272,18 @@ class Store:
                 part,
             )
             found |= {row["id"]: _image(row) for row in rows}
+        return found
+
+    def paths(self, ids: Iterable[int]) -> dict[int, str]:
+        """Where the named pictures lie: the first of their files; no file, an empty path."""
+        found: dict[int, str] = {}
+        for part in parts(list(ids)):
+            rows = self.all(
+                f"""SELECT i.id, min(f.path) FROM images i LEFT JOIN files f ON f.image = i.id
+                    WHERE i.id IN ({marks(part)}) GROUP BY i.id""",
+                part,
+            )
+            found |= {row[0]: row[1] or "" for row in rows}
         return found
 
     def present(self, ids: Iterable[int]) -> set[int]:

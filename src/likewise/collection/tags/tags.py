@@ -6,8 +6,8 @@ What a person says goes into the log and counts more than what files say (``docs
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from likewise._validation import whole
 from likewise.collection import jobs
@@ -32,15 +32,25 @@ from likewise.errors import InvalidInput
 
 # What suggests learns, and is imported when somebody asks it.
 if TYPE_CHECKING:
+    from likewise.collection.feedback.log import Log
+    from likewise.collection.feedback.searcher import Searcher
     from likewise.collection.tags.bulk import TagRun
+    from likewise.collection.tags.save_query import SavedQuery
     from likewise.collection.tags.suggest import Suggester, Suggestion
 
 
 class Tags:
     """The tags of a collection: who says what, what may be missing, and files of tags."""
 
-    def __init__(self, views: Views, pictures: Pictures) -> None:
+    def __init__(
+        self,
+        views: Views,
+        pictures: Pictures,
+        searcher: Callable[[], Searcher],
+        log: Callable[[], Log],
+    ) -> None:
         self._store, self._views, self._pictures = views.store, views, pictures
+        self._searcher, self._log = searcher, log
 
     @part
     def suggester(self) -> Suggester:
@@ -96,6 +106,16 @@ class Tags:
         """Say that a tag is wrong: it goes, and is not suggested for this picture again."""
         images, tags = [self._pictures.id_of(picture)], clean_all([tag])
         return tag_log.write_line(self._store, images, tags, REJECT, USER)
+
+    def save_query(self, text: str, tag: str, **options: Any) -> SavedQuery:
+        """Make a tag of a typed query: what was liked under it is tagged, the rest suggested.
+
+        The rest is its ``k`` best other answers (50), with a score of at least ``above``;
+        ``profile`` says whose likes count.  :meth:`undo` of its line takes all of it back.
+        """
+        from likewise.collection.tags.save_query import save_query
+
+        return save_query(self._store, self._searcher(), self._log(), text, tag, **options)
 
     def undo(self, number: int | None = None) -> int:
         """Take back the last word about tags, or the one named; gives its number."""
