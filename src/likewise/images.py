@@ -151,14 +151,21 @@ def recognise(source: Source) -> str:
         return recognise_format(stream, name)
 
 
-def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX_PIXELS) -> Picture:
+def decode(
+    source: Source,
+    *,
+    max_side: int | None = None,
+    slack: float = 1.0,
+    max_pixels: int = MAX_PIXELS,
+) -> Picture:
     """Decode a path or the bytes of a picture to upright 8-bit RGB.
 
     The first frame of an animation and the first page of a document are taken.  Transparent
     parts become white.  16-bit greys keep their high byte; other integer or float greys are
     stretched to their own range.  CMYK is converted without a colour profile.  ``max_side``
     shrinks the picture to that longer side (never enlarges it); a large JPEG is then decoded at a
-    half, a quarter or an eighth of its size to begin with.
+    half, a quarter or an eighth of its size to begin with.  ``slack`` leaves pixels alone that are
+    no more than so many times ``max_side``: for whoever resamples them anyway.
 
     >>> import io
     >>> from PIL import Image
@@ -172,6 +179,8 @@ def decode(source: Source, *, max_side: int | None = None, max_pixels: int = MAX
         raise InvalidInput(f"max_side is {max_side}; a positive number of pixels expected")
     with _open_image(source, max_pixels) as (image, info):
         size, extent = _load(image, info.format, max_side)
+        if max_side is not None and slack > 1 and max(image.size) <= slack * max_side:
+            size = extent = image.size
         if info.format == _LATE_EXIF and info.orientation == 1 and info.date is None:
             # A PNG may carry its EXIF behind the pixels, where only a full read finds it.
             info = _info(image, info.source, info.format, info.n_bytes)
@@ -508,15 +517,23 @@ def _pixels(image: Image.Image) -> NDArray[np.uint8]:
     return np.array(image.convert("RGB") if image.mode == "RGBA" else image)
 
 
-def shrink(pixels: NDArray[np.uint8], max_side: int) -> NDArray[np.uint8]:
-    """Decoded pixels at no more than ``max_side``, by averaging; as they are where they fit."""
+def shrink(
+    pixels: NDArray[np.uint8], max_side: int, *, slack: float = 1.0, rough: bool = False
+) -> NDArray[np.uint8]:
+    """Decoded pixels at no more than ``max_side``, by averaging; as they are where they fit.
+
+    ``slack`` as in :func:`decode`.  ``rough`` looks at two pixels a side where the step is less
+    than two: for the eye, in a fifth of the time.
+    """
     height, width = pixels.shape[:2]
     size = _size_within((width, height), max_side)
-    if size == (width, height):
+    if size == (width, height) or max(height, width) <= slack * max_side:
         return pixels
     import cv2
 
-    return cast("NDArray[np.uint8]", cv2.resize(pixels, size, interpolation=cv2.INTER_AREA))
+    few = rough and max(height, width) < 2 * max_side
+    way = cv2.INTER_LINEAR if few else cv2.INTER_AREA
+    return cast("NDArray[np.uint8]", cv2.resize(pixels, size, interpolation=way))
 
 
 def small_jpeg(pixels: NDArray[np.uint8], max_side: int, *, quality: int = 85) -> bytes:
@@ -526,7 +543,7 @@ def small_jpeg(pixels: NDArray[np.uint8], max_side: int, *, quality: int = 85) -
     from PIL import Image
 
     buffer = io.BytesIO()
-    image = Image.fromarray(np.ascontiguousarray(shrink(pixels, max_side)))
+    image = Image.fromarray(np.ascontiguousarray(shrink(pixels, max_side, rough=True)))
     _rgb(image).save(buffer, "JPEG", quality=quality)
     return buffer.getvalue()
 

@@ -30,7 +30,7 @@ from likewise.collection.ingest.workers import (
 )
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.spaces.base import Space
-from likewise.collection.spaces.registry import open_spaces
+from likewise.collection.spaces.registry import SpaceSet, open_spaces
 from likewise.collection.spaces.rows import (
     WORDS_FOLDER,
     fresh_rows,
@@ -46,13 +46,13 @@ from likewise.collection.store.store import Store
 _BATCH = 64
 
 
-def spaces_to_describe(store: Store) -> tuple[Space, ...]:
+def spaces_to_describe(store: Store) -> SpaceSet:
     """What a worker describes a new picture in: every space whose rows can be made here."""
     found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
     for space in found:
         # Now, and not as a problem of every picture.
         space.load()
-    return tuple(found)
+    return SpaceSet(found)
 
 
 def start_generation(
@@ -155,7 +155,8 @@ def describe_all(
 ) -> None:
     """Raw rows of pictures in one space; of a generation to come they are invisible until then."""
     id_of = {path: image for image, path in pictures}
-    tasks = (DescribeTask(Candidate(path, 0, 0), (space,)) for _, path in pictures)
+    spaces = SpaceSet([space])
+    tasks = (DescribeTask(Candidate(path, 0, 0), spaces) for _, path in pictures)
     batch: list[PictureDescription] = []
 
     def put() -> None:

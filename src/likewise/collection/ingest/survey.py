@@ -89,7 +89,9 @@ class PictureSurvey:
 def take_sample(task: SampleTask) -> tuple[int, Any]:
     """In a worker: what the space needs of one picture; None where it cannot be read."""
     try:
-        picture = decode(read_content(task.path), max_side=task.space.decode_side)
+        picture = decode(
+            read_content(task.path), max_side=task.space.decode_side, slack=task.space.decode_slack
+        )
         return task.number, task.space.sample(picture.pixels, task.number, **task.options)
     except (ImageError, cv2.error, MemoryError):
         return task.number, None

@@ -15,7 +15,7 @@ from likewise.collection.errors import CannotDescribe
 from likewise.collection.ingest.pool import Failure
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.keywords.embedded import embedded_keywords
-from likewise.collection.spaces.base import Space, decode_side
+from likewise.collection.spaces.base import Space, decode_size
 from likewise.collection.store.store import TRANSIENT
 from likewise.collection.thumbnails import FIRST_SIDE, keep_thumbnail
 from likewise.errors import ImageError, UnreadableImage
@@ -53,10 +53,10 @@ class DescribeTask(NamedTuple):
 def describe(task: DescribeTask) -> PictureDescription:
     """Read one file and make its vectors; every failure of the picture is an answer."""
     candidate = task.candidate
-    side = max(decode_side(task.spaces), FIRST_SIDE)
+    side, slack = decode_size(task.spaces)
     try:
         content = read_content(candidate.path)
-        picture = decode(content, max_side=side)
+        picture = decode(content, max_side=max(side, FIRST_SIDE), slack=slack)
     except UnreadableImage as error:
         return _failed(candidate, f"{TRANSIENT}{error.reason}")
     except ImageError as error:

@@ -13,7 +13,7 @@ to another process as its record in the catalog, and the registry there makes it
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -125,6 +125,8 @@ class Space(SpaceRow, ABC):
     decode_side: ClassVar[int] = DECODE_SIDE
     """The longer side of the pixels it describes, at most ``DECODE_SIDE``: larger pictures are
     decoded, or shrunk, to that."""
+    decode_slack: ClassVar[float] = 1.0
+    """How many times ``decode_side`` may be given as it is, where the kind resamples anyway."""
     describes_pictures: ClassVar[bool] = True
     """False where the rows come from the user."""
     must_learn: ClassVar[bool] = False
@@ -243,10 +245,10 @@ class Space(SpaceRow, ABC):
         shared = {} if shared is None else shared
         pixels = picture.pixels if isinstance(picture, Picture) else picture
         # Whatever else a picture is decoded for, a space gets it in one size: its own.
-        size = f"pixels at {self.decode_side}"
+        size = f"pixels at {self.decode_side}, {self.decode_slack}"
         try:
             if size not in shared:
-                shared[size] = shrink(pixels, self.decode_side)
+                shared[size] = shrink(pixels, self.decode_side, slack=self.decode_slack)
             row = self.describe(shared[size], shared)
         except (LikewiseError, MemoryError):
             raise
@@ -361,9 +363,11 @@ class Space(SpaceRow, ABC):
         return open_space, (self.root, self.record)
 
 
-def decode_side(spaces: Iterable[Space]) -> int:
-    """The smallest size that serves all these spaces."""
-    return min(max((one.decode_side for one in spaces), default=0), DECODE_SIDE)
+def decode_size(spaces: Collection[Space]) -> tuple[int, float]:
+    """The smallest size that serves all these spaces, and the slack they allow."""
+    side = max((one.decode_side for one in spaces), default=0)
+    slack = min((one.decode_slack for one in spaces), default=1.0)
+    return min(side, DECODE_SIDE), slack
 
 
 def ranked_spaces(spaces: Mapping[str, Space], rank: Callable[[Space], int | None]) -> list[Space]:

@@ -30,7 +30,7 @@ class NetworkSpace(Space):
 
     # Twice what the network looks at: shrinking by whole pixels still has something to average, and
     # a JPEG of twelve megapixels is decoded at an eighth of its size.
-    decode_side = 448
+    decode_side, decode_slack = 448, 1.5
 
     @classmethod
     def check_recipe(cls, recipe: Recipe) -> None:

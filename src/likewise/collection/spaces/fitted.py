@@ -91,6 +91,11 @@ class FittedKind(Space):
         return self.source.decode_side
 
     @property
+    def decode_slack(self) -> float:  # type: ignore[override]
+        """That of its source."""
+        return self.source.decode_slack
+
+    @property
     def takes_rows_of(self) -> str | None:
         return str(self.recipe["source"])
 

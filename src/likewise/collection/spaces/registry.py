@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import lru_cache
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,24 @@ def open_space(root: Path, row: SpaceRow) -> Space:
 def open_spaces(store: Store) -> dict[str, Space]:
     """Every space of a collection by name, with its live generation."""
     return {name: open_space(store.root, row) for name, row in store.spaces().items()}
+
+
+class SpaceSet(tuple[Space, ...]):
+    """Spaces of one collection that go to a worker with every picture: as a text, opened once."""
+
+    @cached_property
+    def text(self) -> str:
+        """Where they are, and their records."""
+        return json.dumps([str(self[0].root), [asdict(one.record) for one in self]])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_open_set, (self.text,)) if self else (SpaceSet, ())
+
+
+@lru_cache(maxsize=8)
+def _open_set(text: str) -> SpaceSet:
+    root, records = json.loads(text)
+    return SpaceSet(open_space(Path(root), SpaceRow(**one)) for one in records)
 
 
 def new_space(root: Path, name: str, recipe: Recipe) -> Space:
