@@ -89,6 +89,11 @@ export const api = {
 
   sync: () => call("post", "/api/collection/sync", {}),
 
+  describe: () => call("post", "/api/collection/describe", {}),
+
+  /** @param {number} job */
+  stop: (job) => call("post", "/api/collection/stop", { json: { job } }),
+
   verify: () => call("post", "/api/collection/verify", {}),
 
   /**

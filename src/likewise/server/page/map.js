@@ -12,6 +12,7 @@ import { empty } from "./search.js";
 import { selection } from "./selection.js";
 import { Sheets } from "./sheets.js";
 import { asking, current, go, hasQuery, queryOf } from "./state.js";
+import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
 
 /** @typedef {import("./state.js").State} State */
@@ -79,7 +80,7 @@ export class MapView {
 
   /** @param {State} state @param {State|null} [before] */
   async show(state, before = null) {
-    document.title = "Map · Likewise";
+    title("Map");
     this.#colours();
     this.paint.value = state.paint;
     const arrived = before?.view !== "map";

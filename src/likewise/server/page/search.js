@@ -6,16 +6,17 @@ import { count, counted } from "./format.js";
 import { Grid, PAGE } from "./grid.js";
 import { Judge } from "./judge.js";
 import * as known from "./known.js";
-import * as live from "./live.js";
 import { Look } from "./look.js";
 import { Rail } from "./rail.js";
 import { Selecting } from "./selecting.js";
+import { selection } from "./selection.js";
 import { asking, current, go, hasQuery, hrefFor, open, queryOf } from "./state.js";
+import { title } from "./title.js";
 import { complain } from "./toast.js";
 import { clearFilters, Toolbar } from "./toolbar.js";
 import { pick } from "./upload.js";
 import { Why } from "./why.js";
-import { workingLine } from "./working.js";
+import { working } from "./working.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, high: number|null, low: number|null}} Answer */
@@ -34,7 +35,7 @@ const rankedKey = (state) => JSON.stringify([state.q, state.up, state.region, st
 /** @param {State} state */
 const answerKey = (state) => JSON.stringify([rankedKey(state), state.sort, state.order, state.above, where(state)]);
 
-const WINDOWFUL = 60; // pictures that fill a window
+const STILL = 1000; // milliseconds after a move of the pointer in which pictures stay where they are
 
 export class SearchView {
   constructor() {
@@ -65,16 +66,16 @@ export class SearchView {
         h("p", { class: "soft" }, "Drop one anywhere, paste it, or click any picture below. Then tell me what is alike and what is not: I learn what you mean.")),
       h("button", { type: "button", class: "main", onclick: pick }, icon("picture"), "Pick a picture"));
     this.state = h("div", { class: "state" });
-    this.working = workingLine(() => {
-      if (!this.working.on) this.#changed(); // it held still until now
+    working.onTurn((on) => {
+      if (!on) this.#changed(); // the last ones came
       else if (this.answer && !this.answer.total) this.#empty(current());
     });
-    live.on("joined", () => {
-      known.collection.forget();
-      known.collection.get().then((about) => this.working.know(about.job), () => {});
-    });
+    this.pointedAt = -STILL; // when the pointer last moved over the pictures
+    this.grid.el.addEventListener("pointermove", () => {
+      this.pointedAt = performance.now();
+    }, { passive: true });
     this.news = h("button", { type: "button", class: "news main", hidden: true, onclick: () => this.#showNews() }, "Something changed. Show it");
-    this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.working.el, this.news, this.state, this.grid.el);
+    this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.news, this.state, this.grid.el);
     this.el = h("div", { class: "search" }, this.invitation, this.rail.el, this.results);
     /** @type {Answer|null} */
     this.answer = null;
@@ -267,7 +268,7 @@ export class SearchView {
       fill(this.state, empty("Nothing passes these filters.", "A tag, folder or date may be mistyped.", "Clear the filters", clearFilters));
     } else if (hasQuery(state)) {
       fill(this.state, empty("There is nothing to compare with yet.", "The collection has no other pictures.", "Add a folder", addFolder));
-    } else if (this.working.on) {
+    } else if (working.on) {
       fill(this.state, empty("Looking at your pictures.", "The first ones appear here in a moment, and can be searched while the others come. Nothing leaves this machine."));
     } else {
       fill(this.state, empty("No pictures yet.", "Name a folder, and I look at every picture in it. Nothing leaves this machine.", "Add a folder", addFolder));
@@ -313,8 +314,8 @@ export class SearchView {
       this.profile = known.profileFor(state.by, all, about);
       this.rail.showSimilarities(all, state, this.profile);
       this.toolbar.showFolders(about.folders);
-      this.working.know(about.job);
-      document.title = hasQuery(state) ? `Alike in ${about.name} · Likewise` : `${about.name} · Likewise`;
+      working.know(about.job);
+      if (current().view === "search") title(hasQuery(state) ? `Alike in ${about.name}` : about.name);
     } catch {
       // The pictures' own request fails too, and says so.
     }
@@ -339,16 +340,24 @@ export class SearchView {
         if (!made.total) this.#empty(state);
         return;
       }
-      // While pictures keep coming, a full window holds still for whoever wants to click in it.
-      const coming = this.working.on && (this.answer?.total ?? 0) >= WINDOWFUL;
-      if (coming || scrollY >= 200 || document.querySelector("dialog[open]")) {
+      // At its top the grid grows by itself; for whoever is deeper it holds still.
+      if (scrollY >= 200 || this.#inUse() || document.querySelector("dialog[open]")) {
         this.news.hidden = false;
+        return;
+      }
+      if (performance.now() - this.pointedAt < STILL) {
+        this.changed(); // about to click: pictures must not slip away under the pointer
         return;
       }
       this.#present(made, state, { move: true, scroll: null });
     } catch {
       // Who loses the server is told by the stream of events.
     }
+  }
+
+  /** Whether pictures of the grid are selected, or the keyboard stands on one. */
+  #inUse() {
+    return selection.size > 0 || this.grid.el.querySelector("a:focus-visible") !== null;
   }
 
   #showNews() {

@@ -4,7 +4,11 @@ import { api, ApiError, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon, s } from "./dom.js";
 import { counted, percent, score } from "./format.js";
+import * as known from "./known.js";
 import { go, queryOf, shut } from "./state.js";
+import { complain, toast } from "./toast.js";
+import { lacksWords, WORDS_COST, WORDS_USE } from "./visual-words.js";
+import { working } from "./working.js";
 
 /** @typedef {import("./types.js").Explanation} Explanation */
 
@@ -69,8 +73,28 @@ export class Why {
         await this.#explain(state, null);
         return;
       }
-      fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
+      if (error instanceof ApiError && error.kind === "no_places" && lacksWords(await known.collection.get())) this.#offerWords(body);
+      else fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
     }
+  }
+
+  /** What is missing for an explanation, and the way to get it. @param {HTMLElement} body */
+  #offerWords(body) {
+    const start = h("button", { type: "button", class: "main", disabled: working.on, onclick: async () => {
+      try {
+        start.disabled = true;
+        await api.describe();
+        this.open?.close();
+        known.collection.forget();
+        working.ask();
+        toast("Describing by visual words. You can go on searching; ask again why it matched when it is done.");
+      } catch (error) {
+        start.disabled = false;
+        complain(error);
+      }
+    } }, icon("why"), "Describe by visual words too");
+    fill(body, h("div", { class: "empty" }, icon("why"), h("h2", {}, "This was found by how the pictures look as a whole."),
+      h("p", {}, `Which places of them agree can be shown when pictures are described by visual words too. ${WORDS_USE} ${WORDS_COST}`), start));
   }
 }
 
