@@ -126,7 +126,7 @@ def test_the_page_is_there_while_a_folder_is_taken_in(
             page, wrong = visit(chrome, server)
             page.goto("/")
             page.get_by_role("heading", name="Looking at your pictures.").wait_for()
-            page.get_by_text("Looking for pictures").wait_for()
+            page.get_by_text("Looking for pictures").first.wait_for()
             assert page.get_by_role("button", name="Add a folder").count() == 0
         page.get_by_role("heading", name="3 pictures").wait_for()
         page.locator(".working").wait_for(state="hidden")
