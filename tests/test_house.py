@@ -42,7 +42,10 @@ HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for ro
 
 # The same inside the largest room; a file that is no room of its own stands on the roof.
 COLLECTION = ["tags", "models", "ingest", "feedback", "search", "spaces", "keywords", "store"]
-CELLAR = {"content", "errors", "jobs", "filters_and_metadata", "read_write_lock", "tag_names"}
+CELLAR = {
+    "content", "errors", "jobs", "filters_and_metadata", "read_write_lock", "tag_names",
+    "written_words",
+}  # fmt: skip
 
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")
 

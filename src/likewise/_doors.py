@@ -210,6 +210,16 @@ DOORS: dict[str, dict[str, str]] = {
         "Preparation": "runtime",
         "UnusableModel": "errors",
     },
+    "likewise.features.text": {
+        "EmptyText": "errors",
+        "ImageTextModel": "towers",
+        "PictureWords": "words",
+        "TextModel": "model",
+        "TextModelMissing": "errors",
+        "TextModelStatus": "status",
+        "TextQuery": "words",
+        "text_model_status": "status",
+    },
     "likewise.solvers": {
         "Dictionary": "lassos.scan",
         "SparseInverse": "sparse_inverse.selection",

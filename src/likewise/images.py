@@ -74,6 +74,8 @@ _DECODERS = {
 _FLIP = {2: 1, 3: -1, 4: 0, 5: None, 6: 1, 7: -1, 8: 0}
 _TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF = 0x0112, 0x0132, 0x8769
 _TAG_TAKEN, _TAG_DIGITISED = 0x9003, 0x9004
+_TAG_MAKER, _TAG_MODEL = 0x010F, 0x0110
+_LONGEST_CAMERA = 200
 # Each date has an offset from UTC of its own.
 _OFFSET_OF = {_TAG_TAKEN: 0x9011, _TAG_DIGITISED: 0x9012, _TAG_DATE: 0x9010}
 _TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 258, 262, 339
@@ -99,6 +101,7 @@ class ImageInfo:
     orientation: int
     date: datetime | None
     n_bytes: int
+    camera: str | None = None
 
 
 @dataclass(frozen=True)
@@ -283,6 +286,7 @@ def _info(image: ImageFile.ImageFile, name: str, format_: str, n_bytes: int) -> 
         orientation=orientation,
         date=_date(exif),
         n_bytes=n_bytes,
+        camera=_camera(exif),
     )
 
 
@@ -316,6 +320,20 @@ def _packets(image: Image.Image) -> Packets:
                 found = (struct.pack(f"{way}{len(found)}I", *found),)
             iptc = found[0] if isinstance(found[0], bytes) else b""
     return Packets(xmp, iptc)
+
+
+def _camera(exif: Image.Exif | None) -> str | None:
+    """Maker and model of the camera; the maker once, as many models begin with it."""
+    if not exif:
+        return None
+    found: list[str] = []
+    for tag in (_TAG_MAKER, _TAG_MODEL):
+        value = exif.get(tag)
+        plain = re.sub(r"[\x00-\x1f\x7f\s]+", " ", value).strip() if isinstance(value, str) else ""
+        if plain and found and plain.lower().startswith(found[0].lower()):
+            found = []
+        found += [plain] if plain else []
+    return " ".join(found)[:_LONGEST_CAMERA] or None
 
 
 def _date(exif: Image.Exif | None) -> datetime | None:

@@ -50,7 +50,7 @@ def test_search_by_a_picture(reader: Client) -> None:
     picture, *others = reader.ids()
     found = reader.search(picture)
     schemas.SearchOut.model_validate(found, strict=True)
-    assert set(found["items"][0]) == PICTURE | {"score", "verdict"}
+    assert set(found["items"][0]) == PICTURE | {"score", "verdict", "reasons"}
     assert found["total"] == N - 1
     assert {item["id"] for item in found["items"]} == set(others)
     scores = [item["score"] for item in found["items"]]

@@ -22,6 +22,7 @@ from likewise.cli import (
     feedback,
     maintenance,
     map,
+    model_status,
     models,
     pictures,
     profiles,
@@ -65,6 +66,7 @@ for _panel, _commands in {
         maintenance.export,
         maintenance.refresh,
         maintenance.retrain,
+        model_status.models,
     ),
     "Evaluation": (evaluate.evaluate, evaluate.datasets, demo.demo),
 }.items():

@@ -46,7 +46,13 @@ class Labels(enum.StrEnum):
 
 
 def judge(
-    query: Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")],
+    query: Annotated[
+        str | None, typer.Argument(help="A picture, or the id of one.", metavar="[IMAGE|ID]")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="The words that were searched for."),
+    ] = None,
     liked: Annotated[
         list[str] | None,
         typer.Option(metavar="IMAGE|ID", help="A picture like the query; may be repeated, or 3,5."),
@@ -74,17 +80,20 @@ def judge(
 ) -> None:
     """Judge which pictures are like the query and which are not; the ranking changes at once.
 
-    The query may be a picture that is not in the collection.
+    The query may be a picture that is not in the collection, or words: likewise judge --text
+    "snowy mountains" --liked 3,5 --disliked 8.
     """
     part = region_of(region)
     if not (liked or disliked):
         raise Usage("nothing was judged; give --liked or --disliked")
     with open_collection(collection) as col:
-        asked = picture(query)
+        if query is None and text is None:
+            raise Usage("what was searched for? give a picture, the id of one, or --text")
+        asked = None if query is None else picture(query)
         good, bad = _pictures(liked), _pictures(disliked)
         offered = _pictures(shown_) if shown_ else None
-        made = col.judge(asked, good, bad, shown=offered, profile=profile, region=part)
-        hits = col.search(asked, k, by=made.profile, region=part)
+        made = col.judge(asked, good, bad, text=text, shown=offered, profile=profile, region=part)
+        hits = col.search(asked, k, text=text, by=made.profile, region=part)
         rows = {hit.id: col.image(hit.id) for hit in hits}
         figures = col.profiles.figures(made.profile)
     if json_:

@@ -28,6 +28,8 @@ def describe_line(line: LogLine) -> str:
     if line.kind == "weights":
         return "what was learned elsewhere was imported"
     query = "a picture outside the collection" if line.query is None else f"picture {line.query}"
+    if line.text is not None:
+        query = f"{line.text!r}" if line.query is None else f"{query} with {line.text!r}"
     if line.kind == "compare" and line.liked and line.disliked:
         return f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
     said = f"about {query}: {describe_pictures(line.liked, line.disliked)}"
@@ -120,7 +122,7 @@ def line_record(line: LogLine) -> dict[str, Any]:
         "number": line.number, "profile": line.profile, "kind": line.kind, "made": line.made,
         "session": line.session, "stands": line.stands, "query": line.query,
         "liked": list(line.liked), "disliked": list(line.disliked), "about": line.about,
-        "contradicts": list(line.contradicts),
+        "contradicts": list(line.contradicts), "text": line.text,
     }  # fmt: skip
 
 
@@ -130,7 +132,7 @@ def judgement_record(made: Judgement) -> dict[str, Any]:
         "number": made.number, "profile": made.profile, "kind": "judge", "made": made.made,
         "session": made.session, "stands": True, "query": made.query,
         "liked": list(made.liked), "disliked": list(made.disliked), "about": None,
-        "contradicts": list(made.contradicts),
+        "contradicts": list(made.contradicts), "text": made.text,
     }  # fmt: skip
 
 

@@ -18,11 +18,11 @@ from likewise.cli.options import (
     Where,
     open_collection,
     pairs,
-    picture,
     stoppable,
     value_of,
 )
 from likewise.cli.output import day, echo_json, echo_table, plural
+from likewise.cli.typed import picture_or_text, print_typed
 from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import ImageError, LikewiseError
 
@@ -36,8 +36,24 @@ _TOP_WORDS = 10
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="A picture, or the id of one.", metavar="IMAGE|ID")],
+    query: Annotated[
+        str | None,
+        typer.Argument(help="A picture, the id of one, or words.", metavar="[IMAGE|ID|WORDS]"),
+    ] = None,
     collection: Where = DEFAULT,
+    text: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="Words, alone or beside a picture; -word: not that."),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY", help="A reason that shall not count, such as tag:garden, file or looks."
+        ),
+    ] = None,
+    weight: Annotated[
+        float, typer.Option(min=0, max=1, help="What a picture counts beside words.")
+    ] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of hits.")] = 20,
     by: Annotated[str, typer.Option(help="A similarity ('likewise similarity list').")] = "default",
     region: Annotated[
@@ -63,11 +79,30 @@ def search(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Find the most similar pictures."""
+    """Find the most similar pictures, or those that words describe.
+
+    Words look into tags, names, dates and cameras, and for pictures that look as meant:
+    likewise search "snowy mountains"; likewise search 42 --text "with people";
+    likewise search "beach summer 2019 -people".
+    """
     part = _region(region)
     wanted = _conditions(where)
+    one, words = picture_or_text(query, text)
+    if words is not None and (explain or sheet is not None):
+        raise Usage("--explain and --sheet are for a picture alone; words show their reasons")
+    if words is None and without:
+        raise Usage("--without belongs to words; a picture alone has no reasons")
     with stoppable("nothing was changed"), open_collection(collection) as col:
-        one = picture(query)
+        if words is not None:
+            col.tags.check_known(wanted.get("tag", []))
+            found = col.search(
+                one, k, text=words, by=by, where=wanted or None, region=part, above=above,
+                without=without or (), weight=weight,
+            )  # fmt: skip
+            used = default_of(col) if by == "default" else by
+            print_typed(col, found, {"query": one, "text": words, "by": used}, json_=json_)
+            return
+        assert one is not None
         if explain:
             _check_explained(col, by)
         col.tags.check_known(wanted.get("tag", []))

@@ -85,6 +85,13 @@ def add_space(
     onnx: Annotated[
         Path | None, typer.Option(help="The .onnx file of your own network; it is copied.")
     ] = None,
+    clip: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="The folder of your own image-text network (visual/, textual/); it is copied.",
+        ),
+    ] = None,
     fit: Annotated[
         str | None,
         typer.Option(
@@ -127,7 +134,8 @@ def add_space(
     codebooks learned from the collection; likewise space add deep-words makes words from the
     features of a network; likewise space add NAME --onnx model.onnx --size 224
     --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses your own network; likewise space add NAME
-    --fit OTHER fits the vectors of another space to the collection.
+    --fit OTHER fits the vectors of another space to the collection; likewise space add NAME --clip
+    FOLDER uses an image-text network of your own, which then answers typed words, too.
     """
     network = {
         "path": str(onnx) if onnx else None,
@@ -140,7 +148,11 @@ def add_space(
         "kind": kind.value if kind else None,
         "licence": licence,
     }
-    feature = _feature(name, feature, network, fit)
+    if clip is not None:
+        feature = _clip_feature(feature, network, fit)
+        network["path"] = str(clip)
+    else:
+        feature = _feature(name, feature, network, fit)
     recipe = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
     recipe |= {key: value for key, value in network.items() if value is not None}
     if fit is not None:
@@ -254,6 +266,14 @@ def use(
         typer.echo(f"search ranks by {default} by default")
 
 
+def _clip_feature(feature: str | None, network: dict[str, Any], fit: str | None) -> str:
+    """``--clip`` says all there is to say about a network but its licence."""
+    given = [key for key, value in network.items() if value is not None and key != "licence"]
+    if feature not in (None, "clip") or given or fit is not None:
+        raise Usage("--clip FOLDER has it all; give no --feature, --onnx, --fit or --size")
+    return "clip"
+
+
 def _feature(name: str, feature: str | None, network: dict[str, Any], fit: str | None) -> str:
     """What a space is made of: said, meant by --onnx or --fit, or meant by its name."""
     from likewise.collection.spaces.registry import kind_names
@@ -267,7 +287,7 @@ def _feature(name: str, feature: str | None, network: dict[str, Any], fit: str |
             raise Usage(f"--onnx makes a space of feature onnx, not {feature}")
         return "onnx"
     if feature is None:
-        if name not in kind_names() or name in ("onnx", "own", "fitted"):
+        if name not in kind_names() or name in ("onnx", "own", "fitted", "clip"):
             raise Usage(
                 f"what is {name} made of? give --feature, --onnx for your own network, or --fit"
             )
@@ -277,6 +297,8 @@ def _feature(name: str, feature: str | None, network: dict[str, Any], fit: str |
     given = [key for key, value in network.items() if value is not None]
     if given and feature != "own":
         raise Usage(f"--{given[0]} belongs to --onnx; a recipe's parameters are given by --set")
+    if feature == "clip":
+        raise Usage("a space of feature clip needs --clip and the folder of the network")
     if feature == "onnx":
         raise Usage("a space of feature onnx needs --onnx and the .onnx file")
     return feature

@@ -171,6 +171,33 @@ def undo(
         typer.echo(f"Undid line {done}.")
 
 
+@tags.command("save")
+def save(
+    text: Annotated[str, typer.Argument(help="The words that were searched for.")],
+    tag: Annotated[str, typer.Argument(help="The tag that they become.")],
+    collection: Where = DEFAULT,
+    k: Annotated[int, typer.Option("-k", min=0, help="Pictures to suggest it for, at most.")] = 50,
+    above: Annotated[
+        float | None, typer.Option(help="Suggest it only for hits with at least this score.")
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="The profile whose likes count.")
+    ] = "default",
+    json_: Json = False,
+) -> None:
+    """Save a search for words as a tag: what was liked is tagged, the best other hits suggested."""
+    with open_collection(collection) as col:
+        done = col.tags.save_query(text, tag, k=k, above=above, profile=profile)
+    if json_:
+        echo_json(done._asdict())
+        return
+    typer.echo(
+        f"{plural(len(done.tagged), 'picture')} tagged {printable(done.tag)!r}, suggested for "
+        f"{len(done.suggested)} more"
+        + (f" ('likewise tags undo {done.line}' undoes this)" if done.line is not None else "")
+    )
+
+
 @tags.command()
 def clear(collection: Where = DEFAULT, json_: Json = False) -> None:
     """Remove the tags suggested by 'likewise tag --all' that nobody accepted."""

@@ -32,7 +32,7 @@ from likewise.collection.models.comparisons import Comparisons
 from likewise.collection.models.models import Models
 from likewise.collection.search.explain import Explanation
 from likewise.collection.search.query import Query, Region
-from likewise.collection.search.rank import Hit
+from likewise.collection.search.rank import Hit, Hits
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store.changes import take_out
@@ -76,7 +76,7 @@ class Collection:
         self.log = Log(store, self._states)
         self.comparisons = Comparisons(self._views, self._states, self.pictures)
         self.models = Models(self._views, self._states)
-        self.tags = Tags(self._views, self.pictures)
+        self.tags = Tags(self._views, self.pictures, self.searcher, self.log)
         self.shares = Shares(store)
 
     # -- life -------------------------------------------------------------------------------
@@ -200,23 +200,31 @@ class Collection:
 
     def search(
         self,
-        query: Query,
+        query: Query | None = None,
         k: int = 20,
         *,
+        text: str | None = None,
         by: str = "default",
         where: Mapping[str, Any] | None = None,
         region: Region | None = None,
         above: float | None = None,
-    ) -> list[Hit]:
-        """The k pictures most alike.
+        **typed: Any,
+    ) -> Hits:
+        """The k pictures most alike, or that answer best to typed words, or both at once.
 
         ``query`` is an id, a path, the bytes of a file, pixels (uint8 array) or a vector.  A
         picture of the collection is not among its own hits.  ``region`` (x, y, w, h) searches
         with a part of the picture.  ``where`` keeps only pictures with a ``folder``, ``tag`` (or
         all of a list of tags), ``format``, date ``after`` / ``before``, or any key of your
         metadata.  ``above`` is the lowest score shown.
+
+        ``text`` looks into tags, names, dates and cameras, and for pictures that look as meant; a
+        word with a minus in front is not wanted.  Hits then say why they are there (``reasons``).
+        ``without`` lists keys of reasons that are not to count, ``weight`` is what a picture counts
+        beside words (0 to 1), ``today`` the day from which "last week" is counted.
         """
-        return self.searcher.search(query, k, by=by, where=where, region=region, above=above)
+        options = {"by": by, "where": where, "region": region, "above": above}
+        return self.searcher.search(query, k, text=text, **options, **typed)
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
         """:meth:`search` for each query."""
@@ -251,10 +259,11 @@ class Collection:
 
     def judge(
         self,
-        query: Query,
+        query: Query | None = None,
         liked: Iterable[PictureName] = (),
         disliked: Iterable[PictureName] = (),
         *,
+        text: str | None = None,
         shown: Iterable[PictureName] | None = None,
         profile: str = "default",
         region: Region | None = None,
@@ -265,8 +274,9 @@ class Collection:
         taken out), and all others through the profile's weights of words.  ``shown`` are the
         pictures that were on offer, best first: those above a liked one that were passed over
         count as not alike, where nothing is disliked.  When this returns, the judgement is on disk.
+        Under a ``text`` it counts for that text and for those that mean much the same.
         """
-        question, ids_of = self.searcher.resolve_query(query, region), self.pictures.ids_of
+        question, ids_of = self.searcher.resolve(query, text, region), self.pictures.ids_of
         good, bad = ids_of(liked, "liked"), ids_of(disliked, "disliked")
         offered = None if shown is None else ids_of(shown, "shown")
         name = resolve_profile(self._store, profile)

@@ -18,6 +18,7 @@ from likewise.collection.store.checks import loose_ends
 from likewise.collection.store.model_table import models
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
+from likewise.collection.store.written import loose_words
 from likewise.collection.tags import tag_log
 from likewise.collection.thumbnails import FOLDER as THUMBNAILS
 from likewise.errors import LikewiseError
@@ -56,6 +57,7 @@ def verify(store: Store) -> list[str]:
     """Everything that is wrong, in sentences; empty when all is well."""
     wrong = [f"catalog: {text}" for text in (*store.integrity(), *loose_ends(store))]
     wrong += [f"tags: {text}" for text in tag_log.verify(store)]
+    wrong += [f"words: {text}" for text in loose_words(store)]
     with store.snapshot():
         spaces = open_spaces(store)
         for space in spaces.values():

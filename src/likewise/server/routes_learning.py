@@ -46,10 +46,10 @@ router = APIRouter(prefix="/api", tags=["learning"])
 def judge(service: Serving, said: JudgeIn) -> JudgeOut:
     """Say what is alike and what is not.  When this answers, the judgement is on disk."""
     col = service.collection
-    query = service.resolve_query(said.query)
+    query = service.resolve(said)
     liked, disliked = ([service.image_of(p) for p in some] for some in (said.liked, said.disliked))
     shown = None if said.shown is None else [service.image_of(p) for p in said.shown]
-    made = col.judge(query, liked, disliked, shown=shown, profile=said.profile)
+    made = col.judge(query, liked, disliked, text=said.text, shown=shown, profile=said.profile)
     return JudgeOut(
         judgement=made.number,
         contradicts=list(made.contradicts),
@@ -234,7 +234,7 @@ def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
             stands=line.stands, query=shown.get(line.query or 0),
             liked=[shown[i] for i in line.liked if i in shown],
             disliked=[shown[i] for i in line.disliked if i in shown],
-            about=line.about, contradicts=list(line.contradicts),
+            about=line.about, contradicts=list(line.contradicts), text=line.text,
         )
         for line in lines
     ]  # fmt: skip

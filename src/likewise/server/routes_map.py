@@ -16,7 +16,7 @@ from likewise.errors import InvalidInput
 from likewise.ordinal.layout import fitted_places, tidy
 from likewise.server.routes_page import has_tag
 from likewise.server.routes_pictures import FOREVER, JPEG, Serving
-from likewise.server.schemas import Name, PictureId, QueryIn, Strict
+from likewise.server.schemas import Name, PictureId, QueryIn, SearchIn, Strict
 from likewise.server.service import MOST, Service
 from likewise.server.thumbnail_sheets import A_SHEET, ACROSS, SPRITE, important, sheet, sheet_key
 
@@ -193,7 +193,7 @@ async def one_sheet(
 def likeness(service: Serving, maps: Mapping, name: str, asked: ColourIn) -> Response:
     """How alike to a query each point is, as its place in the ranking of the first 10,000."""
     drawn = maps.get(name)
-    answer = service.rank(asked.query, asked.by, MOST, above=None, where={})
+    answer = service.rank(SearchIn.model_validate({"query": asked.query, "by": asked.by}), MOST)
     ranks = [2.0] * len(drawn.ids)
     last = max(1, len(answer.ids) - 1)
     for place, image in enumerate(answer.ids):

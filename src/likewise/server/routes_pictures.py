@@ -165,7 +165,7 @@ async def uploaded(request: Request, service: Serving, name: str) -> Response:
 
 @router.post("/search", response_model=SearchOut)
 def search(service: Serving, asked: SearchIn) -> Response:
-    """Pictures like a query, best first; pages of one answer fit together."""
+    """Pictures like a query or as words describe, best first; pages of one answer fit together."""
     start = time.perf_counter()
     col = service.collection
     similarity = col.similarities.find(asked.by)
@@ -173,25 +173,34 @@ def search(service: Serving, asked: SearchIn) -> Response:
     # A cut-off, a filter or dates need the whole list to know how long it is.
     whole = asked.above is not None or bool(where) or asked.sort == "date"
     wanted = MOST if whole else min(MOST, asked.offset + asked.limit)
-    answer = service.rank(asked.query, asked.by, wanted, above=asked.above, where=where)
+    answer = service.rank(asked, wanted)
     page = _page(col, answer, asked)
     rows = col.pictures.rows(answer.ids[i] for i in page)
     liked: list[int] = []
     disliked: list[int] = []
     if similarity.profile is not None:
-        query = service.resolve_query(asked.query)
-        liked, disliked = col.log.verdicts(query, profile=similarity.profile)
+        liked, disliked = col.log.verdicts(
+            service.resolve(asked), text=asked.text, profile=similarity.profile
+        )
     verdict = dict.fromkeys(liked, "liked") | dict.fromkeys(disliked, "disliked")
+    reasons = answer.typed.reasons(rows) if answer.typed is not None else {}
     items = []
     for i in page:
         image = answer.ids[i]
         # A picture removed in this very moment has no row any more.
         if image in rows:
-            more = {"score": answer.scores[i], "verdict": verdict.get(image)}
+            more = {
+                "score": answer.scores[i],
+                "verdict": verdict.get(image),
+                "reasons": [
+                    {"key": one.key, "kind": one.kind, "text": str(one)}
+                    for one in reasons.get(image, ())
+                ],
+            }
             items.append(service.picture_record(rows[image]) | more)
     return JSONResponse(
         {
-            "total": service.total(asked.query, asked.by, answer),
+            "total": service.total(asked, answer),
             "items": items,
             "by": similarity.name,
             "profile": similarity.profile,
@@ -201,6 +210,7 @@ def search(service: Serving, asked: SearchIn) -> Response:
                 "highest": answer.scores[0] if answer.scores else None,
                 "lowest": answer.scores[-1] if answer.scores else None,
             },
+            "hint": None if answer.typed is None else answer.typed.hint,
         }
     )
 

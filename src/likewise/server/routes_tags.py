@@ -12,7 +12,7 @@ from likewise.collection.errors import CollectionError
 from likewise.errors import InvalidInput
 from likewise.server.routes_collection import start_job
 from likewise.server.routes_pictures import Serving
-from likewise.server.schemas import JobOut, Line, PictureId, PictureOut, Strict
+from likewise.server.schemas import JobOut, Line, Name, PictureId, PictureOut, Strict, Words
 from likewise.server.service import Service
 
 router = APIRouter(prefix="/api", tags=["tags"])
@@ -72,6 +72,24 @@ class TagLinesOut(BaseModel):
     """Lines of the log, for undo; empty where it had been said before."""
 
     lines: list[int]
+
+
+class SaveIn(Strict):
+    """``text`` becomes ``tag``: ``k`` pictures at most are suggested."""
+
+    text: Words
+    tag: Tag
+    k: int = Field(50, ge=0, le=10_000)
+    above: float | None = Field(None, allow_inf_nan=False)
+    profile: Name = "default"
+
+
+class SavedOut(TagLinesOut):
+    """How many pictures were tagged, and for how many the tag is suggested."""
+
+    tag: str
+    tagged: int
+    suggested: int
 
 
 class TagAllIn(Strict):
@@ -165,6 +183,18 @@ def accept(service: Serving, said: TagOneIn) -> TagLinesOut:
 def reject(service: Serving, said: TagOneIn) -> TagLinesOut:
     """A tag is wrong: it goes, and is not suggested for this picture again."""
     return _lines(service.collection.tags.reject(service.image_of(said.picture), said.tag))
+
+
+@router.post("/tags/save")
+def save(service: Serving, said: SaveIn) -> SavedOut:
+    """Make a tag of typed words: what was liked under them is tagged, the rest suggested."""
+    done = service.collection.tags.save_query(
+        said.text, said.tag, k=said.k, above=said.above, profile=said.profile
+    )
+    return SavedOut(
+        lines=_lines(done.line).lines, tag=done.tag,
+        tagged=len(done.tagged), suggested=len(done.suggested),
+    )  # fmt: skip
 
 
 @router.post("/tags/undo")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 PictureId = Annotated[str, Field(max_length=64, description="Opaque name of a picture.")]
 Name = Annotated[str, Field(min_length=1, max_length=40)]
 Side = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
+Words = Annotated[
+    str, Field(min_length=1, max_length=10_000, description="Typed words; -word: not that.")
+]
+ReasonKey = Annotated[str, Field(min_length=1, max_length=1000)]
 Line = Annotated[int, Field(ge=0, lt=1 << 62, description="Number of a line of the log.")]
 
 
@@ -47,8 +51,22 @@ class WhereIn(Strict):
         return {key: value for key, value in self.model_dump().items() if value}
 
 
-class SearchIn(Strict):
-    query: QueryIn
+class Asked(Strict):
+    """A question: a picture, typed words, or both."""
+
+    query: QueryIn | None = None
+    text: Words | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.query is None and self.text is None:
+            raise ValueError("ask with a query, a text, or both")
+        return self
+
+
+class SearchIn(Asked):
+    without: list[ReasonKey] = Field(default=[], max_length=100)
+    weight: float = Field(0.5, ge=0, le=1, description="What a picture counts beside words.")
     by: Name = "default"
     limit: int = Field(200, ge=1, le=1000)
     offset: int = Field(0, ge=0, le=10_000)
@@ -64,8 +82,7 @@ class ExplainIn(Strict):
     top: int = Field(12, ge=1, le=100)
 
 
-class JudgeIn(Strict):
-    query: QueryIn
+class JudgeIn(Asked):
     liked: list[PictureId] = Field(default=[], max_length=1000)
     disliked: list[PictureId] = Field(default=[], max_length=1000)
     shown: list[PictureId] | None = Field(None, max_length=10_000)
@@ -128,9 +145,18 @@ class PictureMore(PictureOut):
     format: str
 
 
+class ReasonOut(BaseModel):
+    """Why a picture answers to typed words; a search ``without`` its key does not count it."""
+
+    key: str
+    kind: str
+    text: str
+
+
 class HitOut(PictureOut):
     score: float
     verdict: Literal["liked", "disliked"] | None
+    reasons: list[ReasonOut]
 
 
 class PageOut(BaseModel):
@@ -179,6 +205,7 @@ class SearchOut(BaseModel):
     learned: VerdictsOut
     ms: float
     scores: RangeOut
+    hint: str | None
 
 
 class SharedOut(BaseModel):
@@ -238,6 +265,7 @@ class LineOut(BaseModel):
     disliked: list[PictureOut]
     about: int | None
     contradicts: list[int]
+    text: str | None
 
 
 class LogOut(BaseModel):

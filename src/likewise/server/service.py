@@ -11,17 +11,19 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import UnknownPicture
+from likewise.collection.feedback.typed_search import TypedAnswer
 from likewise.collection.search.query import Query, Region, ResolvedQuery
 from likewise.collection.search.similarities import Figures
 from likewise.collection.store.store import ImageRow
 from likewise.errors import LikewiseError
 from likewise.images import decode
-from likewise.server.schemas import FiguresOut, PictureOut, QueryIn
+from likewise.server.schemas import Asked, FiguresOut, PictureOut, QueryIn, SearchIn
 
 T = TypeVar("T")
 
@@ -32,6 +34,8 @@ FIRST = 400
 KEPT_UPLOADS = 32
 KEPT_BYTES = 256 << 20
 KEPT_ANSWERS = 16
+_PAGING = {"limit", "offset", "sort"}
+"""What of a question does not change its answer."""
 KEPT_QUESTIONS = 8
 LARGEST_QUESTION = 64 << 20
 """Bytes of pixels of a question that is kept."""
@@ -50,11 +54,15 @@ class Upload(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A ranking kept so that its pages fit together; ``whole``: there are no more."""
+    """A ranking kept so that its pages fit together; ``whole``: there are no more.
+
+    ``typed`` knows why pictures answer to words.
+    """
 
     ids: list[int]
     scores: list[float]
     whole: bool
+    typed: TypedAnswer | None = None
 
 
 class Service:
@@ -157,29 +165,26 @@ class Service:
                     self._questions.popitem(last=False)
         return made
 
-    def rank(
-        self,
-        asked: QueryIn,
-        by: str,
-        wanted: int,
-        *,
-        above: float | None,
-        where: Mapping[str, str],
-    ) -> Answer:
+    def resolve(self, asked: Asked) -> Query | None:
+        """The picture of a question, if it has one."""
+        return None if asked.query is None else self.resolve_query(asked.query)
+
+    def rank(self, asked: SearchIn, wanted: int) -> Answer:
         """At least the first ``wanted`` of a ranking, kept until something changes.
 
         A fused ranking depends on how far one looks.  So that pages fit together, what was found
         at first stays where it is, and the rest comes after it.
         """
-        revision = self.collection.revision
-        key = (asked.model_dump_json(), by, above, tuple(sorted(where.items())), revision)
+        revision, where = self.collection.revision, asked.where.plain()
+        # The day too: what was taken last week changes with it.
+        key = (asked.model_dump_json(exclude=_PAGING), revision, date.today())
         with self._lock:
             found = self._answers.get(key)
         if found is None:
             # How many pass a filter is known only when all were asked for.
-            found = self._find(asked, by, MOST if wanted == MOST and where else FIRST, above, where)
+            found = self._find(asked, MOST if wanted == MOST and where else FIRST)
         if wanted > len(found.ids) and not found.whole:
-            found = _extend_answer(found, self._find(asked, by, MOST, above, where))
+            found = _extend_answer(found, self._find(asked, MOST))
         with self._lock:
             self._answers[key] = found
             self._answers.move_to_end(key)
@@ -187,19 +192,26 @@ class Service:
                 self._answers.popitem(last=False)
         return found
 
-    def _find(
-        self, asked: QueryIn, by: str, k: int, above: float | None, where: Mapping[str, str]
-    ) -> Answer:
-        ids, scores = self.collection.searcher.rank(
-            self.resolve_query(asked), k, by=by, where=dict(where) or None, above=above
-        )
+    def _find(self, asked: SearchIn, k: int) -> Answer:
+        searcher, query = self.collection.searcher, self.resolve(asked)
+        where: Mapping[str, str] | None = asked.where.plain() or None
+        if asked.text is not None:
+            typed = searcher.ask(
+                asked.text, k, query=query, by=asked.by, where=where, above=asked.above,
+                without=asked.without, weight=asked.weight,
+            )  # fmt: skip
+            return Answer(typed.ids, typed.scores, len(typed.ids) < k or k == MOST, typed)
+        assert query is not None
+        ids, scores = searcher.rank(query, k, by=asked.by, where=where, above=asked.above)
         return Answer(ids, scores, whole=len(ids) < k or k == MOST)
 
-    def total(self, asked: QueryIn, by: str, found: Answer) -> int:
+    def total(self, asked: SearchIn, found: Answer) -> int:
         """How many results can be paged through."""
         if found.whole:
             return len(found.ids)
-        query = self.resolve_query(asked)
+        if found.typed is not None:
+            return min(MOST, found.typed.total)
+        query, by = self.resolve(asked), asked.by
         inside = isinstance(query, int) or (
             isinstance(query, ResolvedQuery) and query.image is not None
         )
@@ -238,7 +250,7 @@ def _extend_answer(first: Answer, more: Answer) -> Answer:
     ]
     ids = [*first.ids, *(image for image, _ in rest)][:MOST]
     scores = [*first.scores, *(score for _, score in rest)][:MOST]
-    return Answer(ids, scores, whole=True)
+    return Answer(ids, scores, whole=True, typed=more.typed)
 
 
 def figures_out(figures: Figures | None) -> FiguresOut | None:

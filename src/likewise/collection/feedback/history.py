@@ -38,6 +38,7 @@ class Item:
     """A judgement, a comparison or weights that came in whole, as it stands.
 
     Pictures are subjects.  A comparison likes the nearer picture and dislikes the farther one.
+    ``typed``: its query is words alone, which are in no picture's place.
     """
 
     number: int
@@ -49,6 +50,7 @@ class Item:
     negatives: tuple[int, ...] = ()
     weight: float = 1.0
     at: float = 0.0
+    typed: bool = False
 
     def subjects(self) -> set[int]:
         """Every picture its learning reads."""
@@ -259,6 +261,7 @@ def item_of(entry: Entry) -> Item:
         tuple(sorted(body.get("negatives", ()))),
         float(body.get("weight", 1.0)),
         _seconds(entry.made),
+        "text" in body and not body.get("beside", False),
     )
 
 

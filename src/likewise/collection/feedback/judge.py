@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ MAX_SHOWN = 50
 class Judgement:
     """A judgement as the log has it, and what it changed.
 
-    ``query`` is the id of the query's picture, None where it is not in the collection.
+    ``query`` is the id of the query's picture, None where it is not in the collection; ``text``
+    what was typed, where something was.
     ``negatives`` are pictures nobody named that count as not alike: passed over, or drawn.
     ``contradicts`` are the numbers of earlier judgements it says the opposite of, and
     ``changed_words`` counts the words whose weight moved, by sparse space.
@@ -51,6 +52,7 @@ class Judgement:
     negatives: tuple[int, ...]
     contradicts: tuple[int, ...]
     changed_words: Mapping[str, int]
+    text: str | None = None
 
 
 class ResolvedJudgement(NamedTuple):
@@ -87,12 +89,13 @@ def judge(
         profile,
         entry.made,
         entry.session,
-        views.store.image_of_hash(question.key),
+        question.image or views.store.image_of_hash(question.key),
         in_log_order(said.liked),
         in_log_order(said.disliked),
         in_log_order(said.negatives),
         tuple(states.contradictions(profile, entry.number)),
         _count_changed_words(views.store, states, entry, before),
+        question.text,
     )
 
 
@@ -153,14 +156,14 @@ def resolve_judgement(
     undoing the like lets them count.
     """
     if question.key is None:
-        raise InvalidInput("a vector cannot be judged; the query must be a picture")
+        raise InvalidInput("a vector cannot be judged; the query must be a picture or words")
     if not liked and not disliked:
         raise InvalidInput("nothing was judged; name at least one liked or disliked picture")
     both = set(liked) & set(disliked)
     if both:
         raise InvalidInput(f"picture {min(both)} is both liked and disliked; choose one")
     # By content: the query may be a copy that lies outside the collection.
-    own = store.image_of_hash(question.key)
+    own = question.image or store.image_of_hash(question.key)
     if own in {*liked, *disliked}:
         raise InvalidInput(f"picture {own} is the query itself; judge the others")
     if disliked:
@@ -206,13 +209,15 @@ def _commit(
     def write(
         c: Transaction, subjects: Mapping[int | None, int]
     ) -> tuple[Entry, Mapping[int | None, int]]:
-        body = {
+        body: dict[str, Any] = {
             "query": subjects[None],
             "liked": sorted(subjects[i] for i in said.liked),
             "disliked": sorted(subjects[i] for i in said.disliked),
             "negatives": sorted(subjects[i] for i in said.negatives),
             "weight": said.weight,
         }
+        if question.text is not None:
+            body |= {"text": question.text} | ({} if question.is_typed else {"beside": True})
         return append_line(c, views.store, profile, JUDGE, body), subjects
 
     only_negative = set(said.negatives) - {*said.liked, *said.disliked}

@@ -8,6 +8,7 @@ from likewise.collection.feedback.history import COMPARE, JUDGE, LESSONS
 from likewise.collection.feedback.profile_names import DEFAULT, resolve_profile
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.query import Query, Region, query_key
+from likewise.collection.search.typed.parse import clean_text, text_key
 from likewise.collection.store import log_tables
 from likewise.collection.store.store import Store
 
@@ -26,6 +27,7 @@ class LogLine(NamedTuple):
     disliked: tuple[int, ...]
     about: int | None
     contradicts: tuple[int, ...]
+    text: str | None = None
 
 
 class Log:
@@ -63,15 +65,23 @@ class Log:
                     tuple(here[s] for s in body.get("disliked", ()) if s in here),
                     body.get("judgement", body.get("position")),
                     tuple(dict.fromkeys(contradicts.get(entry.number, ()))),
+                    body.get("text") if judged else None,
                 )
             )  # fmt: skip
         return made
 
     def verdicts(
-        self, query: Query, *, region: Region | None = None, profile: str = DEFAULT
+        self,
+        query: Query | None = None,
+        *,
+        text: str | None = None,
+        region: Region | None = None,
+        profile: str = DEFAULT,
     ) -> tuple[list[int], list[int]]:
-        """Pictures liked and disliked for a query, as it stands now."""
-        key = query_key(self._store, query, region)
+        """Pictures liked and disliked for a query, a text or both, as it stands now."""
+        key = None if query is None else query_key(self._store, query, region)
+        if text is not None:
+            key = text_key(clean_text(text), key or b"")
         subject = None if key is None else log_tables.subject_of(self._store, key)
         if subject is None:
             return [], []

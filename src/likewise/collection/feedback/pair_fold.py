@@ -174,13 +174,10 @@ def lessons_in_source(
                     rows.append(given.rows)
                     counts += [(int(a), int(b)) for a, b in given.counts]
                 continue
-            taught = lesson_codes(item, codes)
-            if taught is None:
-                continue
-            liked, disliked = taught
-            blobs = [codes[item.query], *liked, *disliked]
-            rows.append(source.row_format.unpack(blobs, source.width))
-            counts.append((len(liked), len(disliked)))
+            taught = lesson_rows(item, codes, source)
+            if taught is not None:
+                rows.append(taught.rows)
+                counts.append((taught.n_liked, len(taught.rows) - 1 - taught.n_liked))
     shaped = np.array(counts, np.int64).reshape(-1, 2)
     return ImportedLessons(np.concatenate(rows), shaped)
 
@@ -196,7 +193,7 @@ def lesson_codes(item: Item, codes: Mapping[int, bytes]) -> tuple[list[bytes], l
     Pictures without a code are left out; codes are sorted, as subjects' numbers depend on what else
     was ever said.
     """
-    if item.query not in codes:
+    if item.query not in codes and not item.typed:
         return None
     liked = sorted(codes[s] for s in item.liked if s in codes)
     # Liked pictures that have no code here must not turn the judgement into a mere dislike.
@@ -210,12 +207,40 @@ def lesson_codes(item: Item, codes: Mapping[int, bytes]) -> tuple[list[bytes], l
     return (liked, disliked) if liked or disliked else None
 
 
-def add_lesson(metric: LocalMetric, item: Item, codes: Mapping[int, bytes], space: Space) -> None:
-    """One judgement or comparison."""
+class LessonRows(NamedTuple):
+    """A lesson as rows: the query, then ``n_liked`` that are alike, then those that are not."""
+
+    rows: NDArray[np.float32]
+    n_liked: int
+
+
+def lesson_rows(item: Item, codes: Mapping[int, bytes], space: SpaceRow) -> LessonRows | None:
+    """What an item teaches in a space; None: nothing.
+
+    Typed words have no row.  The middle of what was liked under them is the query of the lesson: a
+    function of the log alone, whatever model read the words, and exact in every generation.  One
+    liked picture is itself that middle, and then only says what it is unlike.
+    """
     taught = lesson_codes(item, codes)
     if taught is None:
-        return
+        return None
     liked, disliked = taught
-    rows = space.row_format.unpack([codes[item.query], *liked, *disliked], space.width)
-    parts = rows[0], rows[1 : 1 + len(liked)], rows[1 + len(liked) :]
-    metric.add(item.number, *parts, session=item.session)
+    if not item.typed:
+        blobs = [codes[item.query], *liked, *disliked]
+        return LessonRows(space.row_format.unpack(blobs, space.width), len(liked))
+    if not liked or (len(liked) == 1 and not disliked):
+        return None
+    rows = space.row_format.unpack([*liked, *disliked], space.width)
+    if len(liked) == 1:
+        return LessonRows(rows, 0)
+    middle = rows[: len(liked)].astype(np.float64).mean(axis=0).astype(np.float32)
+    return LessonRows(np.concatenate([middle[None], rows]), len(liked)) if middle.any() else None
+
+
+def add_lesson(metric: LocalMetric, item: Item, codes: Mapping[int, bytes], space: Space) -> None:
+    """One judgement or comparison."""
+    taught = lesson_rows(item, codes, space)
+    if taught is None:
+        return
+    rows, n = taught
+    metric.add(item.number, rows[0], rows[1 : 1 + n], rows[1 + n :], session=item.session)

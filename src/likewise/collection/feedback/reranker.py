@@ -7,7 +7,7 @@ fitted space a metric around it from judged pairs).
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -34,16 +34,27 @@ class ProfileReranker:
         profile: str,
         key: bytes | None,
         parts: Set[str] = frozenset(PARTS),
+        near: Iterable[int] = (),
     ) -> None:
+        """``near`` are subjects whose verdicts count too, where the query's own say nothing."""
         self._states, self._profile, self._parts = states, profile, parts
         subject = None if key is None else log_tables.subject_of(store, key)
         self._verdicts = Verdicts()
         if subject is not None and "query" in parts:
             self._verdicts = states.verdicts(profile, subject)
+        self.own_liked: Set[int] = frozenset(self._verdicts.liked)
+        for other in near:
+            if other != subject:
+                self._verdicts = _joined(self._verdicts, states.verdicts(profile, other))
         # "Not this" is meant: however alike, it comes after everything else for this query.
         self.last: Set[int] = set(
             log_tables.subjects_in_collection(store, self._verdicts.disliked).values()
         )
+
+    @property
+    def liked(self) -> Set[int]:
+        """Subjects that were liked, under this query or a near one."""
+        return frozenset(self._verdicts.liked)
 
     def row(self, view: View, row: Any) -> Any:
         """The query's row as this profile asks it."""
@@ -65,6 +76,13 @@ class ProfileReranker:
             if space.learns_pairs:
                 row = self._states.ask(self._profile, space, row)
         return row
+
+
+def _joined(one: Verdicts, other: Verdicts) -> Verdicts:
+    """Verdicts of two queries; where they disagree about a picture, the first's."""
+    return Verdicts(
+        one.liked | (other.liked - one.disliked), one.disliked | (other.disliked - one.liked)
+    )
 
 
 def apply_weights(row: Any, weights: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from likewise._validation import whole
@@ -10,15 +11,19 @@ from likewise.collection.errors import CollectionError, NoPlaces
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.reranker import ProfileReranker
 from likewise.collection.feedback.similarities import Similarities
+from likewise.collection.feedback.typed_search import TypedAnswer, TypedSearcher
 from likewise.collection.filters_and_metadata import plain_where
 from likewise.collection.search import explain as explaining
 from likewise.collection.search.duplicates import find_duplicates
 from likewise.collection.search.query import Query, Region, ResolvedQuery, resolve_query
-from likewise.collection.search.rank import Hit, rank, similarity_views
+from likewise.collection.search.rank import Hit, Hits, rank, similarity_views
 from likewise.collection.search.similarities import Similarity
+from likewise.collection.search.typed.parse import clean_text, text_key
+from likewise.collection.search.typed.reasons import Reason
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.base import ranked_spaces
 from likewise.collection.spaces.registry import open_spaces
+from likewise.errors import InvalidInput
 
 
 class Searcher:
@@ -27,10 +32,50 @@ class Searcher:
     def __init__(self, views: Views, states: ProfileStates, similarities: Similarities) -> None:
         self._store, self._views, self._states = views.store, views, states
         self._similarities = similarities
+        self.typed = TypedSearcher(views, states)
+        """Answers typed words."""
 
     def resolve_query(self, query: Query, region: Region | None = None) -> ResolvedQuery:
         """A query read once, for several searches and judgements: a file is decoded here."""
         return resolve_query(self._store, query, region)
+
+    def resolve(
+        self, query: Query | None, text: str | None, region: Region | None = None
+    ) -> ResolvedQuery:
+        """A picture, typed words, or words beside a picture."""
+        if text is None:
+            if query is None:
+                raise InvalidInput("nothing is asked; a picture or text expected")
+            return self.resolve_query(query, region)
+        clean = clean_text(text)
+        if query is None:
+            return ResolvedQuery(key=text_key(clean), text=clean)
+        picture = self.resolve_query(query, region)
+        if picture.key is None:
+            raise InvalidInput("words go beside a picture; a vector is none")
+        return replace(picture, key=text_key(clean, picture.key), text=clean)
+
+    def ask(
+        self,
+        text: str,
+        k: int,
+        *,
+        query: Query | None = None,
+        by: str = "default",
+        region: Region | None = None,
+        **options: Any,
+    ) -> TypedAnswer:
+        """Typed words, alone or beside a picture; see :class:`TypedSearcher`."""
+        similarity = self._similarities.find(by)
+        if query is None:
+            if region is not None:
+                raise InvalidInput("words have no region; give the picture it is of")
+            return self.typed.ask(text, k, similarity, **options)
+        picture = self.resolve_query(query, region)
+        reranker = self._reranker(similarity, picture)
+        return self.typed.ask(
+            text, k, similarity, picture=picture, picture_reranker=reranker, **options
+        )
 
     def rank(
         self,
@@ -54,12 +99,33 @@ class Searcher:
             reranker=self._reranker(similarity, question),
         )  # fmt: skip
 
-    def search(self, query: Query, k: int, **options: Any) -> list[Hit]:
-        """:meth:`rank` with the paths of the pictures."""
-        ids, scores = self.rank(query, k, **options)
+    def search(
+        self, query: Query | None, k: int, *, text: str | None = None, **options: Any
+    ) -> Hits:
+        """:meth:`rank` or :meth:`ask`, with the paths of the pictures."""
+        why: Mapping[int, tuple[Reason, ...]] = {}
+        hint = None
+        if text is not None:
+            answer = self.ask(text, k, query=query, **options)
+            ids, scores, hint, why = (
+                answer.ids,
+                answer.scores,
+                answer.hint,
+                answer.reasons(answer.ids),
+            )
+        else:
+            ids, scores = self.rank(
+                self.resolve(query, None, options.pop("region", None)), k, **options
+            )
         rows = self._store.images(ids)
         # A picture removed since the views were taken has no row any more.
-        return [Hit(i, rows[i].path, s) for i, s in zip(ids, scores, strict=True) if i in rows]
+        made = Hits(
+            Hit(i, rows[i].path, s, why.get(i, ()))
+            for i, s in zip(ids, scores, strict=True)
+            if i in rows
+        )
+        made.hint = hint
+        return made
 
     def count_ranked(self, by: str = "default") -> int:
         """How many pictures a similarity can rank: those that have its vectors."""

@@ -49,6 +49,8 @@ def codes_of(
         for image, question in asked.items():
             if image in only_negative and name not in taught:
                 continue
+            if question.is_typed:
+                continue
             # A picture from outside has no code in spaces that cannot describe it here.
             if question.image is None and not view.space.is_available():
                 continue
@@ -88,6 +90,9 @@ def write_with_subjects(
                 known = log_tables.subject_of(views.store, key) is not None
                 outside = jpeg if image is None else None
                 subjects[image] = log_tables.put_subject(c, key, outside)
+                question = asked[image]
+                if question.text is not None and question.is_typed:
+                    log_tables.put_subject_text(c, subjects[image], question.text)
                 for space, vector in codes[image].items():
                     first = log_tables.put_code(
                         c, subjects[image], space, generations[space], vector

@@ -30,7 +30,8 @@ class ResolvedQuery:
     """A query, resolved: a picture of the collection, pixels, or a vector.
 
     ``key`` names its content, region included: the same question has the same key in any session.
-    ``part_of`` is the picture of the collection that a region was taken from.
+    ``part_of`` is the picture of the collection that a region was taken from.  ``text`` is what
+    was typed, alone or beside a picture.
     """
 
     image: int | None = None
@@ -38,6 +39,12 @@ class ResolvedQuery:
     vector: Any = None
     key: bytes | None = None
     part_of: int | None = None
+    text: str | None = None
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether it is nothing but words, and so has no row of its own."""
+        return self.text is not None and self.image is None and self.pixels is None
 
 
 Query = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture | ResolvedQuery

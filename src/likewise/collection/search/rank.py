@@ -15,6 +15,7 @@ import numpy as np
 
 from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.similarities import Similarity
+from likewise.collection.search.typed.reasons import Reason
 from likewise.collection.search.views import View, Views
 
 # Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).
@@ -25,11 +26,18 @@ FUSION_DEPTH = 1000
 
 @dataclass(frozen=True)
 class Hit:
-    """One picture found; higher scores are better."""
+    """One picture found; higher scores are better.  Typed words have ``reasons``."""
 
     id: int
     path: str
     score: float
+    reasons: tuple[Reason, ...] = ()
+
+
+class Hits(list[Hit]):
+    """Pictures found, best first; ``hint`` says what would make the answer better, if anything."""
+
+    hint: str | None = None
 
 
 class Reranker(Protocol):

@@ -38,6 +38,8 @@ SAMPLE_PICTURES = 2_000
 Pixels = NDArray[np.uint8]
 """A picture as kinds get it: upright RGB, (height, width, 3)."""
 Recipe = Mapping[str, Any]
+Words = Callable[[], Any]
+"""Gives the words of the pictures' network under the text model, or None (``features.text``)."""
 
 
 class Places(NamedTuple):
@@ -53,6 +55,13 @@ class Places(NamedTuple):
     positions: NDArray[np.float32]
     sides: NDArray[np.float32]
     strengths: NDArray[np.float32]
+
+
+class TextRow(NamedTuple):
+    """Typed words as a row of a space, and the names by which it can be told to people."""
+
+    row: NDArray[np.float32]
+    names: tuple[str, ...]
 
 
 class LearnedGeneration(NamedTuple):
@@ -138,6 +147,11 @@ class Space(SpaceRow, ABC):
     """Which dense space a metric or map learns in when none is named: the lowest; None: never."""
     tag_rank: ClassVar[int | None] = None
     """Which dense space suggests tags: the lowest that has a row; None: not by itself."""
+    text_rank: ClassVar[int | None] = None
+    """Which space finds pictures by typed words: the lowest that can read text (``read_text``), by
+    whatever name; None: never."""
+    has_own_text: ClassVar[bool] = False
+    """Whether it reads text by a network of its own, and needs no text model."""
     tags_beside: ClassVar[str | None] = None
     """The kind beside whose rows this one's stand when that suggests tags; None: beside none."""
     duplicates_rank: ClassVar[int | None] = None
@@ -298,6 +312,25 @@ class Space(SpaceRow, ABC):
     def has_same_columns(self, other: Space) -> bool:
         """Whether columns mean exactly the same in another generation."""
         return False
+
+    # -- typed words ------------------------------------------------------------------------
+
+    def can_read_text(self, words: Words) -> bool:
+        """Whether typed words become a row of this space here.
+
+        ``words`` gives the words of the pictures' network; nothing where there is no text model.
+        """
+        return False
+
+    def text_state(self, words: Words, rows: NDArray[np.float32]) -> Any:
+        """What ``read_text`` needs to know of a sample of the collection's rows."""
+        return None
+
+    def read_text(
+        self, words: Words, text: str, state: Any, struck: frozenset[str]
+    ) -> TextRow | None:
+        """A text as a row, without the names that were struck out; None where it means nothing."""
+        raise NotImplementedError(f"{type(self).__name__} reads no text")
 
     # -- explaining -------------------------------------------------------------------------
 

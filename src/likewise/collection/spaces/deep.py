@@ -6,14 +6,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from likewise.collection.spaces.base import Pixels, Recipe, Space
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.spaces.base import Pixels, Recipe, Space, TextRow, Words
 from likewise.errors import InvalidInput
 from likewise.features.deep.card import builtin_card
 from likewise.features.deep.errors import INSTALL
 from likewise.features.deep.network import MODEL, is_installed, network
 from likewise.features.deep.recipes import KEEP, N_DEEP, DeepDense, DeepSparse, activations
+from likewise.features.text.classes import picture_classes
+from likewise.features.text.words import N_NAMED, TextQuery
 
 _PASS = "deep forward pass"
 
@@ -78,6 +84,7 @@ class DeepDenseSpace(NetworkSpace):
     # 95 of 100 cases; of 1,000 different ones seven pairs do.
     duplicates_rank = 0
     duplicates_from = 0.92
+    text_rank = 1
 
     def fixed_width(self) -> int:
         return int(N_DEEP)
@@ -88,9 +95,49 @@ class DeepDenseSpace(NetworkSpace):
     def card(self) -> dict[str, Any]:
         return builtin_card()
 
+    def can_read_text(self, words: Words) -> bool:
+        return words() is not None
+
+    def text_state(self, words: Words, rows: NDArray[np.float32]) -> Any:
+        found = words()
+        return rows.mean(axis=0), found.deviations(rows)
+
+    def read_text(
+        self, words: Words, text: str, state: Any, struck: frozenset[str]
+    ) -> TextRow | None:
+        found = words()
+        try:
+            query = found.ask(text)
+        except InvalidInput:
+            return None
+        # A script that the model was never taught: what it would say is noise.
+        if query.known == 0:
+            return None
+        if struck:
+            query = _without_classes(query, struck)
+            if not len(query.classes):
+                return None
+        mean, deviations = state
+        return TextRow(found.row(query, mean, deviations), tuple(query.names))
+
 
 def _pass(picture: Pixels, shared: dict[str, Any]) -> Any:
     """The activations of a picture, made once for all spaces of this network."""
     if _PASS not in shared:
         shared[_PASS] = activations(picture)
     return shared[_PASS]
+
+
+def _without_classes(query: TextQuery, struck: frozenset[str]) -> TextQuery:
+    """A text without the things, by name, that somebody said it does not mean."""
+    table = picture_classes()
+    names = [table[one].name for one in query.classes]
+    kept = np.flatnonzero([name not in struck for name in names])
+    weights = query.weights[kept]
+    strong = [names[at] for at, w in zip(kept, weights, strict=True) if w >= weights[0] / 5]
+    return replace(
+        query,
+        classes=query.classes[kept],
+        weights=weights / (weights.sum() or 1.0),
+        names=list(dict.fromkeys(strong))[:N_NAMED],
+    )

@@ -39,6 +39,7 @@ _BUILT_IN = {
     "psc": ("likewise.collection.spaces.pooled", "ProductCodesSpace"),
     "vlad": ("likewise.collection.spaces.pooled", "VladSpace"),
     "onnx": ("likewise.collection.spaces.onnx", "OnnxSpace"),
+    "clip": ("likewise.collection.spaces.clip", "ClipSpace"),
     "own": ("likewise.collection.spaces.own", "OwnSpace"),
 }
 

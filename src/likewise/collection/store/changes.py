@@ -42,6 +42,8 @@ def put_image(
          plain_metadata(metadata or {})),
     )  # fmt: skip
     assert cursor.lastrowid is not None
+    if info.camera:
+        c.execute("INSERT INTO cameras VALUES (?, ?)", (cursor.lastrowid, info.camera))
     return cursor.lastrowid, True
 
 
@@ -65,8 +67,10 @@ def put_file(
     A picture that no path holds any more is removed.
     """
     row = c.execute("SELECT image FROM files WHERE path = ?", (path,)).fetchone()
+    # Not OR REPLACE, which would take the old row away without its triggers.
+    c.execute("DELETE FROM files WHERE path = ?", (path,))
     c.execute(
-        "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
         (path, os.path.dirname(path), size, mtime_ns, image, problem),
     )
     if row is not None and row[0] is not None and row[0] != image:

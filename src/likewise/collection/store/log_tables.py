@@ -89,6 +89,12 @@ def subject_of(store: Store, key: bytes) -> int | None:
     return None if found is None else int(found)
 
 
+def text_subjects(store: Store) -> dict[int, str]:
+    """Subjects that are typed texts, and the text of each."""
+    rows = store.all("SELECT subject, text FROM subject_texts ORDER BY subject")
+    return {row[0]: row[1] for row in rows}
+
+
 def subjects_in_collection(store: Store, subjects: Iterable[int]) -> dict[int, int]:
     """Subject to picture, for those that are in the collection now."""
     found: dict[int, int] = {}
@@ -195,6 +201,11 @@ def put_subject(c: Transaction, key: bytes, jpeg: bytes | None) -> int:
     cursor = c.execute("INSERT INTO subjects (key, jpeg) VALUES (?, ?)", (key, jpeg))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
+
+
+def put_subject_text(c: Transaction, subject: int, text: str) -> None:
+    """The text that a subject is; the first way it was typed stays."""
+    c.execute("INSERT OR IGNORE INTO subject_texts VALUES (?, ?)", (subject, text))
 
 
 def put_code(c: Transaction, subject: int, space: str, generation: int, vector: bytes) -> bool:

@@ -171,4 +171,71 @@ MIGRATIONS: tuple[str, ...] = (
         WHERE b.state = 'unreached';
     DELETE FROM settings WHERE key LIKE 'filling %';
     """,
+    # What people wrote, for typed searches: a document a picture, of its tags, of the names of its
+    # folders and files, and of its camera.  Triggers mark documents that are out of date, and the
+    # transaction that did it writes them anew before it ends (``written_index.py``).  A camera and
+    # the text of a typed query have tables of their own: few pictures and subjects have one.
+    """
+    CREATE TABLE cameras (
+        image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE, camera TEXT NOT NULL
+    );
+    CREATE TABLE subject_texts (
+        subject INTEGER PRIMARY KEY REFERENCES subjects, text TEXT NOT NULL
+    );
+    CREATE TABLE text_vectors (
+        model TEXT NOT NULL, text TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text)
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS images_by_date ON images (date) WHERE date IS NOT NULL;
+    CREATE VIRTUAL TABLE written USING fts5(
+        tags, suggested, folders, files, camera, tokenize = "unicode61 remove_diacritics 2"
+    );
+    CREATE TABLE written_stale (image INTEGER PRIMARY KEY);
+    INSERT INTO written_stale SELECT id FROM images;
+    CREATE TRIGGER IF NOT EXISTS written_picture_comes AFTER INSERT ON images
+    BEGIN INSERT INTO written_stale SELECT new.id WHERE new.id IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.id); END;
+    CREATE TRIGGER IF NOT EXISTS written_picture_goes AFTER DELETE ON images
+    BEGIN INSERT INTO written_stale SELECT old.id WHERE old.id IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.id); END;
+    CREATE TRIGGER IF NOT EXISTS written_picture_turns AFTER UPDATE OF metadata ON images
+    BEGIN INSERT INTO written_stale SELECT new.id WHERE new.id IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.id); END;
+    CREATE TRIGGER IF NOT EXISTS written_tag_comes AFTER INSERT ON tags
+    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_tag_goes AFTER DELETE ON tags
+    BEGIN INSERT INTO written_stale SELECT old.image WHERE old.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_tag_turns AFTER UPDATE OF source ON tags
+    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_file_comes AFTER INSERT ON files
+    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_file_goes AFTER DELETE ON files
+    BEGIN INSERT INTO written_stale SELECT old.image WHERE old.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_file_leaves AFTER UPDATE OF image ON files
+    BEGIN INSERT INTO written_stale SELECT old.image WHERE old.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_file_turns AFTER UPDATE OF image ON files
+    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_camera_comes AFTER INSERT ON cameras
+    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_camera_goes AFTER DELETE ON cameras
+    BEGIN INSERT INTO written_stale SELECT old.image WHERE old.image IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.image); END;
+    CREATE TRIGGER IF NOT EXISTS written_root_comes AFTER INSERT ON roots
+    BEGIN INSERT INTO written_stale SELECT DISTINCT image FROM files WHERE image IS NOT NULL
+        AND (path = new.path OR folder = new.path
+             OR folder >= new.path || '/' AND folder < new.path || '0')
+        AND image NOT IN (SELECT image FROM written_stale); END;
+    CREATE TRIGGER IF NOT EXISTS written_root_goes AFTER DELETE ON roots
+    BEGIN INSERT INTO written_stale SELECT DISTINCT image FROM files WHERE image IS NOT NULL
+        AND (path = old.path OR folder = old.path
+             OR folder >= old.path || '/' AND folder < old.path || '0')
+        AND image NOT IN (SELECT image FROM written_stale); END;
+    """,
 )

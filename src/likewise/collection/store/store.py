@@ -19,6 +19,7 @@ from typing import Any
 from likewise.collection.errors import CollectionBusy, CollectionError, DamagedCollection
 from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.collection.store.schema import MIGRATIONS
+from likewise.collection.store.written_index import refresh_written
 
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0
@@ -123,6 +124,9 @@ class Store:
             if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
                 raise DamagedCollection(f"{path} is empty; restore it from a backup")
             store._migrate(connection)
+            if store.one("SELECT 1 FROM written_stale LIMIT 1") is not None:
+                with store.write():
+                    pass  # an index that a migration left empty is filled by any transaction
         except sqlite3.DatabaseError as error:
             raise DamagedCollection(f"{path} cannot be read as a catalog: {error}") from error
         return store
@@ -200,6 +204,7 @@ class Store:
                 ) from error
             try:
                 yield connection
+                refresh_written(connection)
                 connection.execute("UPDATE revision SET number = number + 1")
                 connection.execute("COMMIT")
             except BaseException:
@@ -221,6 +226,11 @@ class Store:
             yield
         finally:
             connection.execute("COMMIT")
+
+    @property
+    def connection(self) -> Transaction:
+        """This thread's connection, for reads of several tables."""
+        return self._connect()
 
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
         return self._connect().execute(sql, parameters).fetchall()

@@ -16,7 +16,10 @@ _PAGE = 1000
 
 
 class TagLine(NamedTuple):
-    """A line of the log about tags; ``pictures`` are hashes of their content."""
+    """A line of the log about tags; ``pictures`` are hashes of their content.
+
+    ``suggested`` are those for which the tags were suggested in the same breath.
+    """
 
     number: int
     kind: str
@@ -25,6 +28,7 @@ class TagLine(NamedTuple):
     tags: tuple[str, ...]
     source: str
     withdraws: int | None
+    suggested: tuple[bytes, ...] = ()
 
 
 # The kinds in full, each time: so SQLite sees that its index of these lines serves.
@@ -76,4 +80,5 @@ def _line(row: sqlite3.Row) -> TagLine:
         row["number"], row["kind"], row["made"],
         tuple(bytes.fromhex(text) for text in body.get("pictures", ())),
         tuple(body.get("tags", ())), body.get("source", ""), body.get("line"),
+        tuple(bytes.fromhex(text) for text in body.get("suggested", ())),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from likewise.collection.store import tag_log_table, tag_tables
 from likewise.collection.store.log_tables import append_entry
 from likewise.collection.store.store import Store, Transaction
 from likewise.collection.store.tag_log_table import TagLine
-from likewise.collection.store.tag_tables import ACCEPT, REJECT, WITHDRAW, Word
+from likewise.collection.store.tag_tables import ACCEPT, REJECT, SUGGESTED, WITHDRAW, Word
 
 _HOME = "default"
 # The lines belong to the collection; the log wants a profile, and this one is always there.
@@ -60,8 +60,12 @@ def write_line_within(
     tags: Sequence[str],
     kind: str,
     source: str,
+    suggested: Sequence[int] = (),
 ) -> int | None:
-    """:func:`write_line` inside a transaction."""
+    """:func:`write_line` inside a transaction.
+
+    The tags are suggested for the pictures ``suggested``, which withdrawing the line takes back.
+    """
     hashes = tag_tables.hashes_of(store, images)
     lost = next((image for image in images if image not in hashes), None)
     if lost is not None:
@@ -72,9 +76,14 @@ def write_line_within(
         for digest in hashes.values()
         if not all(tag_tables.word_of(c, digest, tag) == (kind == ACCEPT, source) for tag in tags)
     }
-    if not spoken or not tags:
+    if not (spoken or suggested) or not tags:
         return None
     body = {"pictures": sorted(d.hex() for d in spoken), "tags": list(tags), "source": source}
+    if suggested:
+        further = tag_tables.hashes_of(store, suggested)
+        body["suggested"] = sorted(digest.hex() for digest in further.values())
+        pairs = [(image, tag) for image in further for tag in tags]
+        tag_tables.put_sources(c, SUGGESTED, pairs)
     number = append_entry(c, _HOME, kind, timestamp(), 0, body)
     for digest in spoken:
         for tag in tags:
@@ -98,6 +107,8 @@ def withdraw(store: Store, number: int | None) -> TagLine:
         append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
         for (digest, tag), word in _words_before(c, store, line).items():
             tag_tables.put_word(c, digest, tag, word)
+        here = tag_tables.images_of(store, line.suggested).values()
+        tag_tables.drop_sources(c, SUGGESTED, [(image, tag) for image in here for tag in line.tags])
     return line
 
 

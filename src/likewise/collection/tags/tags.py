@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from likewise._validation import whole
 from likewise.collection import jobs
 from likewise.collection.errors import UnknownName
+from likewise.collection.feedback.log import Log
+from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.keywords import (
     folder_tags,
@@ -26,6 +29,7 @@ from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow
 from likewise.collection.tag_names import clean_all, near
 from likewise.collection.tags import bulk, tag_log
+from likewise.collection.tags.save_query import SavedQuery, save_query
 from likewise.collection.tags.suggest import Suggester, Suggestion
 from likewise.errors import InvalidInput
 
@@ -33,8 +37,9 @@ from likewise.errors import InvalidInput
 class Tags:
     """The tags of a collection: who says what, what may be missing, and files of tags."""
 
-    def __init__(self, views: Views, pictures: Pictures) -> None:
+    def __init__(self, views: Views, pictures: Pictures, searcher: Searcher, log: Log) -> None:
         self._store, self._views, self._pictures = views.store, views, pictures
+        self._searcher, self._log = searcher, log
         self.suggester = Suggester(views)
         """Holds the tagged pictures between suggestions."""
 
@@ -85,6 +90,14 @@ class Tags:
         """Say that a tag is wrong: it goes, and is not suggested for this picture again."""
         images, tags = [self._pictures.id_of(picture)], clean_all([tag])
         return tag_log.write_line(self._store, images, tags, REJECT, USER)
+
+    def save_query(self, text: str, tag: str, **options: Any) -> SavedQuery:
+        """Make a tag of a typed query: what was liked under it is tagged, the rest suggested.
+
+        The rest is its ``k`` best other answers (50), with a score of at least ``above``;
+        ``profile`` says whose likes count.  :meth:`undo` of its line takes all of it back.
+        """
+        return save_query(self._store, self._searcher, self._log, text, tag, **options)
 
     def undo(self, number: int | None = None) -> int:
         """Take back the last word about tags, or the one named; gives its number."""

@@ -76,18 +76,19 @@ def network() -> Network:
 
 def load(weights: Path, cache: Path) -> Network:
     """The network of a weights file: from the cache if it is there and sound, else built."""
-    sha256 = _checked_hash(weights)
+    sha256 = checked_hash(weights)
     kept = cache / f"{MODEL}-{sha256[:16]}-{_BUILT}.onnx"
-    if (model := _from_cache(kept)) is not None:
+    if (model := from_cache(kept)) is not None:
         with contextlib.suppress(UnusableModel):
             return check_network(Network(model, MODEL))
     model = build(read_tensors(weights))
     made = check_network(Network(model, MODEL))
-    _keep(kept, model)
+    keep(kept, model)
     return made
 
 
-def _checked_hash(weights: Path) -> str:
+def checked_hash(weights: Path) -> str:
+    """The hash of the weights file, once it is the one that is known."""
     try:
         with open(weights, "rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -117,7 +118,8 @@ def check_network(network: Network) -> Network:
     return network
 
 
-def _from_cache(path: Path) -> bytes | None:
+def from_cache(path: Path) -> bytes | None:
+    """What :func:`keep` wrote, if it is there and sound."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -127,8 +129,11 @@ def _from_cache(path: Path) -> bytes | None:
     return model if sound else None
 
 
-def _keep(path: Path, model: bytes) -> None:
-    """Several processes may build at once: each writes its own file, the last name wins."""
+def keep(path: Path, model: bytes) -> None:
+    """A built graph for the next process, with its digest behind it.
+
+    Several processes may build at once: each writes its own file, the last name wins.
+    """
     # A cache that cannot be written (a full disk, no home) is no reason to fail.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -73,7 +73,7 @@ class Network:
 
     def __init__(self, model: bytes, name: str, *, n_threads: int = 1) -> None:
         self.name = name
-        self._session = _session(model, name, n_threads)
+        self._session = open_session(model, name, n_threads)
         inputs = self._session.get_inputs()
         if len(inputs) != 1 or len(inputs[0].shape) != 4:
             shapes = ", ".join(f"{one.name} {one.shape}" for one in inputs)
@@ -101,7 +101,8 @@ class Network:
         return np.asarray(made, np.float32)
 
 
-def _session(model: bytes, name: str, n_threads: int) -> Any:
+def open_session(model: bytes, name: str, n_threads: int = 1) -> Any:
+    """A session of onnxruntime over the bytes of a model, on the processor alone."""
     try:
         import onnxruntime
     except ImportError as error:

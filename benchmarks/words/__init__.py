@@ -1,0 +1,1 @@
+"""Typed words: are the right pictures found, and how soon?"""

@@ -1,0 +1,75 @@
+"""``likewise models``: which networks are here, what is missing, and the command that brings it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from likewise.cli.options import DEFAULT, Json, Where, open_collection
+from likewise.cli.output import echo_json, echo_table
+
+
+def models(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Show which networks are installed, what is missing, and how to get it.
+
+    The pictures' network describes pictures, the text model understands typed words; an image-text
+    network of your own (space add NAME --clip FOLDER) does both in its space.
+    """
+    found = [_pictures_network(), _text_model(), *_own_networks(collection)]
+    if json_:
+        echo_json(found)
+        return
+    echo_table(
+        ("model", "for", "here", "missing"),
+        [(one["model"], one["for"], "yes" if one["available"] else "no",
+          ", ".join(one["missing"])) for one in found],
+    )  # fmt: skip
+    for one in found:
+        if not one["available"] and one["command"]:
+            typer.echo(f"Get the {one['model']}: {one['command']}")
+
+
+def _pictures_network() -> dict[str, Any]:
+    from likewise.features.deep.errors import INSTALL
+    from likewise.features.deep.network import MODEL, is_installed
+
+    here = is_installed()
+    return {
+        "model": "pictures' network", "for": "looks of pictures", "name": MODEL, "available": here,
+        "missing": [] if here else ["the extra deep"], "command": None if here else INSTALL,
+    }  # fmt: skip
+
+
+def _text_model() -> dict[str, Any]:
+    from likewise.features.text.status import text_model_status
+
+    status = text_model_status()
+    return {
+        "model": "text model", "for": "typed words",
+        "name": None if status.where is None else str(status.where),
+        "available": status.available, "missing": list(status.missing), "command": status.command,
+    }  # fmt: skip
+
+
+def _own_networks(collection: Path) -> list[dict[str, Any]]:
+    """Image-text networks that a collection has spaces of; none where there is no collection."""
+    nothing = {
+        "model": "image-text network", "for": "both, where you have one", "name": None,
+        "available": False, "missing": ["a folder of one"],
+        "command": "likewise space add NAME --clip FOLDER",
+    }  # fmt: skip
+    if not collection.expanduser().is_dir():
+        return [nothing]
+    with open_collection(collection) as col:
+        found = [
+            {
+                "model": "image-text network", "for": f"both, in space {name}", "name": name,
+                "available": one.is_available(),
+                "missing": [] if one.is_available() else [one.how_to_get()], "command": None,
+            }
+            for name, one in col.spaces.items()
+            if one.has_own_text
+        ]  # fmt: skip
+    return found or [nothing]

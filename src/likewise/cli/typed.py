@@ -1,0 +1,88 @@
+"""Typed words on the command line: what is a picture and what is text, and answers with reasons."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from likewise.cli.options import Usage, picture
+from likewise.cli.output import day, echo_json, echo_table, printable
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+    from likewise.collection.search.rank import Hits
+
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}")
+
+
+def picture_or_text(query: str | None, text: str | None) -> tuple[int | str | None, str | None]:
+    """What is asked: a picture (an id, a file), words, or both.
+
+    Words are what is no file, no id and does not look like the name of a file; ``--text`` says
+    that something is words, whatever it looks like.
+    """
+    if query is None:
+        if text is None:
+            raise Usage("nothing to search for; give a picture, the id of one, or words")
+        return None, text
+    if text is not None or not _is_text(query):
+        return picture(query), text
+    return None, query
+
+
+def _is_text(query: str) -> bool:
+    if isinstance(picture(query), int):
+        return False
+    try:
+        if Path(query).expanduser().exists():
+            return False
+    except (OSError, ValueError, RuntimeError):
+        return True  # no name that a file could have
+    # A mistyped path must not become a search for something else.
+    separated = os.sep in query or (os.altsep is not None and os.altsep in query)
+    named = _SUFFIX.fullmatch(Path(query).suffix) is not None and " " not in query.strip()
+    return not (separated or named or query.startswith("~"))
+
+
+def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bool) -> None:
+    """The answer to typed words, each picture with its reasons."""
+    rows = col.pictures.rows(hit.id for hit in hits)
+    if json_:
+        echo_json(
+            {
+                **asked,
+                "hint": hits.hint,
+                "hits": [
+                    {
+                        "id": hit.id, "path": hit.path, "score": hit.score,
+                        "format": rows[hit.id].format, "width": rows[hit.id].width,
+                        "height": rows[hit.id].height, "date": rows[hit.id].date,
+                        "reasons": [
+                            {"key": reason.key, "text": str(reason)} for reason in hit.reasons
+                        ],
+                    }
+                    for hit in hits
+                    if hit.id in rows
+                ],
+            }
+        )  # fmt: skip
+        return
+    if not hits:
+        typer.echo("No hits." if len(col) else "The collection is empty.")
+    else:
+        echo_table(
+            ("score", "id", "date", "path", "why"),
+            [
+                (f"{hit.score:.4f}", hit.id, day(rows[hit.id].date), printable(hit.path),
+                 printable("; ".join(map(str, hit.reasons))))
+                for hit in hits
+                if hit.id in rows
+            ],
+            right="rr",
+        )  # fmt: skip
+    if hits.hint:
+        typer.echo(f"Note: {hits.hint}", err=True)

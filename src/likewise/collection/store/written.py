@@ -1,0 +1,132 @@
+"""Questions to the index of what people wrote: pictures by a word, by a date, and what they say.
+
+What somebody typed is data here: it goes into FTS5 inside quotes, never as syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.store.store import Store, marks, parts
+from likewise.collection.store.written_index import FIELDS, Written, read_written
+
+MOST = 200_000
+"""Pictures that one word finds in one field, at most: a word that all have tells none apart."""
+
+Ids = NDArray[np.int64]
+
+
+def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: bool) -> Ids:
+    """Ids of the pictures that have one of the words in a field, ascending.
+
+    With ``beginnings`` words that begin with the first one count too.
+    """
+    assert field in FIELDS
+    asked = [_quoted(word) for word in words]
+    if beginnings:
+        asked[0] = f"{asked[0]} *"
+    text = f"{field} : ({' OR '.join(asked)})"
+    rows = store.all(
+        "SELECT rowid FROM written WHERE written MATCH ? ORDER BY rowid LIMIT ?", (text, MOST)
+    )
+    return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'
+
+
+def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
+    """Ids of the pictures taken in one of some spans [from, to), ascending; ISO dates."""
+    found: set[int] = set()
+    for first, end in spans:
+        # Dates carry their offset from UTC at the end, so as text they compare by local time.
+        rows = store.all("SELECT id FROM images WHERE date >= ? AND date < ?", (first, end))
+        found |= {row[0] for row in rows}
+    return np.array(sorted(found), np.int64)
+
+
+def find_month(store: Store, month: int) -> Ids:
+    """Ids of the pictures taken in a month of any year, ascending."""
+    rows = store.all(
+        "SELECT id FROM images WHERE date IS NOT NULL AND substr(date, 6, 2) = ? ORDER BY id",
+        (f"{month:02d}",),
+    )
+    return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+
+def find_tag(store: Store, tag: str) -> dict[int, bool]:
+    """Pictures with a tag, and whether it stands (or is only suggested)."""
+    rows = store.all("SELECT image, source <> 'suggested' FROM tags WHERE tag = ?", (tag,))
+    return {row[0]: bool(row[1]) for row in rows}
+
+
+def tag_names(store: Store, most: int) -> list[str]:
+    """The most frequent tags."""
+    rows = store.all(
+        "SELECT tag FROM tags GROUP BY tag ORDER BY count(*) DESC, tag LIMIT ?", (most,)
+    )
+    return [row[0] for row in rows]
+
+
+def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
+    """What is written about pictures, by id."""
+    found: dict[int, Written] = {}
+    for part in parts(list(images)):
+        found |= read_written(store.connection, part)
+    return found
+
+
+def loose_words(store: Store) -> list[str]:
+    """Documents that are not what the tables say; empty when all is well."""
+    wrong = [f"picture {row[0]} is out of date in the index of words"
+             for row in store.all("SELECT image FROM written_stale")]  # fmt: skip
+    held = {
+        row[0]: tuple(row[1:])
+        for row in store.all(f"SELECT rowid, {', '.join(FIELDS)} FROM written")
+    }
+    due = {
+        image: one.document() for image, one in written_about(store, sorted(store.ids())).items()
+    }
+    wrong += [
+        f"picture {image} is not in the index of words as it is written about"
+        for image in sorted(held.keys() | due.keys())
+        if held.get(image) != due.get(image)
+    ]
+    return wrong
+
+
+def vectors_of_texts(store: Store, model: str, texts: Iterable[str]) -> dict[str, bytes]:
+    """What a model made of texts, as far as it is kept."""
+    found: dict[str, bytes] = {}
+    for part in parts(list(texts)):
+        rows = store.all(
+            f"SELECT text, vector FROM text_vectors WHERE model = ? AND text IN ({marks(part)})",
+            (model, *part),
+        )
+        found |= {row[0]: bytes(row[1]) for row in rows}
+    return found
+
+
+def put_text_vectors(c: Any, model: str, vectors: Mapping[str, bytes]) -> None:
+    """Inside a transaction: keep what a model made of texts; what older models made goes."""
+    c.execute("DELETE FROM text_vectors WHERE model <> ?", (model,))
+    c.executemany(
+        "INSERT OR REPLACE INTO text_vectors VALUES (?, ?, ?)",
+        [(model, text, vector) for text, vector in vectors.items()],
+    )
+
+
+def sample_ids(store: Store, n: int, most: int) -> list[int]:
+    """At most so many ids of the first ``n`` pictures, evenly spaced."""
+    step = max(1, -(-n // most))
+    rows = store.all(
+        """SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place
+                           FROM images ORDER BY id LIMIT ?) WHERE place % ? = 0""",
+        (n, step),
+    )
+    return [row[0] for row in rows]

