@@ -306,9 +306,12 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     def at_home() -> None:
         page.wait_for_function("() => !document.querySelector('dialog[open]')")
 
+    press("/")
+    assert page.evaluate("document.activeElement.id") == "words"
+    press("Tab")
+    assert focused() == "Search by a picture"
     with page.expect_file_chooser():
-        press("/")
-    assert page.evaluate("document.activeElement.id") == "ask"
+        press("Enter")
     for _ in range(20):
         press("Tab")
         if page.evaluate("document.activeElement.classList.contains('pic')"):

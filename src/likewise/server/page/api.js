@@ -146,6 +146,9 @@ export const api = {
   /** @param {string} picture @param {string} tag */
   rejectTag: (picture, tag) => call("post", "/api/tags/reject", { json: { picture, tag } }),
 
+  /** @param {Shapes["SaveIn"]} json */
+  saveTag: (json) => call("post", "/api/tags/save", { json }),
+
   /** @param {number[]} lines */
   undoTags: (lines) => call("post", "/api/tags/undo", { json: { lines } }),
 

@@ -166,6 +166,7 @@ function told(line) {
   const parts = [];
   if (line.liked.length) parts.push(`${count(line.liked.length)} more like it`);
   if (line.disliked.length) parts.push(`${count(line.disliked.length)} not`);
+  if (line.text) parts.unshift(`“${line.text}”`);
   const against = line.contradicts.length ? `, against ${line.contradicts.join(", ")}` : "";
   return (parts.join(", ") || "About pictures that have left") + against;
 }

@@ -16,6 +16,7 @@ import { asking, current, go, onChange, VIEWS, viewing } from "./state.js";
 import { goTag, TagView } from "./tag.js";
 import * as themes from "./themes.js";
 import { toast } from "./toast.js";
+import * as words from "./typed-words.js";
 import * as upload from "./upload.js";
 import { working } from "./working.js";
 
@@ -77,6 +78,7 @@ function showOwner() {
   keys.listen(search);
   upload.listen();
   onChange(show);
+  words.listen(search);
   show(current(), null, history.state?.scroll ?? 0);
   working.listen();
   live.connect();

@@ -5,7 +5,8 @@ import { dialog } from "./dialog.js";
 import { fill, h, icon, s } from "./dom.js";
 import { counted, percent, score } from "./format.js";
 import * as known from "./known.js";
-import { go, queryOf, shut } from "./state.js";
+import { canStrike, strike } from "./reasons.js";
+import { go, hasPicture, queryOf, shut } from "./state.js";
 import { complain, toast } from "./toast.js";
 import { lacksWords, WORDS_COST, WORDS_USE } from "./visual-words.js";
 import { working } from "./working.js";
@@ -17,7 +18,9 @@ const BETWEEN = 36;
 const PLACES = 3; // of a word in a picture that are joined; more would be a hatching
 
 export class Why {
-  constructor() {
+  /** @param {(id: string) => import("./types.js").Item|null} find an answer that is shown */
+  constructor(find) {
+    this.find = find;
     /** @type {ReturnType<typeof dialog>|null} */
     this.open = null;
     this.id = "";
@@ -43,8 +46,28 @@ export class Why {
       }
     });
     const { body } = this.open;
+    if (!hasPicture(state)) {
+      this.#sayReasons(state, body);
+      return;
+    }
     fill(body, h("p", { class: "empty", role: "status" }, "Looking for what they share…"));
     await this.#explain(state, this.#ranking(state));
+  }
+
+  /** Typed words: the reasons, each with a way to strike it out. @param {import("./state.js").State} state @param {HTMLElement} body */
+  #sayReasons(state, body) {
+    const item = this.find(state.why);
+    if (!item?.reasons?.length) {
+      fill(body, h("p", { class: "empty" }, item ? "Nothing written about it and nothing it looks like answers to these words: it comes after those that do." : "This picture is not among the answers that were loaded."));
+      return;
+    }
+    fill(body,
+      h("p", { class: "lead" }, `${item.name} for “${state.text}”`),
+      h("ul", { class: "reason-list" }, ...item.reasons.map((reason) => h("li", {}, h("span", {}, reason.text),
+        canStrike(reason) && h("button", { type: "button", class: "small", "aria-label": `Do not count: ${reason.text}`, onclick: () => {
+          this.open?.close();
+          strike(reason);
+        } }, icon("close"), "Do not count this")))));
   }
 
   /** What ranks, where it may have places; null: ask for visual words. */

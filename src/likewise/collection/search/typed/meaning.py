@@ -56,7 +56,7 @@ def feedback_space(spaces: Mapping[str, Space], asked: Space | None) -> Space | 
         best = ranked_spaces({one.name: one for one in fitted}, lambda one: one.default_rank)
         return best[0] if best else asked
     best = ranked_spaces(dense, lambda one: one.default_rank)
-    return best[0] if best else dense.get(fusion_partner(spaces))
+    return best[0] if best else dense.get(fusion_partner(spaces) or "")
 
 
 class Statistics:
