@@ -1,9 +1,9 @@
-"""What is typed: phrases for the classes of three sets, written before any of them was measured.
+"""What is typed: phrases for the classes of three sets, each written before it was measured.
 
 ``loose`` is how somebody might ask who knows the pictures, ``other`` the same once more in other
 words.  The class names themselves are a set's own, with blanks for underscores.  What was chosen
-was chosen on ``loose`` of corel1k and the names of every second class of caltech101; the phrases
-stayed as they were.
+was chosen on ``loose`` of corel1k and the names of every second class of caltech101, with the
+others in sight; ``fresh`` came last.  No phrase was changed after it was measured.
 """
 
 from __future__ import annotations
@@ -137,6 +137,67 @@ CIFAR_OTHER = {
     "horse": "stallion with a mane",
     "ship": "large vessel in the harbour",
     "truck": "it carries heavy loads",
+}
+# Written when every choice had been made, and measured once: nothing was changed after it.
+COREL_FRESH = {
+    "african_people": "women dancing in the savanna",
+    "beach": "holiday by the ocean",
+    "monument": "temples of long ago",
+    "bus": "double-decker on its route",
+    "dinosaur": "creature from the Jurassic",
+    "elephant": "safari with giants",
+    "flower": "petals in spring",
+    "horse": "galloping in the paddock",
+    "mountain_snow": "glacier and summit",
+    "food": "something delicious to eat",
+}
+CALTECH_FRESH = {
+    "bass": "a fish somebody caught",
+    "cannon": "old artillery on wheels",
+    "cougar_body": "mountain lion walking",
+    "cougar_face": "the head of a puma",
+    "crocodile": "reptile with a long snout in the river",
+    "crocodile_head": "open jaws with many teeth",
+    "cup": "to drink tea from",
+    "dragonfly": "insect hovering over a pond",
+    "elephant": "grey giant with tusks",
+    "emu": "tall bird that cannot fly",
+    "euphonium": "brass instrument of a band",
+    "flamingo_head": "curved beak of a pink bird",
+    "gramophone": "old record player with a horn",
+    "hawksbill": "turtle swimming in the sea",
+    "hedgehog": "little animal with spines",
+    "ibis": "wading bird with a curved beak",
+    "joshua_tree": "desert plant with spiky leaves",
+    "lamp": "light to read by",
+    "llama": "woolly animal from Peru",
+    "lobster": "red seafood with claws",
+    "lotus": "flower on the water",
+    "mandolin": "small instrument with eight strings",
+    "mayfly": "insect that lives for a day",
+    "nautilus": "spiral shell from the deep sea",
+    "pagoda": "tower in Japan with many roofs",
+    "pigeon": "grey bird of city squares",
+    "rhino": "heavy animal with a horn on its nose",
+    "rooster": "it crows in the morning",
+    "scorpion": "it has a sting in its tail",
+    "sea_horse": "fish that swims upright",
+    "stapler": "office tool for paper",
+    "stegosaurus": "dinosaur with plates on its back",
+    "tick": "parasite that sucks blood",
+    "windsor_chair": "wooden seat",
+}
+CIFAR_FRESH = {
+    "airplane": "jet taking off",
+    "automobile": "sports car",
+    "bird": "sparrow or robin",
+    "cat": "tabby on the sofa",
+    "deer": "stag and doe",
+    "dog": "puppy playing",
+    "frog": "toad",
+    "horse": "pony in a field",
+    "ship": "cargo boat",
+    "truck": "fire engine or dump truck",
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.words import phrases
-from benchmarks.words.data import CHOSEN_ON, Asker, Floats, NamedSet, typed
+from benchmarks.words.data import CHOSEN_ON, FRESH, Asker, Floats, NamedSet, typed
 from likewise.features.text import feedback
 from likewise.features.text.classes import picture_classes
 from likewise.features.text.words import (
@@ -197,19 +197,19 @@ def choice_rows(words: PictureWords, all_sets: Sequence[NamedSet]) -> list[Row]:
     made: list[Row] = []
     askers = [(Asker(words, pictures), pictures) for pictures in all_sets]
     for name, (ask, list_kind) in tried.items():
-        tables: dict[bool, list[NDArray[np.float64]]] = {True: [], False: []}
+        tables: dict[str, list[NDArray[np.float64]]] = {"chosen on": [], "others": [], FRESH: []}
         for asker, pictures in askers:
             for kind, texts in typed(pictures).items():
                 values = [
                     _one(asker, pictures, ask(text), list_kind, pictures.labels == c)
                     for c, text in texts.items()
                 ]
-                chosen = (pictures.name, kind) in CHOSEN_ON
-                tables[chosen].append(np.mean(values, axis=0))
+                chosen = "chosen on" if (pictures.name, kind) in CHOSEN_ON else "others"
+                tables[FRESH if kind == FRESH else chosen].append(np.mean(values, axis=0))
         row: Row = {"variant": name}
-        for chosen, title in ((True, "chosen on"), (False, "others")):
-            if tables[chosen]:
-                mean = np.mean(tables[chosen], axis=0)
+        for title, means in tables.items():
+            if means:
+                mean = np.mean(means, axis=0)
                 row[f"{title}: text"] = f"{mean[0]:.3f} / {mean[1]:.3f}"
                 row[f"{title}: pictures"] = f"{mean[2]:.3f} / {mean[3]:.3f}"
                 row[f"{title}: 3 liked"] = f"{mean[4]:.3f} / {mean[5]:.3f}"

@@ -63,9 +63,11 @@ def test_tags_answer_only_to_their_name() -> None:
 def test_there_are_phrases_for_every_class_of_a_set() -> None:
     corel = phrases.COREL_LOOSE.keys()
     assert len(corel) == 10
-    assert phrases.COREL_OTHER.keys() == corel
+    assert phrases.COREL_OTHER.keys() == corel == phrases.COREL_FRESH.keys()
     assert all(texts.keys() == corel for texts in phrases.COREL_ELSEWHERE.values())
     assert len(phrases.CALTECH_LOOSE) == 30
+    assert not phrases.CALTECH_LOOSE.keys() & phrases.CALTECH_FRESH.keys()
+    assert len(phrases.CALTECH_FRESH) == 34
     assert phrases.CIFAR_LOOSE.keys() == phrases.CIFAR_OTHER.keys()
 
 
@@ -82,6 +84,8 @@ def test_phrases_fit_their_set(name: str) -> None:
     assert {(name, kind) for kind in kinds} & CHOSEN_ON
     whole = phrases.COREL_LOOSE if name == "corel1k" else phrases.CALTECH_LOOSE
     assert len(kinds["loose"]) == len(whole)
+    fresh = phrases.COREL_FRESH if name == "corel1k" else phrases.CALTECH_FRESH
+    assert len(kinds["fresh"]) == len(fresh)
     for texts in kinds.values():
         assert all((pictures.labels == c).sum() >= 20 for c in texts)
 

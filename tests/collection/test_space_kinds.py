@@ -38,7 +38,7 @@ from tests.collection.space_package import install
 from tests.doors import states_of, store_of
 
 BUILT_IN = ["words", "holistic", "deep", "deep-dense", "look", "fitted"]
-BUILT_IN += ["deep-words", "psc", "vlad", "onnx", "own"]
+BUILT_IN += ["deep-words", "psc", "vlad", "onnx", "clip", "own"]
 
 
 @pytest.fixture

@@ -88,6 +88,14 @@ def test_likes_count_for_texts_that_mean_the_same(col: Collection) -> None:
     assert ranked(col, "uneven")[-1][0] == 2
 
 
+def test_other_dates_and_other_minus_words_are_another_text(col: Collection) -> None:
+    before = ranked(col, "uneven")
+    col.judge(text="odd -garden", liked=[2, 4, 6])
+    col.judge(text="odd 2019", liked=[2, 4, 6])
+    assert ranked(col, "uneven") == before
+    assert ranked(col, "uneven -garden") != before
+
+
 def test_without_a_model_the_same_text_counts(
     built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

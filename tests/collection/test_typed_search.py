@@ -241,6 +241,17 @@ def test_names_of_tags_are_embedded_once(col: Collection, words: typed_cases.Sta
     assert words.model.embedded == ["yard"]
 
 
+def test_a_search_answers_where_nothing_can_be_written(
+    col: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    col.tag(5, "garden")
+    store_of(col).connection.execute("PRAGMA query_only = ON")
+    try:
+        assert [hit.id for hit in col.search(text="yard", k=1)] == [5]
+    finally:
+        store_of(col).connection.execute("PRAGMA query_only = OFF")
+
+
 # -- odd input --------------------------------------------------------------------------------
 
 
@@ -248,7 +259,7 @@ def test_names_of_tags_are_embedded_once(col: Collection, words: typed_cases.Sta
     "text",
     ["🙂", "x" * 10_000, "word " * 2_000, "שלום עולם", "مرحبا", "'; DROP TABLE images; --",
      'tags:"garden" OR (a AND NOT b) NEAR/3 c*', "a\0b", "a\ud800", "%_%", "-", "--", "- -", "-🙂",
-     "０１２", "ǆ", "a\u0301", "\u202eabc", "1/0", "../../etc/passwd", "<script>"],
+     "\uff10\uff11", "ǆ", "a\u0301", "\u202eabc", "1/0", "../../etc/passwd", "<script>"],
 )  # fmt: skip
 def test_odd_text_is_answered(col: Collection, text: str) -> None:
     hits = col.search(text=text, k=5)
@@ -266,6 +277,8 @@ def test_what_is_no_text_is_refused(col: Collection, text: object) -> None:
 def test_nonsense_is_refused(col: Collection) -> None:
     with pytest.raises(InvalidInput, match="nothing is asked"):
         col.search()
+    with pytest.raises(InvalidInput, match="without belongs to text"):
+        col.search(1, without=["tag"])
     with pytest.raises(InvalidInput, match="k is"):
         col.search(text="a", k=0)
     with pytest.raises(InvalidInput, match="weight is"):

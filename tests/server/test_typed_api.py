@@ -9,7 +9,7 @@ import pytest
 
 from likewise.collection.search.typed import texts
 from likewise.server import schemas
-from tests.server.conftest import N, Client, client_of
+from tests.server.conftest import Client, N, client_of
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_pages_of_one_answer_fit_together(client: Client) -> None:
 def test_a_picture_and_words_together(client: Client) -> None:
     ids = client.ids()
     found = ask(client, "first", query={"picture": ids[3]}, weight=0.3)
-    assert [item["id"] for item in found["items"]][0] == ids[0]  # type: ignore[attr-defined]
+    assert next(item["id"] for item in found["items"]) == ids[0]  # type: ignore[attr-defined]
     assert found["total"] == N - 1
 
 

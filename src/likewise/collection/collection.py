@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, Self
 
@@ -208,7 +209,9 @@ class Collection:
         where: Mapping[str, Any] | None = None,
         region: Region | None = None,
         above: float | None = None,
-        **typed: Any,
+        without: Iterable[str] = (),
+        weight: float = 0.5,
+        today: date | None = None,
     ) -> Hits:
         """The k pictures most alike, or that answer best to typed words, or both at once.
 
@@ -223,8 +226,10 @@ class Collection:
         ``without`` lists keys of reasons that are not to count, ``weight`` is what a picture counts
         beside words (0 to 1), ``today`` the day from which "last week" is counted.
         """
-        options = {"by": by, "where": where, "region": region, "above": above}
-        return self.searcher.search(query, k, text=text, **options, **typed)
+        return self.searcher.search(
+            query, k, text=text, by=by, where=where, region=region, above=above,
+            without=without, weight=weight, today=today,
+        )  # fmt: skip
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
         """:meth:`search` for each query."""

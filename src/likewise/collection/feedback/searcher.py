@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from likewise._validation import whole
@@ -11,7 +12,7 @@ from likewise.collection.errors import CollectionError, NoPlaces
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.feedback.reranker import ProfileReranker
 from likewise.collection.feedback.similarities import Similarities
-from likewise.collection.feedback.typed_search import TypedAnswer, TypedSearcher
+from likewise.collection.feedback.typed_search import BESIDE, TypedAnswer, TypedSearcher
 from likewise.collection.filters_and_metadata import plain_where
 from likewise.collection.search import explain as explaining
 from likewise.collection.search.duplicates import find_duplicates
@@ -19,7 +20,7 @@ from likewise.collection.search.query import Query, Region, ResolvedQuery, resol
 from likewise.collection.search.rank import Hit, Hits, rank, similarity_views
 from likewise.collection.search.similarities import Similarity
 from likewise.collection.search.typed.parse import clean_text, text_key
-from likewise.collection.search.typed.reasons import Reason
+from likewise.collection.search.typed.reasons import Reason, Struck
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.base import ranked_spaces
 from likewise.collection.spaces.registry import open_spaces
@@ -100,31 +101,37 @@ class Searcher:
         )  # fmt: skip
 
     def search(
-        self, query: Query | None, k: int, *, text: str | None = None, **options: Any
+        self,
+        query: Query | None,
+        k: int,
+        *,
+        text: str | None = None,
+        without: Iterable[str] = (),
+        weight: float = BESIDE,
+        today: date | None = None,
+        **options: Any,
     ) -> Hits:
         """:meth:`rank` or :meth:`ask`, with the paths of the pictures."""
         why: Mapping[int, tuple[Reason, ...]] = {}
-        hint = None
+        made = Hits()
         if text is not None:
-            answer = self.ask(text, k, query=query, **options)
-            ids, scores, hint, why = (
-                answer.ids,
-                answer.scores,
-                answer.hint,
-                answer.reasons(answer.ids),
+            answer = self.ask(
+                text, k, query=query, without=without, weight=weight, today=today, **options
             )
+            ids, scores, made.hint = answer.ids, answer.scores, answer.hint
+            why = answer.reasons(ids)
         else:
-            ids, scores = self.rank(
-                self.resolve(query, None, options.pop("region", None)), k, **options
-            )
+            if Struck(without).keys:
+                raise InvalidInput("without belongs to text; a picture alone has no reasons")
+            question = self.resolve(query, None, options.pop("region", None))
+            ids, scores = self.rank(question, k, **options)
         rows = self._store.images(ids)
         # A picture removed since the views were taken has no row any more.
-        made = Hits(
+        made += [
             Hit(i, rows[i].path, s, why.get(i, ()))
             for i, s in zip(ids, scores, strict=True)
             if i in rows
-        )
-        made.hint = hint
+        ]
         return made
 
     def count_ranked(self, by: str = "default") -> int:

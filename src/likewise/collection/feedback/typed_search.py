@@ -38,6 +38,11 @@ from likewise.features.text.feedback import FIRST, mean_row, text_share
 
 MOST_LOOKS = 0.999
 """What looks count at most: less than anything written about a whole query."""
+UNSURE = (
+    "nothing that pictures are told apart by is near to these words; other words, or English ones, "
+    "may find more"
+)
+"""The hint where looks are not to be trusted."""
 BESIDE = 0.5
 """What the picture of a query counts among its looks, beside the words."""
 
@@ -119,15 +124,16 @@ class TypedSearcher:
         """The k pictures that answer best; ``weight`` is what a picture beside the words counts."""
         k, weight = whole(k, "k"), number(weight, "weight", least=0, most=1)
         struck = Struck(without)
-        query = read_text(text, today or date.today())
+        today = today or date.today()
+        query = read_text(text, today)
         if not self._store.highest_id():
             return TypedAnswer([], [], None)
         allowed = self._store.matching(plain_where(where)) if where else None
-        asked = _Asked(query, struck, similarity, picture)
+        asked = _Asked(query, struck, similarity, picture, today)
         spaces = open_spaces(self._store)
         reader = None if struck.kind("looks") else meaning.text_space(spaces, self.texts)
         said = self._verdicts(asked)
-        near = self.texts.near_tags(query) if reader is not None or self._has_tags() else []
+        near = self.texts.near_tags(query)
         minus = self.texts.near_tags(query, unwanted=True) if query.minus else []
         found = self._count_liked(
             evidence.gather(self._store, query.terms, near, struck), said.own_liked
@@ -158,7 +164,7 @@ class TypedSearcher:
         ids, scores = _put_last(ids[keep], scores[keep], said.last)
         order = np.lexsort((ids, -scores))[:k]
         return TypedAnswer(
-            ids[order].tolist(), scores[order].tolist(), self._hint(reader, spaces, query),
+            ids[order].tolist(), scores[order].tolist(), self._hint(asked, reader, spaces, row),
             _total(int(keep.sum()), len(values) > 0 and depth < size, size - len(out)),
             () if row is None else row.names, self._store, query.terms, tuple(near), struck,
             frozenset(seen.tolist()), said.own_liked, query.text,
@@ -173,9 +179,6 @@ class TypedSearcher:
         return "what was liked" if row is None and said.liked else ""
 
     # -- parts ------------------------------------------------------------------------------
-
-    def _has_tags(self) -> bool:
-        return bool(written.tag_names(self._store, 1))
 
     def _read(self, reader: Space | None, query: TypedQuery, struck: Struck) -> TextRow | None:
         if reader is None or not (query.meaning or query.unwanted):
@@ -248,14 +251,25 @@ class TypedSearcher:
             return _Said()
         near: list[int] = []
         if asked.picture is None:
-            known = log_tables.text_subjects(self._store)
-            near = self.texts.near_texts(asked.query.meaning or asked.query.text, known)
+            near = self.texts.near_texts(asked.query.meaning, self._judged_alike(asked))
         reranker = ProfileReranker(self._store, self._states, profile, asked.key, near=near)
         own, liked = (
             frozenset(log_tables.subjects_in_collection(self._store, some).values())
             for some in (reranker.own_liked, reranker.liked)
         )
         return _Said(reranker, own, liked, frozenset(reranker.last))
+
+    def _judged_alike(self, asked: _Asked) -> dict[int, str]:
+        """Judged texts, by subject, that have the same dates and the same words unwanted.
+
+        Vectors say little about either: "beach" and "beach -people" are near to each other.
+        """
+        found: dict[int, str] = {}
+        for subject, text in log_tables.text_subjects(self._store).items():
+            judged = read_text(text, asked.today)
+            if judged.meaning and _besides(judged) == _besides(asked.query):
+                found[subject] = judged.meaning
+        return found
 
     @staticmethod
     def _count_liked(found: Found, liked: Set[int]) -> Found:
@@ -270,10 +284,18 @@ class TypedSearcher:
         return Found(ids, values)
 
     def _hint(
-        self, reader: Space | None, spaces: Mapping[str, Space], query: TypedQuery
+        self,
+        asked: _Asked,
+        reader: Space | None,
+        spaces: Mapping[str, Space],
+        row: TextRow | None,
     ) -> str | None:
-        if not query.meaning or reader is not None:
+        # Nothing is missing of what somebody did not want to count.
+        struck = asked.struck.kind("looks") or asked.struck.values("looks")
+        if not asked.query.meaning or struck:
             return None
+        if reader is not None:
+            return UNSURE if row is None or row.unsure else None
         if not any(one.text_rank is not None and one.generation for one in spaces.values()):
             return f"{ONLY_WRITTEN}; to find pictures by meaning: likewise space add deep-dense"
         return missing_hint()
@@ -287,6 +309,7 @@ class _Asked:
     struck: Struck
     similarity: Similarity
     picture: ResolvedQuery | None
+    today: date
 
     @property
     def key(self) -> bytes:
@@ -309,6 +332,14 @@ class _Said:
     own_liked: Set[int] = frozenset()
     liked: Set[int] = frozenset()
     last: Set[int] = frozenset()
+
+
+def _besides(query: TypedQuery) -> tuple[frozenset[str], frozenset[str]]:
+    """Dates of a query, and words that are not wanted."""
+    return (
+        frozenset(term.folded for term in query.terms if term.span is not None),
+        frozenset(term.folded for term in query.minus),
+    )
 
 
 def _total(kept: int, is_cut: bool, others: int) -> int:

@@ -58,10 +58,14 @@ class Places(NamedTuple):
 
 
 class TextRow(NamedTuple):
-    """Typed words as a row of a space, and the names by which it can be told to people."""
+    """Typed words as a row of a space, and the names by which it can be told to people.
+
+    ``unsure``: they are far from all that the space can tell apart.
+    """
 
     row: NDArray[np.float32]
     names: tuple[str, ...]
+    unsure: bool = False
 
 
 class LearnedGeneration(NamedTuple):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from likewise.features.deep.card import builtin_card
 from likewise.features.deep.errors import INSTALL
 from likewise.features.deep.network import MODEL, is_installed, network
 from likewise.features.deep.recipes import KEEP, N_DEEP, DeepDense, DeepSparse, activations
-from likewise.features.text.classes import picture_classes
-from likewise.features.text.words import N_NAMED, TextQuery
+
+if TYPE_CHECKING:
+    from likewise.features.text.words import TextQuery
 
 _PASS = "deep forward pass"
 
@@ -118,7 +119,7 @@ class DeepDenseSpace(NetworkSpace):
             if not len(query.classes):
                 return None
         mean, deviations = state
-        return TextRow(found.row(query, mean, deviations), tuple(query.names))
+        return TextRow(found.row(query, mean, deviations), tuple(query.names), query.unsure)
 
 
 def _pass(picture: Pixels, shared: dict[str, Any]) -> Any:
@@ -130,6 +131,9 @@ def _pass(picture: Pixels, shared: dict[str, Any]) -> Any:
 
 def _without_classes(query: TextQuery, struck: frozenset[str]) -> TextQuery:
     """A text without the things, by name, that somebody said it does not mean."""
+    from likewise.features.text.classes import picture_classes
+    from likewise.features.text.words import N_NAMED
+
     table = picture_classes()
     names = [table[one].name for one in query.classes]
     kept = np.flatnonzero([name not in struck for name in names])

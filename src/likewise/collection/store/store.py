@@ -176,11 +176,16 @@ class Store:
                     f"BEGIN IMMEDIATE;{MIGRATIONS[number]};"
                     f"PRAGMA user_version = {number + 1};COMMIT;"
                 )
-            except sqlite3.Error:
+            except sqlite3.Error as error:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 # Another process may have been first, while this one waited for its turn.
                 if connection.execute("PRAGMA user_version").fetchone()[0] <= number:
+                    if "fts5" in str(error):
+                        raise CollectionError(
+                            f"SQLite {sqlite3.sqlite_version} of this Python was built without "
+                            "FTS5, which the index of words needs; use another Python"
+                        ) from error
                     raise
 
     @contextmanager

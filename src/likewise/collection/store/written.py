@@ -5,12 +5,14 @@ What somebody typed is data here: it goes into FTS5 inside quotes, never as synt
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.errors import CollectionBusy
 from likewise.collection.store.store import Store, marks, parts
 from likewise.collection.store.written_index import FIELDS, Written, read_written
 
@@ -112,13 +114,18 @@ def vectors_of_texts(store: Store, model: str, texts: Iterable[str]) -> dict[str
     return found
 
 
-def put_text_vectors(c: Any, model: str, vectors: Mapping[str, bytes]) -> None:
-    """Inside a transaction: keep what a model made of texts; what older models made goes."""
-    c.execute("DELETE FROM text_vectors WHERE model <> ?", (model,))
-    c.executemany(
-        "INSERT OR REPLACE INTO text_vectors VALUES (?, ?, ?)",
-        [(model, text, vector) for text, vector in vectors.items()],
-    )
+def keep_text_vectors(store: Store, model: str, vectors: Mapping[str, bytes]) -> None:
+    """Keep what a model made of texts, where that is possible; what older models made goes.
+
+    Whoever only searches may not be allowed to write, and must not wait for who does: vectors that
+    are not kept are made again next time.
+    """
+    with suppress(CollectionBusy, sqlite3.OperationalError), store.write() as c:
+        c.execute("DELETE FROM text_vectors WHERE model <> ?", (model,))
+        c.executemany(
+            "INSERT OR REPLACE INTO text_vectors VALUES (?, ?, ?)",
+            [(model, text, vector) for text, vector in vectors.items()],
+        )
 
 
 def sample_ids(store: Store, n: int, most: int) -> list[int]:

@@ -134,6 +134,10 @@ def _refusal(error: BaseException, said: str) -> UnusableModel:
 
 
 def _declared_unknown(content: bytes) -> str | None:
-    model = json.loads(content).get("model")
+    try:
+        read = json.loads(content)
+    except (ValueError, RecursionError):
+        return None  # the library read it all the same
+    model = read.get("model") if isinstance(read, dict) else None
     token = model.get("unk_token") if isinstance(model, dict) else None
     return token if isinstance(token, str) else None

@@ -28,6 +28,8 @@ from likewise.neighbours.scores import scores
 
 MINUS = 0.5
 """How much of the row of unwanted words is taken from that of the wanted ones."""
+WOVEN = 200
+"""Places that a text's own answers are woven into; nobody looks for them further down."""
 SAMPLE = 2_048
 """Pictures from which it is learned how a collection differs, at most."""
 _DIGITS = 4
@@ -131,7 +133,9 @@ def read_texts(
     if row is None:
         return TextRow(-away.row, ())
     made = row.row - MINUS * away.row
-    return TextRow(np.asarray(made / (np.linalg.norm(made) or 1.0), np.float32), row.names)
+    return TextRow(
+        np.asarray(made / (np.linalg.norm(made) or 1.0), np.float32), row.names, row.unsure
+    )
 
 
 class Part(NamedTuple):
@@ -204,10 +208,12 @@ def weave(ids: Ids, values: Floats, own: Sequence[int]) -> Floats:
     of the text's own is on the way again.
     """
     order = np.lexsort((ids, -values))
-    there = set(ids.tolist())
-    woven = interleaved(ids[order].tolist(), [image for image in own if image in there])
+    best, there = ids[order], set(ids.tolist())
+    first = interleaved(best[:WOVEN].tolist(), [image for image in own[:WOVEN] if image in there])
+    head = np.array(first[:WOVEN], np.int64)
+    woven = np.concatenate([head, best[~np.isin(best, head)]])
     made = np.empty(len(ids))
-    made[np.searchsorted(ids, np.array(woven, np.int64))] = values[order]
+    made[np.searchsorted(ids, woven)] = values[order]
     return made
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.errors import CollectionBusy
 from likewise.collection.search.typed.evidence import NearTag
 from likewise.collection.search.typed.parse import TypedQuery
 from likewise.collection.store import written
@@ -84,17 +82,21 @@ class Texts:
     def typed(self, texts: Sequence[str]) -> list[Vectors]:
         """Vectors of texts that somebody types; there must be a model."""
         model: Any = self._model()
-        lacking = [text for text in dict.fromkeys(texts) if text not in self._typed]
+        # Dictionaries are replaced and never changed: other threads may be reading them.
+        kept = self._typed
+        made = {text: kept[text] for text in texts if text in kept}
+        lacking = [text for text in dict.fromkeys(texts) if text not in made]
         if lacking:
-            if len(self._typed) > _KEPT:
-                self._typed.clear()
-            self._typed |= dict(zip(lacking, model.embed(lacking), strict=True))
-        return [self._typed[text] for text in texts]
+            new = dict(zip(lacking, model.embed(lacking), strict=True))
+            made |= new
+            self._typed = {**(kept if len(kept) < _KEPT else {}), **new}
+        return [made[text] for text in texts]
 
     def names(self, names: Sequence[str]) -> Vectors:
         """Vectors of names that come again; those that are new are kept in the catalog."""
         model: Any = self._model()
-        lacking = [name for name in names if name not in self._names]
+        known = self._names
+        lacking = [name for name in dict.fromkeys(names) if name not in known]
         if lacking:
             kept = written.vectors_of_texts(self._store, model.digest, lacking)
             made = {name: np.frombuffer(kept[name], np.float32) for name in kept}
@@ -102,11 +104,9 @@ class Texts:
             if new:
                 made |= dict(zip(new, model.embed(new), strict=True))
                 blobs = {name: made[name].astype(np.float32).tobytes() for name in new}
-                # Whoever is writing just now may go on; they are made again next time.
-                with suppress(CollectionBusy), self._store.write() as c:
-                    written.put_text_vectors(c, model.digest, blobs)
-            self._names |= made
-        return np.array([self._names[name] for name in names], np.float32)
+                written.keep_text_vectors(self._store, model.digest, blobs)
+            known = self._names = {**known, **made}
+        return np.array([known[name] for name in names], np.float32)
 
     def _model(self) -> Any:
         words = self.words()
@@ -117,7 +117,9 @@ class Texts:
         """Tags that mean much the same as a word of a query, or as all of it."""
         terms = query.minus if unwanted else query.terms
         whole = query.unwanted if unwanted else query.meaning
-        if self.words() is None or not terms:
+        tags = [tag for tag in written.tag_names(self._store, MOST_TAGS) if _is_word(tag)]
+        # Whoever has no tags need not wait for a model.
+        if not terms or not tags or self.words() is None:
             return []
         # Numbers mean nothing: 2018 is very near to 2019.
         plain = [
@@ -129,8 +131,7 @@ class Texts:
         # Two words and more may mean together what none of them does alone.
         if len(plain) > 1:
             asked.append((None, whole))
-        tags = [tag for tag in written.tag_names(self._store, MOST_TAGS) if _is_word(tag)]
-        if not asked or not tags:
+        if not asked:
             return []
         try:
             rows = np.stack(self.typed([text for _, text in asked]))
@@ -151,15 +152,13 @@ class Texts:
 
     def near_texts(self, text: str, known: dict[int, str]) -> list[int]:
         """Those of the texts (by subject) that mean much the same as a text, the nearest first."""
-        if self.words() is None or not text or not known:
-            return []
         subjects = [subject for subject in sorted(known) if _is_word(known[subject])]
+        if not text or not subjects or self.words() is None:
+            return []
         try:
             asked = self.typed([text])[0]
             rows = self.names([known[subject] for subject in subjects])
         except LikewiseError:
-            return []
-        if not len(rows):
             return []
         cosines = (rows.astype(np.float64) @ asked.astype(np.float64)).tolist()
         near = sorted(
