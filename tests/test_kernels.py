@@ -7,12 +7,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import likewise
-from likewise import _kernels
+from likewise import _kernel_cache, _kernel_sources, _kernels
 
 ROOT = Path(likewise.__file__).parent
 
@@ -177,6 +178,62 @@ def test_a_folder_of_ones_own(package: Path) -> None:
     assert ask(package, NUMBA_CACHE_DIR=str(kept)) == [211, 0, 1]
 
 
+def test_numba_comes_with_the_first_call(package: Path) -> None:
+    code = (
+        "import json, sys\n"
+        "from pack.main import total\n"
+        "from likewise._kernels import have_compiler\n"
+        "before = ['numba' in sys.modules, have_compiler()]\n"
+        "answer = total(1)\n"
+        "print(json.dumps([*map(int, before), answer, int(have_compiler())]))\n"
+    )
+    assert ask(package, code) == [0, 0, 111, 1]
+
+
+def test_kernels_reach_each_other_in_every_way(package: Path) -> None:
+    """By a module's name, out of a closure, and themselves."""
+    (package / "pack" / "main.py").write_text(
+        "from likewise._kernels import kernel\n"
+        "from pack import helpers\n"
+        "@kernel\n"
+        "def fold(n):\n"
+        "    if n <= 0:\n"
+        "        return 0\n"
+        "    return n + fold(n - 1)\n"
+        "def make(inner):\n"
+        "    @kernel(cache=False)\n"
+        "    def outer(n):\n"
+        "        return helpers.called(n) + helpers.inlined(n) + inner(n)\n"
+        "    return outer\n"
+        "total = make(fold)\n"
+    )
+    code = "import json\nfrom pack.main import total\nprint(json.dumps([total(4)]))"
+    assert ask(package, code) == [40 + 104 + 10]
+
+
+def test_threads_that_call_at_once_get_one_kernel() -> None:
+    made = []
+
+    @_kernels.kernel(cache=False)
+    def double(x):  # type: ignore[no-untyped-def]
+        return 2 * x
+
+    start = threading.Barrier(8)
+
+    def call() -> None:
+        start.wait()
+        made.append(double.made())
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 8
+    assert all(one is made[0] for one in made)
+    assert made[0](4) == 8
+
+
 def test_without_compiling(package: Path) -> None:
     code = "import json\nfrom pack.main import total\nprint(json.dumps([total(1)]))"
     assert ask(package, code, NUMBA_DISABLE_JIT="1") == [111]
@@ -184,14 +241,14 @@ def test_without_compiling(package: Path) -> None:
 
 def test_an_unknown_numba_is_told_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Right before fast: without our stamp a kept kernel could be stale."""
-    monkeypatch.setattr(_kernels, "_KNOWN", False)
+    monkeypatch.setattr(_kernel_cache, "_KNOWN", False)
+
+    @_kernels.kernel
+    def double(x):  # type: ignore[no-untyped-def]
+        return 2 * x
+
     with pytest.warns(RuntimeWarning, match="compiled in every process"):
-
-        @_kernels.kernel
-        def double(x):  # type: ignore[no-untyped-def]
-            return 2 * x
-
-    assert double(3) == 6
+        assert double(3) == 6
     assert double.stats.cache_path is None
 
 
@@ -213,14 +270,14 @@ def imported(path: Path) -> set[str]:
 )
 def test_no_import_is_overlooked(path: Path) -> None:
     name = ".".join(("likewise", *path.relative_to(ROOT).with_suffix("").parts))
-    assert imported(path) <= set(_kernels.imports(path.read_text(), name, path))
+    assert imported(path) <= set(_kernel_sources.imports(path.read_text(), name, path))
 
 
 def test_relative_imports_go_up() -> None:
     text = "from . import a\nfrom .b import c\nfrom ..d import e as f, g\nimport h.i as j, k\n"
-    inside = set(_kernels.imports(text, "p.q.r", Path("p/q/r.py")))
+    inside = set(_kernel_sources.imports(text, "p.q.r", Path("p/q/r.py")))
     assert inside == {"p.q", "p.q.a", "p.q.b", "p.q.b.c", "p.d", "p.d.e", "p.d.g", "h.i", "k"}
-    package = set(_kernels.imports("from .b import c", "p.q", Path("p/q/__init__.py")))
+    package = set(_kernel_sources.imports("from .b import c", "p.q", Path("p/q/__init__.py")))
     assert package == {"p.q.b", "p.q.b.c"}
 
 
@@ -228,7 +285,7 @@ def test_every_kernel_of_the_package_has_this_cache() -> None:
     """Only one file may know numba's own decorators (benchmarks are outside)."""
     for path in sorted(ROOT.rglob("*.py")):
         name = str(path.relative_to(ROOT))
-        if name == "_kernels.py":
+        if name == "_kernel_cache.py":
             continue
         taken = {module.removeprefix("numba.") for module in imported(path)}
         assert taken.isdisjoint({"njit", "jit", "vectorize", "guvectorize", "cfunc"}), name

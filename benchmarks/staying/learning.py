@@ -48,8 +48,8 @@ OWN_MOST = 300
 """Judgements on pages of its own, at most: the metric is packed anew before each."""
 WRONG = 0.2
 HARM_AT = (1, 3, 10, 30, 100, 300, 1000)
-PRIORS = (30.0, 100.0, 300.0, 1000.0)
-SHARPNESSES = (2, 3, 4, 6, 8)
+PRIORS = (50.0, 100.0, 200.0, 500.0, 1500.0)
+SHARPNESSES = (1, 2, 3, 4)
 TRIED_AT = 100
 
 THOSE, OTHERS = "half of the classes judged: those", "half of the classes judged: the others"
@@ -168,7 +168,7 @@ def _harm(made: Outcome, split: Split) -> None:
 
 @contextmanager
 def sharpness(power: int) -> Iterator[None]:
-    """Another power of the cosine, for a while."""
+    """Another power of the cosine, for a while; the nearest judgement's is the square of it."""
     before = local_metric.SHARPNESS
     local_metric.SHARPNESS = power
     try:

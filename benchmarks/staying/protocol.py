@@ -31,7 +31,7 @@ PAGES = 3
 ASKED = 192
 COUNTS = (1, 3, 10, 30, 100, 300, 1000)
 FIRST_SEED = 500
-"""The constants were chosen on draws of seeds below 400."""
+"""The constants were chosen on draws of smaller seeds."""
 
 PAGE, LIKES, PASSED = "page", "likes", "passed over"
 

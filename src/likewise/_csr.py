@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._kernels import kernel
+from likewise._lazy import sparse as sp
 from likewise._validation import as_array
 from likewise.errors import InvalidInput
 

@@ -12,34 +12,17 @@ with another stamp counts as missing, so that it is compiled anew and replaced.
 
 are numba's ``njit`` with such a cache and without the interpreter's lock.  Where nothing can be
 written, or a source cannot be read, kernels are compiled in every process and nothing fails.
+numba itself is imported when a kernel is first called: a process that calls none is spared it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
-import re
 import sys
-import warnings
+import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any
-
-from numba import config, njit
-from numba.core import caching
-
-from likewise._doors import OPENED
-
-# A line that imports, as far as it can be told without parsing (which would take ten times as
-# long).  It may find too much, in a docstring say, and never too little: a test compares it with
-# Python's own parser over the whole package.
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(?P<base>[\w.]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n(]*)"
-    r"|import[ \t]+(?P<modules>[^\n]*))",
-    re.MULTILINE,
-)
-_COMMENT = re.compile(r"#[^\n]*")
 
 
 def kernel(function: Any = None, /, *, cache: bool = True, **options: Any) -> Any:
@@ -61,193 +44,101 @@ def kernel(function: Any = None, /, *, cache: bool = True, **options: Any) -> An
     """
     if function is None:
         return functools.partial(kernel, cache=cache, **options)
-    made = njit(**{"nogil": True, **options})(function)
-    # With NUMBA_DISABLE_JIT the function comes back as it is.
-    if cache and not config.DISABLE_JIT:
-        _keep(made, function)
+
+    def make() -> Any:
+        from likewise._kernel_cache import compiled
+
+        return compiled(function, cache, {"nogil": True, **options})
+
+    made = Kernel(make, lambda: _settle(function))
+    functools.update_wrapper(made, function)
     return made
 
 
-def _keep(made: Any, function: Callable[..., Any]) -> None:
-    """Give a compiled function its cache; these few names are all we need of numba's inside."""
-    if not _KNOWN or not hasattr(made, "_cache"):
-        warnings.warn(
-            "this numba keeps compiled functions in a way Likewise does not know, so kernels are "
-            "compiled in every process; use another version of numba",
-            RuntimeWarning,
-            stacklevel=4,
-        )
-        return
-    made._cache = _Cache(function)
+def inside_kernels(make: Callable[[], Any]) -> Any:
+    """A thing that only kernels use, made (and numba imported for it) with the first of them.
 
-
-# -- what numba keeps, with our stamp ---------------------------------------------------------
-
-_KNOWN = all(
-    hasattr(owner, name)
-    for owner, name in (
-        (getattr(caching, "FunctionCache", None), "_impl_class"),
-        (getattr(caching, "CompileResultCacheImpl", None), "reduce"),
-        (getattr(caching, "CompileResultCacheImpl", None), "rebuild"),
-        (getattr(caching, "CompileResultCacheImpl", None), "check_cachable"),
-    )
-)
-
-if _KNOWN:
-
-    class _Stamped(caching.CompileResultCacheImpl):  # type: ignore[misc]
-        """What is written holds the stamp, so that no other file can vouch for it wrongly.
-
-        Two processes that compile different versions at once may write index and data of one
-        kernel in any order; each set of data still says itself which sources it is of.
-        """
-
-        def __init__(self, function: Callable[..., Any]) -> None:
-            super().__init__(function)
-            self._module = function.__module__
-
-        def reduce(self, compiled: Any) -> Any:
-            return stamp(self._module), super().reduce(compiled)
-
-        def rebuild(self, target: Any, kept: Any) -> Any:
-            own = stamp(self._module)
-            if own is None or not isinstance(kept, tuple) or len(kept) != 2 or kept[0] != own:
-                return None
-            return super().rebuild(target, kept[1])
-
-        def check_cachable(self, compiled: Any) -> bool:
-            return stamp(self._module) is not None and bool(super().check_cachable(compiled))
-
-    class _Files(caching.FunctionCache):  # type: ignore[misc]
-        _impl_class = _Stamped
-
-
-class _Cache:
-    """The cache of one kernel, opened at its first call: importing touches no file."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    @functools.cached_property
-    def _files(self) -> Any:
-        try:
-            return _Files(self._function)
-        except (RuntimeError, OSError):
-            # No folder can be written: neither NUMBA_CACHE_DIR, the package's, nor the user's.
-            return caching.NullCache()
-
-    @property
-    def cache_path(self) -> Any:
-        return self._files.cache_path
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        try:
-            return self._files.load_overload(signature, target)
-        except Exception:
-            # Whatever a damaged file makes numba raise: the source is at hand, and better.  An
-            # empty index lets the new kernel be kept.
-            with contextlib.suppress(OSError):
-                self._files.flush()
-            return None
-
-    def save_overload(self, signature: Any, compiled: Any) -> None:
-        # A full disk is no reason to fail: the kernel is compiled, only not kept.
-        with contextlib.suppress(OSError):
-            self._files.save_overload(signature, compiled)
-
-    def enable(self) -> None:
-        self._files.enable()
-
-    def disable(self) -> None:
-        self._files.disable()
-
-    def flush(self) -> None:
-        self._files.flush()
-
-
-# -- the sources a kernel reaches --------------------------------------------------------------
-
-
-@functools.cache
-def stamp(module: str) -> str | None:
-    """A digest over the source of a module and of all it imports of its package, or of ours.
-
-    None where a source cannot be read, or was written after this process began: what runs here
-    is then not what the files say.
+    ``make`` takes no arguments and gives it: an intrinsic, say.
     """
-    if _file(module) is None:
-        return None
-    packages = {module.partition(".")[0], __name__.partition(".")[0]}
-    digests: dict[str, str] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        path = _file(name)
-        if name in digests or path is None:
-            continue
-        read = _read(name, path)
-        if read is None:
-            return None
-        digests[name], imported = read
-        waiting += [other for other in imported if other.partition(".")[0] in packages]
-    every = "\n".join(f"{name} {digest}" for name, digest in sorted(digests.items()))
-    return hashlib.sha256(every.encode()).hexdigest()
+    return Kernel(make)
 
 
-@functools.cache
-def _read(module: str, path: Path) -> tuple[str, tuple[str, ...]] | None:
-    """Digest and imports of one file."""
-    try:
-        source, times = path.read_bytes(), path.stat()
-    except OSError:
-        return None
-    # The second time moves even where a tool that copies files sets the first one back.
-    if max(times.st_mtime, times.st_ctime) > OPENED:
-        return None
-    # Of this file nothing goes into a kernel but the options, so what it imports is no matter.
-    inside = module == __name__
-    found = () if inside else tuple(imports(source.decode(errors="replace"), module, path))
-    return hashlib.sha256(source).hexdigest(), found
+def have_compiler() -> bool:
+    """Whether some kernel was called in this process already, so that another one costs little.
 
-
-@functools.cache
-def _file(module: str) -> Path | None:
-    """Where the source of a module is, without importing it; None if there is none."""
-    root, *rest = module.split(".")
-    package = sys.modules.get(root)
-    if not rest and not hasattr(package, "__path__"):
-        own = getattr(package, "__file__", None)
-        return Path(own) if own else None
-    for folder in getattr(package, "__path__", ()):
-        place = Path(folder, *rest)
-        for path in (place / "__init__.py", place.parent / f"{place.name}.py"):
-            if path.is_file():
-                return path
-    return None
-
-
-def imports(source: str, module: str, path: Path) -> Iterator[str]:
-    """Names of the modules that a source may import, and of what it takes out of them.
-
-    ``from a.b import c`` gives both a.b and a.b.c, which may be a module.
+    The first one costs a second of processor time: numba's import, and the tables it fills before
+    it can load what was kept.  A few thousand numbers are sooner done without, in the same order
+    and to the same bits.
     """
-    for found in _IMPORT.finditer(source):
-        if found["modules"] is not None:
-            names = _COMMENT.sub("", found["modules"]).split(",")
-            yield from (name.split()[0] for name in names if name.split())
-            continue
-        base = _absolute(found["base"], module, path)
-        yield base
-        names = _COMMENT.sub("", found["names"]).strip(" \t()\r\n\\").split(",")
-        yield from (f"{base}.{name.split()[0]}" for name in names if name.split())
+    return "likewise._kernel_cache" in sys.modules
 
 
-def _absolute(base: str, module: str, path: Path) -> str:
-    """The module that ``from BASE import`` means: leading dots go up from the module's package."""
-    name = base.lstrip(".")
-    dots = len(base) - len(name)
-    if dots == 0:
-        return base
-    up = dots - 1 if path.name == "__init__.py" else dots
-    package = module.split(".")[: len(module.split(".")) - up]
-    return ".".join([*package, name] if name else package)
+# -- made at the first call ----------------------------------------------------------------------
+
+# One for all: making a kernel makes those it calls, and two threads must not wait for each other.
+_MAKING = threading.RLock()
+
+
+class Kernel:
+    """Stands for what numba makes of a function until somebody calls it or looks at it.
+
+    numba must never meet one: before a kernel is compiled, every name through which it reaches
+    another is bound to what that one really is (:func:`_settle`).
+    """
+
+    def __init__(self, make: Callable[[], Any], settle: Callable[[], None] | None = None) -> None:
+        self._make, self._settle = make, settle
+        # Made but not settled: what a kernel that calls itself is bound to.
+        self._raw: Any = None
+        self._made: Any = None
+
+    def made(self) -> Any:
+        """What numba made of it."""
+        if self._made is None:
+            with _MAKING:
+                if self._raw is not None:
+                    return self._raw
+                self._raw = self._make()
+                if self._settle is not None:
+                    self._settle()
+                self._made = self._raw
+        return self._made
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        made = self._made
+        return (self.made() if made is None else made)(*arguments, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only what is not found here comes here: ``stats``, ``py_func``, ``signatures``.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.made(), name)
+
+
+def _settle(function: Callable[..., Any]) -> None:
+    """Bind the names a function uses to the real kernels, where they stand for them."""
+    names = set(_names(function.__code__))
+    _settle_in(function.__globals__, names)
+    for cell in function.__closure__ or ():
+        if isinstance(cell.cell_contents, Kernel):
+            cell.cell_contents = cell.cell_contents.made()
+    # ``helpers.inlined(n)``: the name is one of a module's.
+    for name in names:
+        inner = function.__globals__.get(name)
+        if isinstance(inner, ModuleType):
+            _settle_in(vars(inner), names)
+
+
+def _settle_in(space: dict[str, Any], names: set[str]) -> None:
+    for name in names:
+        found = space.get(name)
+        if isinstance(found, Kernel):
+            space[name] = found.made()
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Names of globals and attributes in a function and in those defined inside of it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)

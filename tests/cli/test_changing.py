@@ -87,7 +87,10 @@ def test_spaces(built: Likewise, tmp_path: Path) -> None:
     assert set(built.json("space", "list")) == {"holistic", "mine", "small", "words"}
     assert built.json("space", "drop", "mine") == {"dropped": "mine"}
     assert built("space", "drop", "small").stdout == "Deleted space small\n"
-    assert "part of every collection" in built.refused("space", "drop", "words")
+    assert built("space", "drop", "words").stdout == "Deleted space words\n"
+    assert "only space" in built.refused("space", "drop", "holistic")
+    assert "there are words" not in built.refused("search", "1", "--by", "words")
+    assert built("space", "add", "words").returncode == 0
 
 
 def test_generations(built: Likewise) -> None:

@@ -175,11 +175,14 @@ def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> n
     u = row.astype(np.float64) / np.linalg.norm(row)
     nears: dict[object, list[float]] = {}
     sums, counts = [np.zeros((width, width)), np.zeros((width, width))], [0.0, 0.0]
+    cosines = []
     for lesson in lessons:
         middle = lesson.query + np.sum(lesson.alike, axis=0) if lesson.alike else lesson.query
-        near = max(0.0, float(middle @ u) / np.linalg.norm(middle)) ** 3
-        if near <= 0.02:
+        cosines.append(max(0.0, float(middle @ u) / np.linalg.norm(middle)))
+    for lesson, cosine in zip(lessons, cosines, strict=True):
+        if cosine**2 <= 0.02:
             continue
+        near = cosine**2 * max(cosines) ** 4
         nears.setdefault(lesson.session or (lesson.number, "alone"), []).append(near)
         for side, (rows, weight) in enumerate(
             ((lesson.alike, 1.0), (lesson.unlike, lesson.weight))
@@ -190,12 +193,13 @@ def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> n
                 d *= min(1.0, np.sqrt(2 * scale * width) / max(np.linalg.norm(d), 1e-30))
                 sums[side] += k * np.outer(d, d) / 2
                 counts[side] += k
-    M = np.eye(width)
-    for S, N, factor in (
-        (sums[0], 4 * prior + counts[0], 1.0),
-        (sums[1], prior + counts[1], -3.0),
-    ):
-        M += factor * (np.linalg.inv(np.eye(width) + S / (scale * N)) - np.eye(width))
+    (S, D), (n, m) = sums, counts
+    strays = m / (2 * n) * S if n else np.zeros_like(S)
+    A, B, C = (
+        np.eye(width) + part / (scale * N)
+        for part, N in ((S, 4 * prior + n), (D, prior + m), (strays, prior + m))
+    )
+    M = np.linalg.inv(A) + 3 * (np.linalg.inv(C) - np.linalg.inv(B))
     moved = M @ u - u
     most = max((max(one) for one in nears.values()), default=1.0)
     reach = min(1.0, 0.5 * sum(min(1.5, sum(one) / most) for one in nears.values()))

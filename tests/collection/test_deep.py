@@ -166,7 +166,9 @@ def test_a_deep_collection_where_the_extra_is_missing(
     assert own.verify() == []
     late = own.id_of(tmp_path / "more" / "late.jpg")
     assert views_of(own).view("deep").row_of(late) is None
-    with pytest.raises(UnknownPicture, match=r"add again with the extra deep.*--by both"):
+    with pytest.raises(
+        UnknownPicture, match=r"add again once the network runs.*--by another space"
+    ):
         own.search(late, by="deep")
     monkeypatch.undo()
     result = own.add(tmp_path / "more", workers=0)

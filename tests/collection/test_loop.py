@@ -829,7 +829,10 @@ def test_a_judgement_made_while_the_first_words_come(
                 return found
 
             monkeypatch.setattr(subjects, "codes_of", slow)
+            # Each picture once the nearer and once the farther one: one of the two teaches.
             col.judge(1, [2], [3])
+            col.judge(2, [3], [1])
+            col.judge(3, [1], [2])
         log = Log(col.root)
         assert len(log.codes["words", 1]) == 3
         assert (weights(col, space="words") != 1).any()

@@ -179,7 +179,7 @@ def test_pictures_that_cannot_be_read_are_made_up_for(
         with pytest.raises(UnknownPicture, match="add again once its file can be read") as told:
             own.search(late, by=by)
         assert "deep" not in str(told.value)
-        assert "--by holistic" in str(told.value)
+        assert "--by another space" in str(told.value)
     assert names(own.search(late, k=1, by="holistic"))[0].startswith("flower")
     moved.rename(gone)
     own.add(built / "pictures", workers=0)

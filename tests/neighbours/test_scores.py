@@ -7,11 +7,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from likewise.neighbours import few
 from likewise.neighbours.lengths import unit_length
 from likewise.neighbours.protocol import Metric
 from likewise.neighbours.scores import Flat, scores
 
 METRICS: tuple[Metric, ...] = ("ip", "l2")
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["kernels", "without"])
+def compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Few rows are scored without a kernel where none was called yet: everything holds for both."""
+    monkeypatch.setattr(few, "have_compiler", lambda: request.param)
 
 
 def by_definition(row: np.ndarray, query: np.ndarray, metric: Metric) -> np.float32:

@@ -19,10 +19,11 @@ import pytest
 from PIL import Image
 
 from likewise._version import __version__
+from likewise.collection import thumbnails
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.jobs import lease
-from likewise.server import schemas, service, thumbnails
+from likewise.server import schemas, service
 from tests.collection import pair_cases
 from tests.doors import connections_of
 from tests.server.conftest import Client, N, check_error, client_of
@@ -558,7 +559,7 @@ def test_thumbnails_carry_no_metadata_and_may_be_kept(client: Client, root: Path
     for side in (15, 1025, "x"):
         check_error(client.get(f"{about['thumbnail']}?side={side}"), 422, "invalid")
     # Small copies are no part of the collection: it is sound with them, and its size without.
-    assert len(list((root / "thumbnails").rglob("*.jpg"))) == 2
+    assert len(list((root / "thumbnails").rglob("*.jpg"))) > N
     assert client.post_json("/api/collection/verify", {}) == {"wrong": []}
 
 
@@ -584,6 +585,8 @@ def test_a_lost_file_is_said_clearly(root: Path, home: Path, tmp_path: Path) -> 
         col.add(folder, workers=0)
     with client_of(root) as client:
         kept, lost = client.ids()[-2:]
+        assert client.get(f"/api/pictures/{kept}/thumbnail").status_code == 200
+        shutil.rmtree(root / "thumbnails")
         assert client.get(f"/api/pictures/{kept}/thumbnail").status_code == 200
         paths = [Path(client.get_json(f"/api/pictures/{i}")["path"]) for i in (kept, lost)]
         paths[0].unlink()
@@ -686,7 +689,7 @@ def test_the_collection_and_its_problems(reader: Client, home: Path) -> None:
     }  # fmt: skip
     assert (found["similarity"], found["profile"], found["job"]) == ("both", "default", None)
     assert found["deep"] is False
-    assert ".[deep]" in found["hint"]
+    assert "onnxruntime" in found["hint"]
     problems = reader.get_json("/api/collection/problems")
     assert problems["total"] == 1
     assert problems["items"][0]["path"].endswith("broken.jpg")

@@ -64,9 +64,10 @@ def test_a_sheet_shows_the_pictures_in_their_order(mapped: Client) -> None:
 
 
 def test_a_sheet_with_a_picture_that_is_gone_is_not_kept(
-    mapped: Client, home: Path, tmp_path: Path
+    mapped: Client, home: Path, root: Path, tmp_path: Path
 ) -> None:
-    """Its disk may be back in a minute."""
+    """Its disk may be back in a minute; here its thumbnails are gone with it."""
+    shutil.rmtree(root / "thumbnails")
     away = tmp_path / "away"
     shutil.move(home / "pictures" / "odd", away)
     try:

@@ -8,11 +8,14 @@ imported before a command needs it.
 
 from __future__ import annotations
 
+import copy
+import os
 import sys
 import warnings
 from typing import Annotated
 
 import typer
+from typer.models import CommandInfo
 
 from likewise.cli import (
     classify,
@@ -42,6 +45,10 @@ app = typer.Typer(
     help="Image search and tagging that learns what you mean by alike.",
 )
 _debug = False
+BRIEF = {
+    "accept", "info", "judge", "learned", "log", "problems", "reject", "search", "tags", "undo",
+}  # fmt: skip
+"""Commands that look something up or write a line, and are over before a learner would start."""
 
 app.command("open", rich_help_panel="Browser")(serve.open_)
 app.command(rich_help_panel="Browser")(serve.serve)
@@ -86,8 +93,12 @@ def main() -> None:
     """Run the command line; the entry point of the package."""
     # Pillow's remarks on odd metadata name no file; what matters is reported with its path.
     warnings.filterwarnings("ignore", module=r"PIL\.")
+    if set(sys.argv[1:2]) <= BRIEF:
+        # Before NumPy is imported: a thread a core, each of which waits busily for work, costs
+        # more than the small products of these commands.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        app()
+        _app_for(sys.argv[1:])()
     except LikewiseError as error:
         _fail(error, str(error))
     except KeyboardInterrupt:
@@ -98,6 +109,27 @@ def main() -> None:
         _fail(error, f"{where}{error.strerror or error}")
     except Exception as error:
         _fail(error, f"{type(error).__name__}: {error} (a bug in Likewise; --debug shows where)")
+
+
+def _app_for(arguments: list[str]) -> typer.Typer:
+    """The app, with nothing but the command that is asked for where that is plain.
+
+    typer looks at every parameter of every command before it runs one, which takes longer than
+    most of them do.
+    """
+    wanted = arguments[0] if arguments else ""
+    commands = [one for one in app.registered_commands if _name_of(one) == wanted]
+    groups = [one for one in app.registered_groups if one.name == wanted]
+    if not commands and not groups:
+        return app
+    small = copy.copy(app)
+    small.registered_commands, small.registered_groups = commands, groups
+    return small
+
+
+def _name_of(command: CommandInfo) -> str:
+    assert command.callback is not None
+    return command.name or command.callback.__name__
 
 
 def _fail(error: Exception, text: str) -> None:

@@ -67,6 +67,8 @@ def evaluate(
         col = stack.enter_context(_collection(collection, stack))
         with progress_bar() as report:
             added = col.add(*task.paths.values(), *(distractors or []), report=report)
+            if {"words", "holistic", "both"} & set(by or []):
+                col.spaces.add_missing(report=report)
         ranker = Ranker(col, task)
         ready = {name for name, space in col.spaces.items() if space.generation}
         names = by or [

@@ -105,7 +105,8 @@ def search(
         assert one is not None
         if explain:
             _check_explained(col, by)
-        col.tags.check_known(wanted.get("tag", []))
+        if "tag" in wanted:
+            col.tags.check_known(wanted["tag"])
         hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
         asked = _describe_query(col, one, by, part, wanted)
         answers = _answers(col, one, by, part, hits, explain=explain)
@@ -190,7 +191,10 @@ def _check_explained(col: Collection, by: str) -> None:
 
     space = col.similarities.explaining_space(by)
     if space is None:
-        raise NoPlaces(f"{by!r} has no words to explain by; --explain needs a words space")
+        raise NoPlaces(
+            f"{by!r} has no words to explain by; 'likewise space add words' makes some, of all "
+            "pictures there are"
+        )
     if space not in col.similarities.find(by).spaces:
         used = default_of(col)
         typer.echo(f"ranked by {used}; the shared words shown are those of {space}", err=True)

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from likewise._estimators import Transformer, check_is_fitted
+from likewise._lazy import sparse
 from likewise._validation import one_of, refuse, whole
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays

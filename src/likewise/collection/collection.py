@@ -11,37 +11,36 @@ import shutil
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from likewise.collection import backups, integrity, jobs
-from likewise.collection.creation import create_collection
+from likewise.collection import jobs
 from likewise.collection.errors import CollectionError
-from likewise.collection.feedback import judge as judging
-from likewise.collection.feedback.judge import Judgement
-from likewise.collection.feedback.log import Log
 from likewise.collection.feedback.profile_names import resolve_profile
-from likewise.collection.feedback.profile_states import ProfileStates
-from likewise.collection.feedback.profiles import Profiles
-from likewise.collection.feedback.searcher import Searcher
-from likewise.collection.feedback.shares import Shares
-from likewise.collection.feedback.similarities import Similarities
 from likewise.collection.filters_and_metadata import absolute, plain_metadata
-from likewise.collection.ingest import add as adding
-from likewise.collection.ingest.spaces import Spaces
-from likewise.collection.ingest.sync import sync
-from likewise.collection.models.comparisons import Comparisons
-from likewise.collection.models.models import Models
-from likewise.collection.search.explain import Explanation
-from likewise.collection.search.query import Query, Region
-from likewise.collection.search.rank import Hit, Hits
-from likewise.collection.search.views import Views
-from likewise.collection.spaces import rows as space_rows
-from likewise.collection.store.changes import take_out
+from likewise.collection.parts import part
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.store import FILE, FileRow, ImageRow, Store
-from likewise.collection.tags.suggest import Suggestion
-from likewise.collection.tags.tags import Tags
 from likewise.errors import InvalidInput
+
+# A part is imported when it is first used: a command that shows a list needs no learner.
+if TYPE_CHECKING:
+    from likewise.collection.feedback.judge import Judgement
+    from likewise.collection.feedback.log import Log
+    from likewise.collection.feedback.profile_states import ProfileStates
+    from likewise.collection.feedback.profiles import Profiles
+    from likewise.collection.feedback.searcher import Searcher
+    from likewise.collection.feedback.shares import Shares
+    from likewise.collection.feedback.similarities import Similarities
+    from likewise.collection.ingest.add import AddResult, Metadata
+    from likewise.collection.ingest.spaces import Spaces
+    from likewise.collection.models.comparisons import Comparisons
+    from likewise.collection.models.models import Models
+    from likewise.collection.search.explain import Explanation
+    from likewise.collection.search.query import Query, Region
+    from likewise.collection.search.rank import Hit, Hits
+    from likewise.collection.search.views import Views
+    from likewise.collection.tags.suggest import Suggestion
+    from likewise.collection.tags.tags import Tags
 
 
 class Collection:
@@ -67,18 +66,86 @@ class Collection:
     def __init__(self, store: Store) -> None:
         self.root = store.root
         self._store = store
-        self._views = Views(store)
-        self._states = ProfileStates(store)
         self.pictures = Pictures(store)
-        self.similarities = Similarities(store, self._states)
-        self.searcher = Searcher(self._views, self._states, self.similarities)
-        self.spaces = Spaces(self._views, self.similarities)
-        self.profiles = Profiles(self._views, self._states, self.similarities, self.pictures)
-        self.log = Log(store, self._states)
-        self.comparisons = Comparisons(self._views, self._states, self.pictures)
-        self.models = Models(self._views, self._states)
-        self.tags = Tags(self._views, self.pictures, self.searcher, self.log)
-        self.shares = Shares(store)
+
+    # -- parts ------------------------------------------------------------------------------
+
+    @part
+    def _views(self) -> Views:
+        """The spaces, opened for searching."""
+        from likewise.collection.search.views import Views
+
+        return Views(self._store)
+
+    @part
+    def _states(self) -> ProfileStates:
+        """What the profiles have learned, in memory."""
+        from likewise.collection.feedback.profile_states import ProfileStates
+
+        return ProfileStates(self._store)
+
+    @part
+    def similarities(self) -> Similarities:
+        """The names a search can rank by."""
+        from likewise.collection.feedback.similarities import Similarities
+
+        return Similarities(self._store, self._states)
+
+    @part
+    def searcher(self) -> Searcher:
+        """Searching, with what was learned."""
+        from likewise.collection.feedback.searcher import Searcher
+
+        return Searcher(self._views, self._states, self.similarities)
+
+    @part
+    def spaces(self) -> Spaces:
+        """The kinds of vector every picture has."""
+        from likewise.collection.ingest.spaces import Spaces
+
+        return Spaces(self._views, self.similarities)
+
+    @part
+    def profiles(self) -> Profiles:
+        """Learned similarities, each with its history."""
+        from likewise.collection.feedback.profiles import Profiles
+
+        return Profiles(self._views, self._states, self.similarities, self.pictures)
+
+    @part
+    def log(self) -> Log:
+        """What people said."""
+        from likewise.collection.feedback.log import Log
+
+        return Log(self._store, self._states)
+
+    @part
+    def comparisons(self) -> Comparisons:
+        """Answers to which of two is nearer."""
+        from likewise.collection.models.comparisons import Comparisons
+
+        return Comparisons(self._views, self._states, self.pictures)
+
+    @part
+    def models(self) -> Models:
+        """Learned metrics and maps."""
+        from likewise.collection.models.models import Models
+
+        return Models(self._views, self._states)
+
+    @part
+    def tags(self) -> Tags:
+        """Tags and suggestions."""
+        from likewise.collection.tags.tags import Tags
+
+        return Tags(self._views, self.pictures, lambda: self.searcher, lambda: self.log)
+
+    @part
+    def shares(self) -> Shares:
+        """Links for other people's answers."""
+        from likewise.collection.feedback.shares import Shares
+
+        return Shares(self._store)
 
     # -- life -------------------------------------------------------------------------------
 
@@ -98,6 +165,8 @@ class Collection:
         both; so does ``words``, a recipe such as ``{"n_words": 5_000, "large_from": 20_000}``.
         Spaces can be added at any time (``col.spaces.add``).
         """
+        from likewise.collection.creation import create_collection
+
         root = absolute(path)
         create_collection(root, words, deep, all_spaces)
         return cls.open(root)
@@ -113,6 +182,8 @@ class Collection:
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
         """A collection from a backup, verified before it appears under ``path``."""
+        from likewise.collection import backups
+
         backups.restore(absolute(backup), absolute(path))
         return cls.open(path)
 
@@ -134,15 +205,17 @@ class Collection:
     def add(
         self,
         *paths: str | os.PathLike[str],
-        metadata: adding.Metadata | None = None,
+        metadata: Metadata | None = None,
         workers: int | None = None,
         report: jobs.Report = jobs.silent,
-    ) -> adding.AddResult:
+    ) -> AddResult:
         """Take in pictures and folders of pictures; bad files are listed, never fatal.
 
         ``metadata`` is a mapping for all of them, or a function of the path.  A run that is
         stopped goes on where it was when it is started again.
         """
+        from likewise.collection.ingest import add as adding
+
         if not paths:
             raise InvalidInput("nothing to add; a picture or a folder expected")
         if metadata is not None and not callable(metadata):
@@ -155,10 +228,10 @@ class Collection:
             self._follow_vectors(report)
             return result
 
-    def sync(
-        self, *, workers: int | None = None, report: jobs.Report = jobs.silent
-    ) -> adding.AddResult:
+    def sync(self, *, workers: int | None = None, report: jobs.Report = jobs.silent) -> AddResult:
         """Follow new, changed and deleted files below everything that was added."""
+        from likewise.collection.ingest.sync import sync
+
         with jobs.lease(self.root, "sync"):
             result = sync(self._store, workers=workers, report=report)
             self._follow_vectors(report)
@@ -174,6 +247,8 @@ class Collection:
 
         Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does.
         """
+        from likewise.collection.store.changes import take_out
+
         ids = [self.id_of(picture) for picture in pictures]
         with jobs.lease(self.root, "remove"), self._store.write(durable=True) as c:
             take_out(c, ids)
@@ -181,6 +256,8 @@ class Collection:
 
     def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
+        from likewise.collection.spaces import rows as space_rows
+
         with jobs.lease(self.root, "refresh"):
             space_rows.tidy(self._store)
             self.spaces.renew_idf(report)
@@ -191,6 +268,8 @@ class Collection:
         self, *, workers: int | None = None, seed: int = 0, report: jobs.Report = jobs.silent
     ) -> None:
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
+        from likewise.collection.spaces import rows as space_rows
+
         with jobs.lease(self.root, "retrain"):
             space_rows.tidy(self._store)
             self.spaces.train(workers, seed, report)
@@ -281,6 +360,8 @@ class Collection:
         count as not alike, where nothing is disliked.  When this returns, the judgement is on disk.
         Under a ``text`` it counts for that text and for those that mean much the same.
         """
+        from likewise.collection.feedback import judge as judging
+
         question, ids_of = self.searcher.resolve(query, text, region), self.pictures.ids_of
         good, bad = ids_of(liked, "liked"), ids_of(disliked, "disliked")
         offered = None if shown is None else ids_of(shown, "shown")
@@ -294,7 +375,9 @@ class Collection:
 
         What was learned is then exactly what it would be had it never been said.
         """
-        if isinstance(judgement, Judgement):
+        from likewise.collection.feedback import judge as judging
+
+        if isinstance(judgement, judging.Judgement):
             profile, judgement = judgement.profile, judgement.number
         name = resolve_profile(self._store, profile)
         return judging.undo(self._store, self._states, name, judgement)
@@ -357,14 +440,20 @@ class Collection:
 
     def info(self) -> dict[str, Any]:
         """Counts and sizes, for people and for ``--json``."""
+        from likewise.collection import integrity
+
         return integrity.info(self._store)
 
     def verify(self) -> list[str]:
         """Check every byte that can be checked; gives what is wrong, empty when all is well."""
+        from likewise.collection import integrity
+
         return integrity.verify(self._store)
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """A consistent copy, made while the collection is in use."""
+        from likewise.collection import backups
+
         return backups.backup(self._store, absolute(path))
 
     def destroy(self) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._lazy import cv2
 from likewise._validation import number, whole
 from likewise.errors import InvalidInput
 from likewise.features.pixels import Pixels, as_pixels, grey, shrunk

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._lazy import cv2
 from likewise.errors import InvalidInput
 from likewise.images import Picture
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from likewise._lazy import sparse
 from likewise._validation import one_of, whole
 from likewise.errors import InvalidInput
 from likewise.index import files

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from likewise._estimators import Transformer, check_is_fitted
+from likewise._lazy import linalg
 from likewise._validation import generator, number, whole
 from likewise.errors import InvalidInput
 from likewise.metric.graph import knn_graph
@@ -299,11 +299,11 @@ def _directions(R: Floats, count: int) -> Floats:
     """
     n, d = R.shape
     if n < d:
-        values, vectors = eigh(R @ R.T, subset_by_index=(n - count, n - 1))
+        values, vectors = linalg.eigh(R @ R.T, subset_by_index=(n - count, n - 1))
         made = R.T @ vectors
         made /= np.maximum(np.linalg.norm(made, axis=0), np.finfo(float).tiny)
     else:
-        values, made = eigh(R.T @ R, subset_by_index=(d - count, d - 1))
+        values, made = linalg.eigh(R.T @ R, subset_by_index=(d - count, d - 1))
     keep = values > values.max(initial=0.0) * 1e-10
     made = made[:, keep][:, ::-1] if keep.any() else made[:, -1:]
     signs = np.sign(made[np.abs(made).argmax(axis=0), np.arange(made.shape[1])])

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
-import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._lazy import faiss
 from likewise._validation import whole
 from likewise.neighbours.protocol import Found, Metric, StoredIndex, best_first, rows
 
@@ -60,7 +60,8 @@ class FaissIndex(StoredIndex):
 
     _PARAMETERS: ClassVar[tuple[str, ...]]
     """What is saved beside faiss's own bytes."""
-    _FAISS: ClassVar[type]
+    _FAISS: ClassVar[str]
+    """The name of its class in faiss."""
     _index: Any = None
 
     def __len__(self) -> int:
@@ -86,7 +87,7 @@ class FaissIndex(StoredIndex):
         for name in self._PARAMETERS:
             setattr(self, name, meta[name])
         self._index = from_bytes(
-            arrays["faiss"], self._FAISS, meta["width"], meta["n"], self.metric
+            arrays["faiss"], getattr(faiss, self._FAISS), meta["width"], meta["n"], self.metric
         )
         self._width = meta["width"]
 

@@ -7,7 +7,6 @@ costs one subtraction and one addition.  Callers guarantee shapes; nothing is ch
 from __future__ import annotations
 
 import numpy as np
-from numba import uint64
 
 from likewise._kernels import kernel
 from likewise.neighbours._distances import squared_distance
@@ -16,10 +15,10 @@ from likewise.neighbours._distances import squared_distance
 @kernel
 def _mix(cell, hash_number):  # type: ignore[no-untyped-def]
     """Cell number and hash number as one well-spread 64-bit word (the splitmix64 finaliser)."""
-    z = uint64(cell) + uint64(hash_number + 1) * uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
-    return z ^ (z >> uint64(31))
+    z = np.uint64(cell) + np.uint64(hash_number + 1) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 @kernel(fastmath=True)
@@ -35,7 +34,7 @@ def row_keys(X, directions, shifts, n_hashes, keys):  # type: ignore[no-untyped-
     """Fill ``keys`` (tables, rows of X)."""
     for i in range(X.shape[0]):
         for t in range(keys.shape[0]):
-            key = uint64(0)
+            key = np.uint64(0)
             for j in range(n_hashes):
                 h = t * n_hashes + j
                 key += _mix(np.int64(np.floor(_dot(directions[h], X[i]) + shifts[h])), j)
@@ -49,7 +48,7 @@ def _probe_keys(q, directions, shifts, n_hashes, n_probes, t, keys, cells, borde
     Lv et al. 2007: moving hash j by -1 (by +1) is the likelier, the nearer the projection lies
     to its lower (upper) border.
     """
-    key = uint64(0)
+    key = np.uint64(0)
     for j in range(n_hashes):
         h = t * n_hashes + j
         p = _dot(directions[h], q) + shifts[h]

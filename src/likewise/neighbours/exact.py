@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import faiss
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._lazy import faiss
 from likewise.neighbours._faiss import WholeRows, faiss_metric
 from likewise.neighbours.protocol import Metric, rows
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._lazy import faiss
 from likewise._validation import truth, whole
 from likewise.neighbours._faiss import (
     WholeRows,
@@ -39,7 +39,7 @@ class HNSW(WholeRows):
 
     kind: ClassVar[str] = "neighbours.hnsw"
     _PARAMETERS = ("metric", "links", "ef_build", "ef_search", "compact")
-    _FAISS = faiss.IndexHNSW
+    _FAISS = "IndexHNSW"
 
     def __init__(
         self,

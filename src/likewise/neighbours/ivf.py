@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Self
 
-import faiss
 from numpy.typing import ArrayLike
 
+from likewise._lazy import faiss
 from likewise._validation import whole
 from likewise.errors import InvalidInput
 from likewise.neighbours._faiss import (
@@ -36,7 +36,7 @@ class IVF(FaissIndex):
 
     kind: ClassVar[str] = "neighbours.ivf"
     _PARAMETERS = ("metric", "n_cells", "n_probes", "random_state")
-    _FAISS = faiss.IndexIVFFlat
+    _FAISS = "IndexIVFFlat"
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise._kernels import kernel
+from likewise.neighbours.few import is_few, shorten
 
 
 @kernel
@@ -40,5 +41,8 @@ def unit_length(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     made: NDArray[np.float32] = np.array(rows, np.float32, order="C")
-    _shorten(made)
+    if is_few(made.size):
+        shorten(made)
+    else:
+        _shorten(made)
     return made

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from likewise._kernels import kernel
 from likewise.neighbours.exact import Exact
+from likewise.neighbours.few import inner_products, is_few, minus_distances
 from likewise.neighbours.protocol import Metric
 
 Rows = NDArray[np.float32]
@@ -78,9 +79,13 @@ def scores(rows: Rows, places: Places, query: Rows, metric: Metric) -> Rows:
     >>> scores(rows, np.array([2, 0]), rows[1], "l2").tolist()
     [-5.0, -5.0]
     """
-    made = np.empty(len(places))
-    kernel = _minus_distance if metric == "l2" else _inner
-    kernel(rows, places, query.astype(np.float64), made)
+    wide = query.astype(np.float64)
+    if is_few(len(places) * len(query)):
+        made = (minus_distances if metric == "l2" else inner_products)(rows[places], wide)
+    else:
+        made = np.empty(len(places))
+        kernel = _minus_distance if metric == "l2" else _inner
+        kernel(rows, places, wide, made)
     # Beyond float32 there is only infinity, which ranks as it should.
     with np.errstate(over="ignore"):
         return made.astype(np.float32)

@@ -13,9 +13,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from likewise._estimators import Transformer, check_is_fitted
+from likewise._lazy import linalg
 from likewise._validation import finite_rows, generator, is_number, refuse, whole
 from likewise.errors import InvalidInput
 

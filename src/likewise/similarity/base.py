@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._csr import Rows
 from likewise._estimators import Estimator, check_is_fitted
+from likewise._lazy import sparse as sp
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.similarity.margin_kernels import margins, new_work

@@ -14,10 +14,10 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._csr import Rows
+from likewise._lazy import sparse as sp
 from likewise._validation import finite_rows, number, vector
 from likewise.errors import InvalidInput
 from likewise.similarity.rows import Floats, as_rows
@@ -88,9 +88,14 @@ def expand(
     >>> print(expand(np.array([1.0, 0]), np.array([[0.0, 1]]), np.zeros((0, 2))).round(2))
     [0.24 0.97]
     """
-    if sp.issparse(query):
+    if _is_sparse(query):
         return _expand_sparse(query, liked, disliked, frequency, n_pictures, rule)
     return _expand_dense(query, liked, disliked, rule)
+
+
+def _is_sparse(X: Any) -> bool:
+    # Arrays are told apart without scipy, which a dense search need not wait for.
+    return not isinstance(X, np.ndarray) and sp.issparse(X)
 
 
 # -- sparse ------------------------------------------------------------------------------------
@@ -242,7 +247,7 @@ def _expand_dense(query: Any, liked: Any, disliked: Any, rule: QueryRule) -> Any
 
 
 def _dense_rows(X: Any, width: int, name: str) -> Floats:
-    if sp.issparse(X):
+    if _is_sparse(X):
         raise InvalidInput(f"{name} is sparse and the query dense; give both alike")
     return finite_rows(X, name, width, dtype=np.float64)
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise._lazy import sparse as sp
 from likewise._validation import generator, whole
 from likewise.similarity.rows import Floats
 from likewise.similarity.solis import SOLIS

@@ -3,29 +3,36 @@
 A judgement says of some pictures that they are like its query, and of others that they are not.
 Each is a pair, and a pair is a difference of rows, d = x - q, shortened where it is longer than
 neighbours differ: that a stranger is far says nothing.  Around a query of one's own the
-pairs of judgements about *similar* pictures count most: judgement j counts k = max(0, u . c_j)^3,
-u the query and c_j the middle of what was alike in j, all of unit length.  With
+pairs of judgements about *similar* pictures count most.  Let s_j = max(0, u . c_j), u the query and
+c_j the middle of what was alike in judgement j, all of unit length, and s the largest of them.
+Judgement j counts k = s_j^2 s^4.  With
 
     S = sum of k d d' / 2 over pairs that are alike, n = sum of k                             (1)
     A = I + S / (g N),  N = 4 N0 + n                                                          (2)
-    D, m, B likewise of pairs that are not alike, with N = N0 + m                             (3)
-    M = A^-1 + 3 (I - B^-1)                                                                   (4)
+    D, m likewise of pairs that are not alike, N = N0 + m:
+    B = I + D / (g N),  C = I + (m / 2n) S / (g N), which is I where n = 0                    (3)
+    M = A^-1 + 3 (C^-1 - B^-1)                                                                (4)
     asked: u + c (M - I) u, with c <= 1 the largest so that |c (M - I) u| <= min(1, e / 2),
            e = sum of k / largest k, a session counting 1.5 at most: one judgement moves a
            query by at most half its length, one session by at most three quarters            (5)
 
 the query is asked as (5).  Directions in which liked pictures differ from their query count less,
-those in which disliked ones do count more.  Both kinds of pair are measured against the same prior,
-since both are near: they come from one page of answers.  (Against strangers, as in the closed form
-of Köstinger et al. 2012, a page of judgements would say mostly that pages are of near pictures.)
-g is what two neighbours differ by a column, ``FittedSpace.scale_``.  What is alike counts less than
-what is not, by its prior and its factor: that one class varies in a direction says little about the
-next class, but that two classes differ there serves both.
+those in which disliked ones differ *more than liked ones do* count more.  That is what C is for: it
+is what B would be if the disliked pictures were half of them strays among the liked ones.  Where
+nearly all of a page is right, most of what is disliked is a slip of the finger, and without C those
+slips would raise the very directions in which a class varies.  Both kinds of pair are measured
+against the same prior, since both are near: they come from one page of answers.  (Against
+strangers, as in the closed form of Köstinger et al. 2012, a page of judgements would say mostly
+that pages are of near pictures.)  g is what two neighbours differ by a column,
+``FittedSpace.scale_``.  What is alike counts less than what is not, by its prior and its factor:
+that one class varies in a direction says little about the next class, but that two classes differ
+there serves both.
 
-Three things follow.  What nobody judged keeps M = I: there k is 0, and N0 holds against a little.
-A^-1 and B^-1 lie between 0 and I, so that a direction counts between 0 and 4 times, and (5) bounds
-what all of them do together.  And only the query's row moves, so that every index over the
-collection's rows serves every profile.
+Three things follow.  What nobody judged keeps M = I: there k is 0.  Where the nearest judgement is
+about something only a little alike, s^4 keeps M near I however many such judgements there are; N0
+holds against a few.  A^-1, B^-1 and C^-1 lie between 0 and I, so that a direction counts between -3
+and 4 times, and (5) bounds what all of them do together.  And only the query's row moves, so that
+every index over the collection's rows serves every profile.
 
 The lessons are a set.  What comes out is a function of that set alone: judging, taking back,
 rolling back and merging in any order give the same bits on one machine.
@@ -48,20 +55,23 @@ from likewise.errors import InvalidInput
 Rows = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
-PRIOR = 100.0
+PRIOR = 200.0
 """N0 until enough was judged to choose it, and the least it may be: pairs that what nobody judged
-counts for.  Chosen on draws of corel1k, caltech101 and cifar10 so that classes nobody judged lose
-less than half a point there (docs/results/staying.md)."""
-PRIORS = (100.0, 300.0, 1000.0, 3000.0, np.inf)
+counts for.  Chosen on draws of corel1k, caltech101, cifar10 and oxford1k so that classes nobody
+judged lose less than half a point there, and that with one click in five wrong nothing is lost
+(docs/results/staying.md)."""
+PRIORS = (200.0, 500.0, 1500.0, np.inf)
 """What N0 is chosen from; infinity learns nothing."""
-SHARPNESS = 3
-"""Power of the cosine by which a judgement counts for a query."""
+SHARPNESS = 2
+"""Power of the cosine by which a judgement counts for a query: s_j^2."""
+NEARNESS = 2
+"""Power of the largest such count by which all are multiplied: s^4."""
 LEAST = 0.02
-"""A judgement counts nothing below this: many strangers do not make a neighbour."""
+"""A judgement counts nothing where s_j^2 is below this: many strangers do not make a neighbour."""
 JUDGEMENT_PAIRS = 20.0
 """The most one judgement counts on either side, in pairs: no list teaches more than a page."""
-ALIKE_PRIOR, UNLIKE_FACTOR = 4.0, 3.0
-"""The factors of (2) and (4)."""
+ALIKE_PRIOR, UNLIKE_FACTOR, STRAYS = 4.0, 3.0, 0.5
+"""The factors of (2), (4) and (3)."""
 JUDGEMENT_REACH, REACH = 0.5, 1.0
 """How far a query may move, in its own length: by one judgement, and by all there are (5)."""
 SESSION_JUDGEMENTS = 1.5
@@ -135,7 +145,7 @@ class LocalMetric:
         self.prior = None if prior is None else number(prior, "prior", above=0)
         # One thread may judge while another asks.
         self._lock = threading.Lock()
-        self._lessons: list[tuple[bytes, Lesson]] = []
+        self._lessons: list[_Prepared] = []
         self._packed: _Packed | None = None
         self._chosen: tuple[tuple[tuple[int, bytes], ...], float] | None = None
         self._prior_of: tuple[_Packed, float] | None = None
@@ -147,7 +157,7 @@ class LocalMetric:
     @property
     def lessons(self) -> list[Lesson]:
         """The lessons by their place in time."""
-        return sorted((lesson for _, lesson in list(self._lessons)), key=lambda one: one.order)
+        return sorted((one.lesson for one in list(self._lessons)), key=lambda one: one.order)
 
     def add(
         self,
@@ -168,8 +178,9 @@ class LocalMetric:
             session,
         )
         if len(made.liked) or len(made.disliked):
+            prepared = _prepare(made, self.scale)
             with self._lock:
-                insort(self._lessons, (made.key, made), key=lambda one: (one[0], one[1].order))
+                insort(self._lessons, prepared, key=_place)
                 self._packed = None
         return self
 
@@ -177,7 +188,7 @@ class LocalMetric:
         """Forget the lessons of these places in time, as if they had never been given."""
         gone = set(orders)
         with self._lock:
-            kept = [one for one in self._lessons if one[1].order not in gone]
+            kept = [one for one in self._lessons if one.lesson.order not in gone]
             if len(kept) != len(self._lessons):
                 self._lessons, self._packed = kept, None
         return self
@@ -187,7 +198,7 @@ class LocalMetric:
         n = whole(n, "n", 0)
         made = LocalMetric(self.width, self.scale, self.prior)
         # Lessons that came in whole share their place in time: those are told apart by their keys.
-        order = sorted(range(len(self)), key=lambda at: self._lessons[at][1].order)
+        order = sorted(range(len(self)), key=lambda at: self._lessons[at].lesson.order)
         made._lessons = [self._lessons[at] for at in sorted(order[:n])]
         made._chosen = self._chosen  # by which lessons it was chosen is kept with it
         return made
@@ -198,8 +209,7 @@ class LocalMetric:
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior) or not u.any():
             return np.asarray(u, np.float32)
-        sums = _sums(self._pack().around(u), self.scale)
-        return np.asarray(_asked(sums, u, prior), np.float32)
+        return np.asarray(_asked(self._pack().around(u), u, prior), np.float32)
 
     def used_prior(self) -> float:
         """N0: as given, or as the judgements choose it."""
@@ -215,12 +225,12 @@ class LocalMetric:
 
     def _choose(self, n: int) -> float:
         # Of the first 2^m in time: asked again only when there are twice as many, or one is gone.
-        timely = sorted(self._lessons.copy(), key=lambda one: one[1].order)
+        timely = sorted(self._lessons.copy(), key=lambda one: one.lesson.order)
         first = timely[: 1 << (n.bit_length() - 1)]
         # By content: a lesson that a later judgement contradicts keeps its place and says less.
-        said = tuple((lesson.order, key) for key, lesson in first)
+        said = tuple((one.lesson.order, one.key) for one in first)
         if self._chosen is None or self._chosen[0] != said:
-            self._chosen = said, choose_prior([lesson for _, lesson in first], self.scale)
+            self._chosen = said, _choose_prior(first)
         return self._chosen[1]
 
     def influence(self, row: Any) -> float:
@@ -228,22 +238,22 @@ class LocalMetric:
         u = self._rows(row, "row")[0].astype(np.float64)
         if not self._lessons:
             return 0.0
-        return float(self._pack().around(u).weights.sum())
+        around = self._pack().around(u)
+        return around.alike.n + around.unlike.n
 
     def overall(self) -> Floats:
         """M with every judgement counted alike: what was learned on the whole."""
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior):
             return np.eye(self.width)
-        pairs = self._pack().everywhere()
         plain = np.eye(self.width)
-        return plain + _correction(_sums(pairs, self.scale), plain, prior)
+        return plain + _correction(self._pack().everywhere(), plain, prior)
 
     def agreement(self) -> Agreement | None:
         """Up to ``TOLD_BY_OTHERS`` judgements, evenly spread in time, each asked by all the others.
 
         Only lessons about other queries tell: what was said about a query itself is no test.  None
-        where no judgement has pictures of both kinds.  (N0, where it is chosen, is one of five
+        where no judgement has pictures of both kinds.  (N0, where it is chosen, is one of four
         values chosen by such judgements: a slight advantage.)
         """
         if not self._lessons:
@@ -251,9 +261,7 @@ class LocalMetric:
         packed = self._pack()
         if self._agreement is None or self._agreement[0] is not packed:
             prior = self.used_prior()
-            asked = told_by_others(
-                self.lessons, self.scale, (prior, np.inf), TOLD_BY_OTHERS, packed
-            )
+            asked = _told_by_others(packed, (prior, np.inf), TOLD_BY_OTHERS)
             made = None
             if asked:
                 learned, plain = np.mean([one.right for one in asked], axis=0).tolist()
@@ -264,7 +272,7 @@ class LocalMetric:
     def _pack(self) -> _Packed:
         with self._lock:
             if self._packed is None:
-                self._packed = _Packed([lesson for _, lesson in self._lessons], self.scale)
+                self._packed = _Packed(self._lessons)
             return self._packed
 
     def _rows(self, X: Any, name: str) -> Rows:
@@ -279,65 +287,107 @@ class LocalMetric:
         return _unit(made)
 
 
-class _Pairs(NamedTuple):
-    """Differences, what each counts, which of them are alike, and how many judgements they are.
+class _Prepared(NamedTuple):
+    """A lesson and what is needed of it whenever it counts; ``about`` is the same for one query.
 
-    ``judgements`` is e of equation (5).
+    ``alike`` and ``unlike`` are its differences, shortened, times the root of what each counts
+    over 2 g: their squares add up to S / g and D / g.
     """
 
-    differences: Rows
-    weights: Floats
-    alike: NDArray[np.bool_]
+    key: bytes
+    lesson: Lesson
+    about: int
+    centre: Floats
+    alike: Rows
+    unlike: Rows
+    n_alike: float
+    n_unlike: float
+
+
+def _place(one: _Prepared) -> tuple[bytes, int]:
+    """Lessons are summed in this order, whenever they came."""
+    return one.key, one.lesson.order
+
+
+def _prepare(lesson: Lesson, scale: float) -> _Prepared:
+    query = lesson.query + np.float32(0)  # a zero has one sign
+    digest = hashlib.blake2b(query.tobytes(), digest_size=8).digest()
+    centre = _unit((query + lesson.liked.sum(axis=0, dtype=np.float32))[None])[0]
+    longest = 2 * scale * len(query)
+    sides: list[Rows] = []
+    counts: list[float] = []
+    for rows, weight in ((lesson.liked, 1.0), (lesson.disliked, lesson.weight)):
+        # No side counts more than so many pairs.
+        each = weight * min(1.0, JUDGEMENT_PAIRS / max(len(rows), 1))
+        d = _shorten(rows - query, longest)
+        sides.append(np.asarray(d * np.sqrt(each / (2 * scale)), np.float32))
+        counts.append(each * len(rows))
+    about = int.from_bytes(digest, "little", signed=True)
+    middle = centre.astype(np.float64)
+    return _Prepared(lesson.key, lesson, about, middle, sides[0], sides[1], counts[0], counts[1])
+
+
+class _Side(NamedTuple):
+    """Pairs of one kind: X, whose X'X is S / g or D / g, and how many they are; X'X where it is
+    the smaller matrix, else XX'."""
+
+    X: Rows
+    n: float
+    square: Floats
+
+
+class _Pairs(NamedTuple):
+    """Pairs of both kinds as they count for a query, and how many judgements they are: e of (5)."""
+
+    alike: _Side
+    unlike: _Side
     judgements: float
 
 
 class _Packed:
-    """Lessons as a few arrays."""
+    """Prepared lessons in the order of their keys, and what finds those near a query."""
 
-    def __init__(self, lessons: Sequence[Lesson], scale: float) -> None:
-        self.centres = _unit(
-            np.stack([one.query + one.liked.sum(axis=0, dtype=np.float32) for one in lessons])
-        )
-        counts = np.array([len(one.liked) + len(one.disliked) for one in lessons])
-        self._starts = np.concatenate([[0], np.cumsum(counts)])
-        differences = np.concatenate(
-            [np.concatenate([one.liked, one.disliked]) - one.query for one in lessons]
-        )
-        self._differences = _shorten(differences, 2 * scale * differences.shape[1])
-        self._alike = np.concatenate(
-            [np.repeat([True, False], [len(one.liked), len(one.disliked)]) for one in lessons]
-        )
+    def __init__(self, prepared: Sequence[_Prepared]) -> None:
+        self.prepared = list(prepared)
+        self._centres = np.array([one.centre for one in prepared])
+        self._about = np.array([one.about for one in prepared], np.int64)
         # Those without a session have one each.
         named = [
-            one.session if one.session is not None else -1 - at for at, one in enumerate(lessons)
+            one.lesson.session if one.lesson.session is not None else -1 - at
+            for at, one in enumerate(prepared)
         ]
         self._sessions = np.array(named, np.int64)
-        self._queries = np.stack([one.query for one in lessons])
-        self._weights = np.concatenate([_pair_weights(one) for one in lessons])
 
-    def around(self, u: Floats, without: Rows | None = None) -> _Pairs:
+    def around(self, u: Floats, without: int | None = None) -> _Pairs:
         """The pairs of the judgements nearest to a query, none of those about ``without``."""
-        counts = np.maximum(self.centres.astype(np.float64) @ u, 0.0) ** SHARPNESS
+        counts = np.maximum(self._centres @ u, 0.0) ** SHARPNESS
         if without is not None:
-            counts[(self._queries == without).all(axis=1)] = 0.0
+            counts[self._about == without] = 0.0
         near = np.flatnonzero(counts > LEAST)
         if len(near) > NEAREST:
             # Stable, so that equal ones are taken in the order of their keys.
             near = np.sort(near[np.argsort(-counts[near], kind="stable")[:NEAREST]])
-        return self._take(near, counts)
+        return self._take(near, counts[near] * counts.max(initial=0.0) ** NEARNESS)
 
     def everywhere(self) -> _Pairs:
         """All pairs, all judgements alike."""
-        return self._take(np.arange(len(self.centres)), np.ones(len(self.centres)))
+        return self._take(np.arange(len(self.prepared)), np.ones(len(self.prepared)))
 
-    def _take(self, lessons: NDArray[np.int64], counts: Floats) -> _Pairs:
-        starts, ends = self._starts[lessons], self._starts[lessons + 1]
-        lengths = ends - starts
-        ends_of = np.cumsum(lengths)
-        places = np.arange(int(lengths.sum())) + np.repeat(starts - (ends_of - lengths), lengths)
-        weights = self._weights[places] * np.repeat(counts[lessons], lengths)
-        number_of = _count_judgements(counts[lessons], self._sessions[lessons])
-        return _Pairs(self._differences[places], weights, self._alike[places], number_of)
+    def _take(self, places: NDArray[np.int64], counts: Floats) -> _Pairs:
+        taken = [self.prepared[at] for at in places.tolist()]
+        alike = _side([one.alike for one in taken], [one.n_alike for one in taken], counts)
+        unlike = _side([one.unlike for one in taken], [one.n_unlike for one in taken], counts)
+        return _Pairs(alike, unlike, _count_judgements(counts, self._sessions[places]))
+
+
+def _side(parts: Sequence[Rows], numbers: Sequence[float], counts: Floats) -> _Side:
+    """The sums of (1) and (3), whatever N0."""
+    if not parts:
+        return _Side(np.zeros((0, 0), np.float32), 0.0, np.zeros((0, 0)))
+    roots = np.sqrt(counts).astype(np.float32)
+    X = np.concatenate(parts) * np.repeat(roots, [len(part) for part in parts])[:, None]
+    square = X.T @ X if len(X) > X.shape[1] else X @ X.T
+    return _Side(X, float(np.dot(numbers, counts)), square.astype(np.float64))
 
 
 def _count_judgements(counts: Floats, sessions: NDArray[np.int64]) -> float:
@@ -357,45 +407,33 @@ class Told(NamedTuple):
     comparisons: int
 
 
-def told_by_others(
-    lessons: Sequence[Lesson],
-    scale: float,
-    priors: Sequence[float],
-    n: int,
-    packed: _Packed | None = None,
-) -> list[Told]:
-    """Up to ``n`` judgements that have both kinds, each asked by all lessons about other queries.
-
-    ``lessons`` are in the order of time, and those asked about evenly spread in it; ``packed`` are
-    the same ones, where they are packed already.
-    """
-    both = [one for one in lessons if len(one.liked) and len(one.disliked)]
+def _told_by_others(packed: _Packed, priors: Sequence[float], n: int) -> list[Told]:
+    """Up to ``n`` judgements that have both kinds, evenly spread in time, each asked by all lessons
+    about other queries."""
+    timely = sorted(packed.prepared, key=lambda one: one.lesson.order)
+    both = [one for one in timely if len(one.alike) and len(one.unlike)]
     places = np.linspace(0, len(both) - 1, min(n, len(both)), dtype=int)
-    if not len(places):
-        return []
-    if packed is None:
-        packed = _Packed(sorted(lessons, key=lambda one: (one.key, one.order)), scale)
     found = []
-    for at in places.tolist():
-        held = both[at]
-        u = held.query.astype(np.float64)
-        sums = _sums(packed.around(u, without=held.query), scale)
+    for held in (both[at] for at in places.tolist()):
+        _, query, liked, disliked, *_ = held.lesson
+        u = query.astype(np.float64)
+        pairs = packed.around(u, without=held.about)
         right = []
         for prior in priors:
-            row = u if np.isinf(prior) else _asked(sums, u, prior)
-            before = (held.liked @ row)[:, None] - (held.disliked @ row)[None, :]
+            row = u if np.isinf(prior) else _asked(pairs, u, prior)
+            before = (liked @ row)[:, None] - (disliked @ row)[None, :]
             right.append(float(np.mean(before > 0)))
-        found.append(Told(right, len(held.liked) * len(held.disliked)))
+        found.append(Told(right, len(liked) * len(disliked)))
     return found
 
 
-def choose_prior(lessons: Sequence[Lesson], scale: float) -> float:
+def _choose_prior(timely: Sequence[_Prepared]) -> float:
     """N0 of ``PRIORS`` by which judgements are best told by those about other queries.
 
     The least N0 wins that is not worse than the best by more than the standard error of their
     difference.
     """
-    asked = told_by_others(lessons, scale, PRIORS, HELD_OUT)
+    asked = _told_by_others(_Packed(sorted(timely, key=_place)), PRIORS, HELD_OUT)
     if len(asked) < 2:
         return PRIOR
     share = np.array([one.right for one in asked])
@@ -404,58 +442,36 @@ def choose_prior(lessons: Sequence[Lesson], scale: float) -> float:
     return PRIORS[int(np.argmax(worse.mean(axis=0) <= error))]
 
 
-class _Side(NamedTuple):
-    """Pairs of one kind, summed: S / g and n, with the factors of (2) to (4)."""
-
-    S: Floats
-    n: float
-    prior: float
-    factor: float
-
-
-class _Sums(NamedTuple):
-    """Pairs of both kinds, summed, and how many judgements they are: e of (5)."""
-
-    sides: list[_Side]
-    judgements: float
-
-
-def _sums(pairs: _Pairs, scale: float) -> _Sums:
-    """The sums of (1) and (3), whatever N0."""
-    sides = []
-    kinds = ((pairs.alike, ALIKE_PRIOR, 1.0), (~pairs.alike, 1.0, -UNLIKE_FACTOR))
-    for chosen, prior, factor in kinds:
-        d, counts = pairs.differences[chosen].astype(np.float64), pairs.weights[chosen]
-        S = (d * (counts / (2 * scale))[:, None]).T @ d
-        sides.append(_Side(S, float(counts.sum()), prior, factor))
-    return _Sums(sides, pairs.judgements)
-
-
-def _asked(sums: _Sums, u: Floats, prior: float) -> Floats:
+def _asked(pairs: _Pairs, u: Floats, prior: float) -> Floats:
     """Equation (5)."""
-    change = _correction(sums, u, prior)
+    change = _correction(pairs, u, prior)
     length = float(np.linalg.norm(change))
-    limit = min(REACH, JUDGEMENT_REACH * sums.judgements)
+    limit = min(REACH, JUDGEMENT_REACH * pairs.judgements)
     return u + (change if length <= limit else change * (limit / length))
 
 
-def _correction(sums: _Sums, u: Floats, prior: float) -> Floats:
+def _correction(pairs: _Pairs, u: Floats, prior: float) -> Floats:
     """(M - I) u, equation (4); u is one query, or the columns of a matrix."""
-    found: Floats = np.zeros_like(u)
-    for side in sums.sides:
-        A = side.S / (side.prior * prior + side.n)
-        A[np.diag_indices_from(A)] += 1.0
-        found += side.factor * (np.linalg.solve(A, u) - u)
+    alike, unlike = pairs.alike, pairs.unlike
+    found = _shrunk(alike, ALIKE_PRIOR * prior + alike.n, u)
+    if unlike.n:
+        N = prior + unlike.n
+        found -= UNLIKE_FACTOR * _shrunk(unlike, N, u)
+        if alike.n:
+            found += UNLIKE_FACTOR * _shrunk(alike, N * alike.n / (STRAYS * unlike.n), u)
     return found
 
 
-def _pair_weights(lesson: Lesson) -> Floats:
-    """What each pair counts; no side more than ``JUDGEMENT_PAIRS``."""
-    sides = []
-    for rows, weight in ((lesson.liked, 1.0), (lesson.disliked, lesson.weight)):
-        n = len(rows)
-        sides.append(np.full(n, weight * min(1.0, JUDGEMENT_PAIRS / max(n, 1))))
-    return np.concatenate(sides)
+def _shrunk(side: _Side, N: float, u: Floats) -> Floats:
+    """((I + X'X / N)^-1 - I) u, by whichever of X'X and XX' is smaller."""
+    X, square = side.X, side.square
+    if not len(X):
+        return np.zeros_like(u)
+    A = square.copy()
+    A.flat[:: len(A) + 1] += N
+    if len(X) > X.shape[1]:
+        return np.asarray(N * np.linalg.solve(A, u) - u)
+    return np.asarray(-(X.T @ np.linalg.solve(A, X @ u)))
 
 
 def _shorten(differences: Rows, longest: float) -> Rows:

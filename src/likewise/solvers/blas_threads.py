@@ -22,6 +22,9 @@ _limit: Any = None
 @functools.cache
 def libraries() -> Any:
     """The BLAS libraries loaded; finding them takes a millisecond, so once."""
+    # scipy brings a BLAS of its own: what is not loaded yet would not be found, nor limited.
+    import scipy.linalg  # noqa: F401
+
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._lazy import sparse
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.history import WEIGHTS, Item
 from likewise.collection.store.segments import unpack_sparse

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._lazy import sparse
 from likewise._validation import whole
 from likewise.collection.feedback.examples import Box, Example
 from likewise.collection.feedback.fold import ProfileState

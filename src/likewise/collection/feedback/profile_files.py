@@ -19,7 +19,6 @@ from likewise.collection.feedback.profile_names import check_new_name
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
-from likewise.collection.spaces.word_assignment import open_vocabulary
 from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
@@ -36,6 +35,9 @@ def vocabulary_fingerprint(root: Path, space: SpaceRow) -> str:
         plain = {"recipe": dict(space.recipe), "width": space.width}
         digest.update(json.dumps(plain, sort_keys=True).encode())
     else:
+        # Only here: vocabularies bring the means to learn them.
+        from likewise.collection.spaces.word_assignment import open_vocabulary
+
         digest.update(np.ascontiguousarray(open_vocabulary(str(root / file)).words_).tobytes())
     return digest.hexdigest()
 

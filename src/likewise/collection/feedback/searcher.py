@@ -125,12 +125,12 @@ class Searcher:
                 raise InvalidInput("without belongs to text; a picture alone has no reasons")
             question = self.resolve(query, None, options.pop("region", None))
             ids, scores = self.rank(question, k, **options)
-        rows = self._store.images(ids)
+        paths = self._store.paths(ids)
         # A picture removed since the views were taken has no row any more.
         made += [
-            Hit(i, rows[i].path, s, why.get(i, ()))
+            Hit(i, paths[i], s, why.get(i, ()))
             for i, s in zip(ids, scores, strict=True)
-            if i in rows
+            if i in paths
         ]
         return made
 

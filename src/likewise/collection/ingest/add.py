@@ -182,6 +182,8 @@ def _take_in(
         if len(batch) >= _BATCH or (batch and time.monotonic() - last > _SECONDS):
             put()
 
+    if todo:
+        course.reached(0, len(result.skipped))
     count = n_workers(workers, len(todo))
     result.unmade = note_unmade(store, adding_some=bool(todo))
     # In stretches: after a space has learned, workers get to know it.

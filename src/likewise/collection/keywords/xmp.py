@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
 
 from likewise.errors import LikewiseError
 
@@ -130,6 +129,9 @@ def _splice_keywords(whole: bytes, found: _Scan, wanted: list[str], code: str) -
 
 
 def _subject(tags: Iterable[str]) -> str:
+    # Here and below: it brings half of the web's protocols, and few packets are written.
+    from xml.sax.saxutils import escape, quoteattr
+
     # Prefixes are declared here: whatever the packet calls them, this part stands for itself.
     items = "".join(f"<rdf:li>{escape(tag)}</rdf:li>" for tag in tags)
     return (
@@ -139,6 +141,8 @@ def _subject(tags: Iterable[str]) -> str:
 
 
 def _description(tags: Iterable[str], about: str) -> str:
+    from xml.sax.saxutils import quoteattr
+
     return (
         f"<rdf:Description xmlns:rdf={quoteattr(_RDF)} rdf:about={quoteattr(about)}>"
         f"{_subject(tags)}</rdf:Description>\n"

@@ -21,6 +21,7 @@ from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import Store
 from likewise.neighbours.compact import CompactFlat
+from likewise.neighbours.few import is_few
 from likewise.neighbours.hnsw import HNSW
 from likewise.neighbours.protocol import Metric
 from likewise.neighbours.scores import scores
@@ -174,16 +175,24 @@ class DenseView:
     def _search(self, row: NDArray[np.float32], k: int) -> Hits:
         parts: list[Hits] = []
         if self._alive.any():
-            if self._flat is None:
-                self._flat = CompactFlat(self._metric, self._rows)
-            places, values = self._flat.best(self._rows, self._alive, row[0], k)
-            parts.append((self._ids[places], values))
+            parts.append(self._from_uncovered(row, k))
         if self._graph is not None and self._graph.alive.any():
             parts.append(self._from_graph(self._graph, row, k))
         ids = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
         found = np.concatenate([np.zeros(0, np.float32), *(part[1] for part in parts)])
         order = np.lexsort((ids, -found))[:k]
         return ids[order], found[order]
+
+    def _from_uncovered(self, row: NDArray[np.float32], k: int) -> Hits:
+        """The best of the rows that no graph covers; of few, all, as codes take longer to make."""
+        if self._flat is None and is_few(len(self._rows) * self.space.width):
+            places = np.flatnonzero(self._alive)
+            values = scores(self._rows[places], np.arange(len(places)), row[0], self._metric)
+            return self._ids[places], values
+        if self._flat is None:
+            self._flat = CompactFlat(self._metric, self._rows)
+        places, values = self._flat.best(self._rows, self._alive, row[0], k)
+        return self._ids[places], values
 
     def _from_graph(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
         """The best of the rows the graph covers: by a walk, or all compared for a long answer."""

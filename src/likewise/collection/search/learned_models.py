@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
+from likewise._lazy import linalg
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.store.model_table import Model
 from likewise.collection.store.store import SpaceRow
@@ -49,7 +49,7 @@ class Basis:
         width = X.shape[1]
         first = max(width - min(most, len(X)), 0)
         scatter = np.cov(X.T, bias=True).reshape(width, width)
-        values, vectors = eigh(scatter, subset_by_index=[first, width - 1])
+        values, vectors = linalg.eigh(scatter, subset_by_index=[first, width - 1])
         order = np.argsort(values)[::-1]
         kept = order[values[order] > 1e-12 * max(values.max(initial=0.0), 1e-300)]
         kept = kept if len(kept) else order[:1]

@@ -60,7 +60,8 @@ class RowParts:
     def __getitem__(self, places: NDArray[np.int64]) -> Rows:
         raw = np.empty((len(places), self._space.width), np.float32)
         part_of = np.searchsorted(self._ends, places, side="right") - 1
-        for number in np.unique(part_of).tolist():
+        # Not np.unique: that would import masked arrays.
+        for number in np.flatnonzero(np.bincount(part_of)).tolist():
             here = part_of == number
             at = places[here] - self._ends[number]
             if number == len(self._parts):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from likewise._lazy import sparse
 from likewise.coding.bow import BagOfWords
 from likewise.collection.store import segments as seg
 from likewise.errors import InvalidInput

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from likewise._durable import rename_whole
+from likewise._lazy import sparse
 from likewise.collection.errors import DamagedCollection
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.container import DamagedFile, map_arrays, open_arrays, save_arrays

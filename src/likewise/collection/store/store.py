@@ -274,6 +274,18 @@ class Store:
             found |= {row["id"]: _image(row) for row in rows}
         return found
 
+    def paths(self, ids: Iterable[int]) -> dict[int, str]:
+        """Where the named pictures lie: the first of their files; no file, an empty path."""
+        found: dict[int, str] = {}
+        for part in parts(list(ids)):
+            rows = self.all(
+                f"""SELECT i.id, min(f.path) FROM images i LEFT JOIN files f ON f.image = i.id
+                    WHERE i.id IN ({marks(part)}) GROUP BY i.id""",
+                part,
+            )
+            found |= {row[0]: row[1] or "" for row in rows}
+        return found
+
     def present(self, ids: Iterable[int]) -> set[int]:
         """Those of the ids that are pictures of the collection."""
         found: set[int] = set()

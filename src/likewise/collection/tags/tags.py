@@ -6,14 +6,12 @@ What a person says goes into the log and counts more than what files say (``docs
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from likewise._validation import whole
 from likewise.collection import jobs
 from likewise.collection.errors import UnknownName
-from likewise.collection.feedback.log import Log
-from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.keywords import (
     folder_tags,
@@ -22,26 +20,44 @@ from likewise.collection.keywords import (
     tag_files,
     xmp_export,
 )
+from likewise.collection.parts import part
 from likewise.collection.search.query import Query, resolve_query
 from likewise.collection.search.views import Views
 from likewise.collection.store import tag_tables
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow
 from likewise.collection.tag_names import clean_all, near
-from likewise.collection.tags import bulk, tag_log
-from likewise.collection.tags.save_query import SavedQuery, save_query
-from likewise.collection.tags.suggest import Suggester, Suggestion
+from likewise.collection.tags import tag_log
 from likewise.errors import InvalidInput
+
+# What suggests learns, and is imported when somebody asks it.
+if TYPE_CHECKING:
+    from likewise.collection.feedback.log import Log
+    from likewise.collection.feedback.searcher import Searcher
+    from likewise.collection.tags.bulk import TagRun
+    from likewise.collection.tags.save_query import SavedQuery
+    from likewise.collection.tags.suggest import Suggester, Suggestion
 
 
 class Tags:
     """The tags of a collection: who says what, what may be missing, and files of tags."""
 
-    def __init__(self, views: Views, pictures: Pictures, searcher: Searcher, log: Log) -> None:
+    def __init__(
+        self,
+        views: Views,
+        pictures: Pictures,
+        searcher: Callable[[], Searcher],
+        log: Callable[[], Log],
+    ) -> None:
         self._store, self._views, self._pictures = views.store, views, pictures
         self._searcher, self._log = searcher, log
-        self.suggester = Suggester(views)
+
+    @part
+    def suggester(self) -> Suggester:
         """Holds the tagged pictures between suggestions."""
+        from likewise.collection.tags.suggest import Suggester
+
+        return Suggester(self._views)
 
     # -- by hand ----------------------------------------------------------------------------
 
@@ -97,7 +113,9 @@ class Tags:
         The rest is its ``k`` best other answers (50), with a score of at least ``above``;
         ``profile`` says whose likes count.  :meth:`undo` of its line takes all of it back.
         """
-        return save_query(self._store, self._searcher, self._log, text, tag, **options)
+        from likewise.collection.tags.save_query import save_query
+
+        return save_query(self._store, self._searcher(), self._log(), text, tag, **options)
 
     def undo(self, number: int | None = None) -> int:
         """Take back the last word about tags, or the one named; gives its number."""
@@ -167,7 +185,7 @@ class Tags:
         also_tagged: bool = False,
         dry_run: bool = False,
         report: jobs.Report = jobs.silent,
-    ) -> bulk.TagRun:
+    ) -> TagRun:
         """Suggested tags for every picture nobody tagged (``also_tagged``: for all pictures).
 
         Only those with a confidence of at least ``above``.  A run that is stopped goes on where it
@@ -180,7 +198,9 @@ class Tags:
 
     def _suggest_for_all(
         self, above: float, k: int, also_tagged: bool, dry_run: bool, report: jobs.Report
-    ) -> bulk.TagRun:
+    ) -> TagRun:
+        from likewise.collection.tags import bulk
+
         return bulk.suggest_for_all(
             self._views, self.suggester, above=above, k=k,
             also_tagged=also_tagged, dry_run=dry_run, report=report,
@@ -188,6 +208,8 @@ class Tags:
 
     def clear_suggestions(self) -> int:
         """Take back every suggestion nobody confirmed; gives how many there were."""
+        from likewise.collection.tags import bulk
+
         with jobs.lease(self._store.root, "tags clear"):
             return bulk.clear_suggestions(self._store)
 

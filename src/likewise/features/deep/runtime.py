@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._lazy import cv2
 from likewise._validation import is_number, whole
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import INSTALL, DeepMissing, UnusableModel

@@ -1,0 +1,215 @@
+"""What adding describes, keeps and tells: one pass a picture, one line of progress."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from likewise import images
+from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionError, UnknownName
+from likewise.collection.ingest import pool
+from likewise.collection.jobs import ADDING, Pace, Progress
+from likewise.collection.thumbnails import FIRST_SIDE, thumbnail
+from likewise.images import decode, probe
+from tests.collection.pictures import small_scenes, write, write_pictures
+from tests.doors import store_of
+from tests.features.deep_cases import needs_deep
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits() -> Iterator[None]:
+    yield
+    pool.dismiss()
+
+
+@needs_deep
+def test_a_new_collection_has_what_one_pass_gives(tmp_path: Path) -> None:
+    with Collection.create(tmp_path / "c.lw") as col:
+        assert set(col.spaces) == {"deep", "deep-dense", "look"}
+    with Collection.create(tmp_path / "all.lw", all_spaces=True) as col:
+        assert {"words", "holistic", "look"} <= set(col.spaces)
+    with Collection.create(tmp_path / "none.lw", deep=False) as col:
+        assert set(col.spaces) == {"words", "holistic"}
+
+
+@needs_deep
+def test_words_come_when_somebody_asks(tmp_path: Path) -> None:
+    write_pictures(tmp_path / "pictures", views=2)
+    with Collection.create(tmp_path / "c.lw") as col:
+        col.add(tmp_path / "pictures", workers=0)
+        with pytest.raises(UnknownName, match="likewise space add words makes it"):
+            col.search(1, by="words")
+        with pytest.raises(UnknownName, match="likewise space add words makes it"):
+            col.search(1, by="both")
+        assert col.spaces.add_missing(workers=0) == ["words", "holistic"]
+        assert col.search(1, by="words")
+        assert col.search(1, by="both")
+        assert col.spaces.add_missing(workers=0) == []
+
+
+def test_the_last_space_cannot_be_dropped(tmp_path: Path) -> None:
+    with Collection.create(tmp_path / "c.lw", deep=False) as col:
+        col.spaces.drop("words")
+        with pytest.raises(CollectionError, match="only space"):
+            col.spaces.drop("holistic")
+
+
+@needs_deep
+def test_near_duplicates_need_nothing_else(tmp_path: Path) -> None:
+    """A copy saved smaller, a crop and the mirrored picture."""
+    scenes = small_scenes()
+    for name, pixels in scenes.items():
+        write(tmp_path / "pictures" / f"{name}.jpg", pixels)
+    pixels = scenes["rocket"]
+    height, width = pixels.shape[:2]
+    write(tmp_path / "pictures" / "crop.jpg", pixels[height // 20 :, width // 20 :])
+    write(tmp_path / "pictures" / "mirror.jpg", np.ascontiguousarray(pixels[:, ::-1]))
+    with Collection.create(tmp_path / "c.lw") as col:
+        col.add(tmp_path / "pictures", workers=0)
+        groups = [{Path(hit.path).stem for hit in group} for group in col.duplicates()]
+    assert {"rocket", "crop", "mirror"} in groups
+
+
+def test_a_file_is_read_and_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "pictures" / "a.jpg", small_scenes()["rocket"])
+    opened, decoded = [], []
+    whole_read, whole_decode = Path.read_bytes, images._load
+
+    def read(self: Path) -> bytes:
+        opened.append(self.name)
+        return whole_read(self)
+
+    def load(*given: object) -> object:
+        decoded.append(1)
+        return whole_decode(*given)
+
+    with Collection.create(tmp_path / "c.lw") as col:
+        monkeypatch.setattr(Path, "read_bytes", read)
+        monkeypatch.setattr(images, "_load", load)
+        assert col.add(tmp_path / "pictures", workers=0).added == 1
+    assert opened.count("a.jpg") == 1
+    assert len(decoded) == 1
+
+
+def test_a_thumbnail_is_kept_from_the_same_pixels(tmp_path: Path) -> None:
+    write(
+        tmp_path / "pictures" / "a.jpg",
+        np.kron(small_scenes()["rocket"], np.ones((3, 3, 1), np.uint8)),
+    )
+    with Collection.create(tmp_path / "c.lw", deep=False) as col:
+        col.add(tmp_path / "pictures", workers=0)
+        key, path = col.pictures.content_key(1), col.image(1).path
+        assert path is not None
+        pixels = decode(path, max_side=FIRST_SIDE).pixels
+        os.unlink(path)
+        large = thumbnail(col.root, key, path, FIRST_SIDE)
+        small = thumbnail(col.root, key, path, FIRST_SIDE // 2)
+    assert max(probe(large).width, probe(large).height) == FIRST_SIDE
+    assert max(probe(small).width, probe(small).height) == FIRST_SIDE // 2
+    difference = np.abs(decode(large).pixels.astype(int) - pixels)
+    assert difference.mean() < 8
+
+
+@needs_deep
+@pytest.mark.parametrize("companions", [False, True])
+def test_a_row_does_not_depend_on_what_else_is_described(tmp_path: Path, companions: bool) -> None:
+    """Decoded large for words, the network still sees its own size."""
+    pixels = np.kron(small_scenes()["rocket"], np.ones((4, 4, 1), np.uint8))
+    write(tmp_path / "pictures" / "a.jpg", pixels)
+    with Collection.create(tmp_path / "c.lw", all_spaces=companions) as col:
+        col.add(tmp_path / "pictures", workers=0)
+        hits = col.search(decode(tmp_path / "pictures" / "a.jpg").pixels, by="deep-dense")
+    assert hits[0].score > 0.99
+
+
+@pytest.fixture
+def choking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Pictures named *hang* or *crash* do that to whatever decodes them in a worker."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "if 'spawn_main' in ' '.join(sys.orig_argv):\n"
+        "    import likewise.collection.ingest.workers as workers\n"
+        "    read = workers.read_content\n"
+        "    def choke(path):\n"
+        "        if 'hang' in os.path.basename(path):\n"
+        "            while True: pass\n"
+        "        if 'crash' in os.path.basename(path): os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "        return read(path)\n"
+        "    workers.read_content = choke\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", "1")
+    return tmp_path / "pictures"
+
+
+@pytest.mark.parametrize("count", [3, 24])
+def test_hanging_and_crashing_pictures_are_remembered(
+    choking: Path, tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few files and many alike; the second add does not try them again, naming one does."""
+    for number in range(count):
+        write(choking / f"{number:02d}.jpg", small_scenes()["rocket"][number:])
+    write(choking / "crash.jpg", small_scenes()["rocket"][50:])
+    write(choking / "hang.jpg", small_scenes()["rocket"][60:])
+    with Collection.create(tmp_path / "c.lw", deep=False) as col:
+        result = col.add(choking)
+        assert result.added == count
+        why = {Path(path).stem: reason for path, reason in result.skipped}
+        assert "crashes its decoder" in why["crash"]
+        assert "takes more than" in why["hang"]
+        again = col.add(choking)
+        assert (again.added, again.known) == (0, count + 2)
+        assert len(col.problems()) == 2
+        pool.dismiss()
+        monkeypatch.delenv("PYTHONPATH")
+        assert col.add(choking / "hang.jpg").added == 1
+        assert [Path(row.path).stem for row in col.problems()] == ["crash"]
+
+
+def test_progress_never_goes_back(tmp_path: Path) -> None:
+    write_pictures(tmp_path / "pictures", views=9)
+    told: list[Progress] = []
+    with Collection.create(tmp_path / "c.lw", words={"n_words": 20}, deep=False) as col:
+        col.add(tmp_path / "pictures", workers=0, report=told.append)
+        total = store_of(col).n_images()
+    adding = [one for one in told if one.total]
+    assert {one.stage for one in adding} == {ADDING}
+    assert [one.done for one in adding] == sorted(one.done for one in adding)
+    assert {one.total for one in adding} == {total}
+    assert adding[-1].done == total
+    assert any("words" in one.note for one in adding), "learning is told beside the count"
+
+
+def test_a_pace_is_that_of_the_last_half_minute() -> None:
+    pace = Pace()
+    assert pace.rate(0, now=0.0) == 0.0
+    assert pace.rate(5, now=0.5) == 0.0, "too early to tell"
+    assert pace.rate(20, now=2.0) == pytest.approx(10.0)
+    for second in range(3, 200):
+        found = pace.rate(20 + 2 * (second - 2), now=float(second))
+    assert found == pytest.approx(2.0, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("progress", "line"),
+    [
+        (Progress("replaying judgements", 3, 0), "replaying judgements: 3"),
+        (
+            Progress(ADDING, 12, 50, rate=95.4),
+            f"{ADDING}: 12 of 50 searchable, 95 a second, 1 s left",
+        ),
+        (
+            Progress(ADDING, 0, 90_000, rate=5.0, note="learning words"),
+            f"{ADDING}: 0 of 90,000 searchable, 5.0 a second, 5.0 h left (learning words)",
+        ),
+    ],
+)
+def test_the_line_of_progress(progress: Progress, line: str) -> None:
+    assert str(progress) == line
