@@ -35,7 +35,7 @@ export class Rail {
     this.undoButton = h("button", { type: "button", class: "small", onclick: links.undo, "aria-keyshortcuts": "u" }, icon("undo"), "Undo", h("kbd", { "aria-hidden": "true" }, "u"));
     this.typed = h("b", { class: "name" });
     this.saveButton = h("button", { type: "button", class: "small", onclick: links.save }, icon("tag"), "Save as tag");
-    this.saveSaid = h("p", { class: "soft figures-said" });
+    this.saveSaid = h("p", { class: "soft save-said" });
     this.onlyPicture = h("button", { type: "button", class: "quiet small", onclick: () => go({ text: "", without: "", above: null }) }, icon("close"), "Remove the words");
     this.closeWords = h("button", { type: "button", class: "quiet small", onclick: () => go(asking({})) }, icon("close"), "Close search");
     this.words = h("section", { class: "asked-words", "aria-label": "The typed words", hidden: true },
