@@ -66,6 +66,17 @@ def demo(
                 "mAP": dict(result.means),
                 "mAP_by_kind": {kind: dict(values) for kind, values in result.by_kind.items()},
                 "lesson": _lesson_record(result),
+                "typed": [
+                    {
+                        "text": one.query.text,
+                        "why": one.query.why,
+                        "likes": len(one.query.liked),
+                        "found_before": one.query.found[0],
+                        "found_after": one.query.found[1],
+                    }
+                    for one in result.typed
+                ],
+                "hint": result.hint or None,
             }
         )
         return
@@ -103,7 +114,7 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
         rate = result.added / result.seconds
         typer.echo(
             f"{plural(result.added, 'picture')} added in {span(result.seconds)} "
-            f"({rate:.1f} per second, including learning the words)"
+            f"({rate:.1f} per second, with all that search, tags and typed words need)"
         )
     else:
         typer.echo(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
@@ -119,6 +130,7 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
         rows.append(["all", *(f"{result.means[name]:.3f}" for name in names)])
         echo_table(["mAP by kind of query", *names], rows, right=" " + "r" * len(names))
         typer.echo("")
+    _tell_typed(result)
     if (lesson := result.lesson) is not None:
         n = plural(len(lesson.judged), "judgement")
         typer.echo(f"Then {n}, one on each of the queries that went worst:")
@@ -142,6 +154,27 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
     typer.echo(f"All done in {span(spent)}.")
 
 
+def _tell_typed(result: DemoResult) -> None:
+    """What typed words found: as many answers as there are right pictures, and which are right."""
+    if result.hint:
+        typer.echo(result.hint)
+        typer.echo("")
+    if not result.typed:
+        return
+    rows: list[list[object]] = [
+        [
+            one.query.text,
+            one.query.why.removeprefix("looks like: "),
+            f"{one.query.found[0]:.0%}",
+            f"{one.query.found[1]:.0%}",
+        ]
+        for one in result.typed
+    ]
+    heads = ["typed (no tag, no label)", "reads it as", "right", "after 3 likes"]
+    echo_table(heads, rows, right="  rr")
+    typer.echo("")
+
+
 def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
     place = _short(result.collection)
     example = result.asked[0].row.path
@@ -151,9 +184,10 @@ def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
     if result.lesson is not None:
         typer.echo(f"  open {out / 'learned.html'}: what was learned from the judgements")
     typer.echo(f"  .venv/bin/likewise open {place}        # in the browser: search, judge, undo")
+    typer.echo(f'  .venv/bin/likewise search -C {place} "a cat"')
     typer.echo(
         f"  .venv/bin/likewise search -C {place} {_short(Path(example))} "
-        f"--explain --sheet {out / 'search.html'}"
+        f"--sheet {out / 'search.html'}"
     )
     typer.echo("  .venv/bin/likewise add ~/Pictures        # your own, into photos.lw")
 

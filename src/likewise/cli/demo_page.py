@@ -39,8 +39,8 @@ def demo_page(result: DemoResult) -> str:
     body = (
         f"<h1>{title}</h1><p>{escape_html(lead)}</p>"
         f'<p class="soft">A search takes {escape_html(times)}; with a picture that is new to the '
-        f"collection {result.new_picture_ms:.0f} ms.</p>{_table(result) if truth else ''}"
-        f"{_lesson(result)}{shown}"
+        f"collection {result.new_picture_ms:.0f} ms.</p>{_typed(result)}"
+        f"{_lesson(result)}{_table(result) if truth else ''}{shown}"
     )
     return document(title, body)
 
@@ -60,6 +60,31 @@ def _table(result: DemoResult) -> str:
         "<h2>Mean average precision, by how the query was made</h2>"
         f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody>"
         f"<tfoot><tr><td>all</td>{total}</tr></tfoot></table>"
+    )
+
+
+def _typed(result: DemoResult) -> str:
+    """What was typed, and what three likes made of it."""
+    if not result.typed:
+        return f"<p>{escape_html(result.hint)}</p>" if result.hint else ""
+    rows = []
+    for one in result.typed:
+        query = one.query
+        strips = f'<div class="strip">{"".join(map(_hit, one.before))}</div>'
+        if query.found[1] > query.found[0]:
+            strips += (
+                f"<h4>after {plural(len(query.liked), 'like')}, without them</h4>"
+                f'<div class="strip">{"".join(map(_hit, one.after))}</div>'
+            )
+        rows.append(
+            f'<section class="row"><h3>“{escape_html(query.text)}”: {query.found[0]:.0%} right, '
+            f"after {plural(len(query.liked), 'like')} {query.found[1]:.0%}</h3>"
+            f'<p class="soft">{escape_html(query.why)}</p>{strips}</section>'
+        )
+    return (
+        "<h2>Typed words</h2><p>Nothing here is tagged, and no file is named so: what pictures "
+        "show answers. Counted are as many answers as there are right pictures nobody liked.</p>"
+        + "".join(rows)
     )
 
 

@@ -24,6 +24,7 @@ from likewise.collection.search.rank import Hit
 from likewise.collection.spaces.base import DECODE_SIDE
 from likewise.collection.store.store import ImageRow
 from likewise.demo.lesson import Lesson, teach
+from likewise.demo.typed import TypedQuery, type_words
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.retrieval import Ranker, planted_task
 from likewise.images import decode
@@ -73,6 +74,15 @@ class JudgedQuery:
 
 
 @dataclass(frozen=True)
+class TypedWords:
+    """Words that were typed, with the first answers before and after three likes."""
+
+    query: TypedQuery
+    before: Sequence[DemoHit]
+    after: Sequence[DemoHit]
+
+
+@dataclass(frozen=True)
 class DemoResult:
     """What happened, for whoever prints it or draws it."""
 
@@ -87,6 +97,8 @@ class DemoResult:
     by_kind: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     taught: Sequence[JudgedQuery] = ()
     lesson: Lesson | None = None
+    typed: Sequence[TypedWords] = ()
+    hint: str = ""
 
     @property
     def reused(self) -> bool:
@@ -137,6 +149,8 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
             )
         say("Judging a handful of answers, as a person would, and asking again ...")
         lesson = teach(col, task, ranker)
+        say("Typing words, and liking three of what they find ...")
+        typed, hint = type_words(col, ids)
         search_ms, new_ms = _timings(col)
         return DemoResult(
             collection=col.root,
@@ -153,7 +167,17 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
             },
             taught=_judged_queries(col, ids, lesson),
             lesson=lesson,
+            typed=[_typed_words(col, one) for one in typed],
+            hint=hint,
         )
+
+
+def _typed_words(col: Collection, one: TypedQuery) -> TypedWords:
+    before, after = (
+        [DemoHit(hit, col.image(hit.id), hit.id in one.right) for hit in hits[:_SHOWN_HITS]]
+        for hits in (one.hits, [hit for hit in one.after if hit.id not in one.liked])
+    )
+    return TypedWords(one, before, after)
 
 
 def _judged_queries(

@@ -111,8 +111,9 @@ class DeepDenseSpace(NetworkSpace):
             query = found.ask(text)
         except InvalidInput:
             return None
-        # A script that the model was never taught: what it would say is noise.
-        if query.known == 0:
+        # A script that the model was never taught: what it would say is noise.  A rare word is cut
+        # into crumbs too ("espresso"), but it is near to what it means.
+        if query.known == 0 and query.unsure:
             return None
         if struck:
             query = _without_classes(query, struck)
