@@ -137,6 +137,7 @@ export class Tile {
     style.width = `${width}px`;
     style.height = `${height}px`;
     this.el.classList.toggle("narrow", width < 96);
+    this.el.classList.toggle("low", width < 120 || height < 100);
   }
 
   /** Start loading, sharp enough for the box; a larger one replaces a smaller one only. */
