@@ -36,6 +36,7 @@ KINDS = ("original", "crop", "perspective", "scale", "light")
 PROFILE = "my-taste"
 LESSONS = 26
 QUERY, LIKED = "coffee-01-crop", "coffee-12-light"
+TYPED = "cat"
 DESK: dict[str, Any] = {"viewport": {"width": 1180, "height": 740}}
 TALL = {"learned": 1700, "collection": 900}
 """Heights of pages to read: what is below the first screen belongs to them."""
@@ -77,6 +78,14 @@ def shoot(chrome: Browser, server: Served, look: str, how: dict[str, Any]) -> No
         page.locator(".tile").nth(5).hover()
     page.wait_for_timeout(300)
     keep(page, f"search-{look}")
+
+    server.ask("/api/search", {"text": TYPED})  # the first one opens the text model
+    page.goto(f"/?text={TYPED.replace(' ', '+')}")
+    settle(page)
+    if look != "phone":
+        page.locator(".tile").nth(1).hover()
+    page.wait_for_timeout(300)
+    keep(page, f"words-{look}")
 
     hit = server.picture("coffee-10-perspective.jpg")["id"]
     page.goto(f"{asked}&by=words&why={hit}")
@@ -151,17 +160,17 @@ def collection() -> Path:
 
     base = cache_dir() / "screenshots"
     root = base / "photos.lw"
-    if (base / "ready-2").exists():
+    if (base / "ready-3").exists():
         return root
     shutil.rmtree(base, ignore_errors=True)
     write_photographs(base / "Pictures")
-    with Collection.create(root) as col:
+    with Collection.create(root, all_spaces=True) as col:
         col.add(base / "Pictures")
         teach(col)
         tag(col)
         col.models.learn_map()
         col.models.learn_metric(profile=PROFILE)
-    (base / "ready-2").touch()
+    (base / "ready-3").touch()
     return root
 
 

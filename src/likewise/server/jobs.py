@@ -32,7 +32,7 @@ _PROGRESS_EVERY = 0.1
 
 
 class JobStopped(BaseException):
-    """The server ends: a job stops where it is, with what it has committed."""
+    """Somebody stops a job, or the server ends: it stops where it is, with what it committed."""
 
 
 class Events:
@@ -104,6 +104,8 @@ class Work:
         self._thread: threading.Thread | None = None
         self._busy = False
         self._stop = threading.Event()
+        self._cancelled = 0
+        self._progress: dict[str, Any] | None = None
         self.number = 0
         self.what: str | None = None
         self.since = ""
@@ -119,7 +121,7 @@ class Work:
                 target=self._run, args=(number, collection, job), name=f"likewise {what}",
                 daemon=True,
             )  # fmt: skip
-            self._busy = True
+            self._busy, self._progress = True, None
             self._thread.start()
             return number
 
@@ -127,45 +129,61 @@ class Work:
     def running(self) -> dict[str, Any] | None:
         if not self._busy:
             return None
-        return {"job": self.number, "what": self.what, "since": self.since}
+        return {
+            "job": self.number, "what": self.what, "since": self.since,
+            "progress": self._progress,
+        }  # fmt: skip
 
     def _run(self, number: int, collection: Collection, job: Job) -> None:
-        last, stage = 0.0, ("", "")
+        last, stage = 0.0, ("", False)
 
         def report(progress: Progress) -> None:
             nonlocal last, stage
-            if self._stop.is_set():
+            if self._stop.is_set() or self._cancelled == number:
                 raise JobStopped
-            now = time.monotonic()
-            ends = progress.total and progress.done == progress.total
-            doing = (progress.stage, progress.note)
-            if doing == stage and now - last < _PROGRESS_EVERY and not ends:
-                return
-            last, stage = now, doing
             said = {
                 "job": number, "stage": progress.stage, "done": progress.done,
                 "total": progress.total, "problems": progress.problems,
                 "rate": progress.rate, "left": progress.seconds_left, "note": progress.note,
             }  # fmt: skip
+            # For who joins later; whoever listens is told every so often.
+            self._progress = said
+            now = time.monotonic()
+            ends = progress.total and progress.done == progress.total
+            # What a note counts changes all the time; that there is one does not.
+            doing = (progress.stage, bool(progress.note))
+            if doing == stage and now - last < _PROGRESS_EVERY and not ends:
+                return
+            last, stage = now, doing
             self._events.tell("progress", said)
 
         start = time.monotonic()
         try:
             name, said = "done", _summarize_result(job(collection, report))
         except JobStopped:
-            name, said = "failed", {"message": "the server was stopped"}
+            who = "it" if self._cancelled == number else "the server"
+            message = f"{who} was stopped; what was done by then is kept"
+            name, said = "failed", {"message": message, "stopped": True}
         except LikewiseError as error:
-            name, said = "failed", {"message": str(error)}
+            name, said = "failed", {"message": str(error), "stopped": False}
         except Exception as error:
             _log.exception("a job failed")
-            name, said = "failed", {"message": str(error)}
+            name, said = "failed", {"message": str(error), "stopped": False}
         finally:
             collection.close()
-        what, seconds = self.what, round(time.monotonic() - start, 2)
+        ended = {"job": number, "what": self.what, "seconds": round(time.monotonic() - start, 2)}
         # Whoever hears of the end may begin the next one at once.
         with self._lock:
             self._busy = False
-        self._events.tell(name, {"job": number, "what": what, "seconds": seconds} | said)
+        self._events.tell(name, ended | said)
+
+    def cancel(self, number: int) -> bool:
+        """Ask this job alone to end at its next report; whether it was running."""
+        with self._lock:
+            if not self._busy or number != self.number:
+                return False
+            self._cancelled = number
+            return True
 
     def ask_to_stop(self) -> None:
         """The job ends at its next report."""

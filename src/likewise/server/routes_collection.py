@@ -12,11 +12,11 @@ from fastapi.responses import StreamingResponse
 from likewise._version import __version__
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
-from likewise.collection.jobs import running
+from likewise.collection.jobs import Report, running
 from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import OFFER
-from likewise.server.jobs import Events, Job, Work
+from likewise.server.jobs import Events, Job, JobStopped, Work
 from likewise.server.metrics import Metrics
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import (
@@ -28,6 +28,8 @@ from likewise.server.schemas import (
     ProblemsOut,
     RunningOut,
     SpaceOut,
+    StopIn,
+    StoppingOut,
     WrongOut,
 )
 from likewise.server.service import Service
@@ -49,7 +51,7 @@ def collection(request: Request, service: Serving) -> CollectionOut:
     own = request.app.state.work.running
     job = None if own is None else RunningOut(**own)
     if job is None and info["job"]:
-        job = RunningOut(job=0, what=info["job"], since=None)
+        job = RunningOut(job=0, what=info["job"], since=None, progress=None)
     return CollectionOut(
         name=Path(info["path"]).name,
         pictures=info["pictures"],
@@ -105,6 +107,33 @@ def add(request: Request, service: Serving, said: AddIn) -> JobOut:
 def sync(request: Request, service: Serving) -> JobOut:
     """Follow what changed in the folders that were added."""
     return start_job(request, service, "sync", lambda col, report: col.sync(report=report))
+
+
+@router.post("/collection/describe", status_code=202)
+def describe(request: Request, service: Serving) -> JobOut:
+    """Describe every picture by visual words, colours and edges too, where that is missing."""
+    return start_job(request, service, "describe", _describe)
+
+
+def _describe(col: Collection, report: Report) -> dict[str, Any]:
+    before = set(col.spaces)
+    try:
+        made = col.spaces.add_missing(report=report)
+    except JobStopped:
+        # Words that were not learned to the end have no rows, and would be learned by every later
+        # add: whoever stops it does not want that.
+        for name, space in col.spaces.items():
+            if name not in before and not space.generation:
+                col.spaces.drop(name)
+        raise
+    return {"pictures": len(col), "spaces": ", ".join(made)}
+
+
+@router.post("/collection/stop")
+def stop(request: Request, said: StopIn) -> StoppingOut:
+    """End a job of this server at its next step; what it has done is kept."""
+    work: Work = request.app.state.work
+    return StoppingOut(stopping=work.cancel(said.job))
 
 
 def start_job(request: Request, service: Service, what: str, job: Job) -> JobOut:

@@ -108,6 +108,10 @@ class RollbackIn(Strict):
     position: Line
 
 
+class StopIn(Strict):
+    job: int = Field(ge=1, lt=1 << 62)
+
+
 class AddIn(Strict):
     folder: str = Field(min_length=1, max_length=4096)
 
@@ -330,12 +334,26 @@ class SpaceOut(BaseModel):
     bytes: int
 
 
+class ProgressEvent(BaseModel):
+    """How far a job is: ``left`` is in seconds, ``note`` what else is done meanwhile."""
+
+    job: int
+    stage: str
+    done: int
+    total: int | None
+    problems: int
+    rate: float
+    left: float | None
+    note: str
+
+
 class RunningOut(BaseModel):
-    """``job`` is 0 where another program does it; ``since`` is then unknown."""
+    """``job`` is 0 where another program does it; the rest but ``what`` is then unknown."""
 
     job: int
     what: str
     since: str | None
+    progress: ProgressEvent | None
 
 
 class CollectionOut(BaseModel):
@@ -366,6 +384,12 @@ class JobOut(BaseModel):
     job: int
 
 
+class StoppingOut(BaseModel):
+    """``stopping``: false where that job had ended."""
+
+    stopping: bool
+
+
 class WrongOut(BaseModel):
     wrong: list[str]
 
@@ -373,17 +397,6 @@ class WrongOut(BaseModel):
 class HealthOut(BaseModel):
     ok: bool
     version: str
-
-
-class ProgressEvent(BaseModel):
-    job: int
-    stage: str
-    done: int
-    total: int | None
-    problems: int
-    rate: float
-    left: float | None
-    note: str
 
 
 class EndEvent(BaseModel):
@@ -422,6 +435,14 @@ class ExportedEvent(EndEvent):
     problems: int
 
 
+class DescribedEvent(EndEvent):
+    """``spaces``: names of those that are there now, and were not before."""
+
+    what: Literal["describe"]
+    pictures: int
+    spaces: str
+
+
 class ModelEvent(EndEvent):
     what: Literal["learn metric", "learn map"]
     name: str
@@ -430,8 +451,11 @@ class ModelEvent(EndEvent):
 
 
 class FailedEvent(EndEvent):
+    """``stopped``: because somebody wanted it so."""
+
     what: str
     message: str
+    stopped: bool
 
 
 class ChangedEvent(BaseModel):
@@ -442,6 +466,8 @@ class EventsOut(BaseModel):
     """The data of each kind of event, by the name of the event."""
 
     progress: ProgressEvent
-    done: AddedEvent | TaggedEvent | ExportedEvent | ModelEvent = Field(discriminator="what")
+    done: AddedEvent | TaggedEvent | ExportedEvent | DescribedEvent | ModelEvent = Field(
+        discriminator="what"
+    )
     failed: FailedEvent
     changed: ChangedEvent

@@ -8,6 +8,7 @@ all.  Equal scores are in the order of ids.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
@@ -43,6 +44,9 @@ UNSURE = (
     "may find more"
 )
 """The hint where looks are not to be trusted."""
+CONVINCING = 1 / (1 + math.exp(-0.75))
+"""Looks from which on a picture is said to look as meant: three quarters of a deviation above the
+collection, so that it is said of most of them where half of the collection does."""
 BESIDE = 0.5
 """What the picture of a query counts among its looks, beside the words."""
 
@@ -68,6 +72,7 @@ class TypedAnswer:
     _near: tuple[NearTag, ...] = ()
     _struck: Struck = field(default_factory=Struck)
     _seen: Set[int] = frozenset()
+    _looks: Set[int] = frozenset()
     _liked: Set[int] = frozenset()
     _text: str = ""
     _beside: str = ""
@@ -91,7 +96,7 @@ class TypedAnswer:
                 why += evidence.reasons_written(
                     said[image], self._terms, self._near, taken, self._struck
                 )
-            if image in self._seen and self.names:
+            if image in self._looks and self.names:
                 why.append(Reason("looks", ", ".join(self.names)))
             if image in self._seen and self._beside:
                 why.append(Reason("like", self._beside))
@@ -143,10 +148,14 @@ class TypedSearcher:
         size = self._store.n_images()
         depth = max(FUSION_DEPTH, 10 * k)
         while True:
-            looks = self._looks(asked, said, reader, spaces, row, min(depth, size))
+            seen, values, convincing = self._looks(
+                asked, said, reader, spaces, row, min(depth, size)
+            )
             if picture is not None:
-                looks = self._beside(asked, looks, weight, min(depth, size), picture_reranker)
-            seen, values = looks
+                looks = seen, values
+                seen, values = self._beside(
+                    asked, looks, weight, min(depth, size), picture_reranker
+                )
             if not len(seen) and not query.terms:
                 # Only words that are not wanted: everything else, in the order of ids.
                 seen = np.array(sorted(self._store.ids()), np.int64)
@@ -167,7 +176,7 @@ class TypedSearcher:
             ids[order].tolist(), scores[order].tolist(), self._hint(asked, reader, spaces, row),
             _total(int(keep.sum()), len(values) > 0 and depth < size, size - len(out)),
             () if row is None else row.names, self._store, query.terms, tuple(near), struck,
-            frozenset(seen.tolist()), said.own_liked, query.text,
+            frozenset(seen.tolist()), convincing, said.own_liked, query.text,
             self._beside_what(picture, row, said),
         )  # fmt: skip
 
@@ -196,8 +205,11 @@ class TypedSearcher:
         spaces: Mapping[str, Space],
         row: TextRow | None,
         depth: int,
-    ) -> tuple[Ids, Floats]:
-        """Pictures that look as meant, by the text's row, its first answers and what was liked."""
+    ) -> tuple[Ids, Floats, frozenset[int]]:
+        """Pictures that look as meant, by the text's row, its first answers and what was liked.
+
+        The last are those that look so to a degree that can be told as a reason.
+        """
         parts: list[Part] = []
         own: list[int] = []
         if row is not None and reader is not None:
@@ -211,9 +223,10 @@ class TypedSearcher:
                 share = 1 - sum(part.share for part in parts)
                 parts.append(meaning.see(self._views, space, asking, share, depth))
         ids, values = meaning.look(self._views, self._statistics, parts)
+        convincing = frozenset(ids[values >= CONVINCING].tolist())
         if own and len(parts) > 1 and not said.liked:
             values = meaning.weave(ids, values, own)
-        return ids, values
+        return ids, values, convincing
 
     def _asking(self, space: Space, said: _Said, own: Sequence[int]) -> Any:
         """What was liked, or else the text's first answers, as a row; None: there is neither."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from dataclasses import replace
 from typing import Any
 
 from likewise.collection import jobs
@@ -17,11 +18,41 @@ from likewise.collection.ingest.workers import n_workers
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.base import Space
-from likewise.collection.spaces.registry import open_spaces, validate_recipe
+from likewise.collection.spaces.registry import find_kind, open_spaces, validate_recipe
 from likewise.collection.store.changes import drop_setting, drop_space
 from likewise.errors import InvalidInput
 
 _LONGEST_NAME = 40
+
+
+class _Describing:
+    """One count over several spaces: pictures gone through, of all in each of them.
+
+    What a space learns in between is told as a note: no stage takes the count back.
+    """
+
+    def __init__(self, report: jobs.Report, pictures: int, spaces: int) -> None:
+        self._report, self._pictures, self._spaces = report, pictures, spaces
+        self._pace, self._at = jobs.Pace(), -1
+        self._now = jobs.Progress("describing pictures", 0, pictures * spaces)
+
+    def next_space(self, kind: type[Space]) -> jobs.Report:
+        """Where the next space reports to."""
+        self._at += 1
+        before = self._pictures * self._at
+
+        def report(one: jobs.Progress) -> None:
+            if one.stage in (kind.stage, kind.sample_stage):
+                # The sample is gone through once more where it was too large to keep.
+                done = max(self._now.done, before + min(one.done, self._pictures))
+                rate = self._pace.rate(done)
+                self._now = replace(self._now, done=done, rate=rate, note="")
+            else:
+                of = f" {one.done:,} of {one.total:,}" if one.total else ""
+                self._now = replace(self._now, note=f"{one.stage}{of}")
+            self._report(self._now)
+
+        return report
 
 
 class Spaces(Mapping[str, Space]):
@@ -85,8 +116,10 @@ class Spaces(Mapping[str, Space]):
     ) -> list[str]:
         """The spaces that need no network, where they are not there yet; gives their names."""
         missing = [name for name in WITHOUT_NETWORK if name not in self]
+        course = _Describing(report, self._store.n_images(), len(missing))
         for name in missing:
-            self.add(name, {"feature": name}, workers=workers, report=report)
+            recipe = {"feature": name}
+            self.add(name, recipe, workers=workers, report=course.next_space(find_kind(name)))
         return missing
 
     def drop(self, name: str) -> None:

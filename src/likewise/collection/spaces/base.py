@@ -166,6 +166,8 @@ class Space(SpaceRow, ABC):
     """The score from which on two pictures are nearly the same."""
     stage: ClassVar[str] = "describing pictures"
     """What a progress bar says while all pictures are described."""
+    sample_stage: ClassVar[str] = ""
+    """What is said while pictures are looked at to learn from them, where that takes long."""
 
     # -- recipes ----------------------------------------------------------------------------
 

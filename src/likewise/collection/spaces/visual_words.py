@@ -48,6 +48,7 @@ class VisualWords(Space):
     placeholder = b""
     has_places = True
     stage = "counting words"
+    sample_stage = "descriptors for the words"
 
     @abstractmethod
     def extract(self, picture: Pixels) -> LocalFeatures:
@@ -105,7 +106,7 @@ class VisualWords(Space):
         chosen = survey.choose(base.SAMPLE_PICTURES)
         learning, found = self.learn_projection(survey, chosen)
         if not found:
-            found = survey.sample(learning, chosen, "descriptors for the words")
+            found = survey.sample(learning, chosen, self.sample_stage)
         total = sum(len(rows) for _, rows in found)
         if total < _DESCRIPTORS_A_WORD:
             return None

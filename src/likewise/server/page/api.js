@@ -89,6 +89,11 @@ export const api = {
 
   sync: () => call("post", "/api/collection/sync", {}),
 
+  describe: () => call("post", "/api/collection/describe", {}),
+
+  /** @param {number} job */
+  stop: (job) => call("post", "/api/collection/stop", { json: { job } }),
+
   verify: () => call("post", "/api/collection/verify", {}),
 
   /**
@@ -140,6 +145,9 @@ export const api = {
 
   /** @param {string} picture @param {string} tag */
   rejectTag: (picture, tag) => call("post", "/api/tags/reject", { json: { picture, tag } }),
+
+  /** @param {Shapes["SaveIn"]} json */
+  saveTag: (json) => call("post", "/api/tags/save", { json }),
 
   /** @param {number[]} lines */
   undoTags: (lines) => call("post", "/api/tags/undo", { json: { lines } }),

@@ -5,11 +5,15 @@ import { fill, h, icon } from "./dom.js";
 import { bytes, count, counted, duration } from "./format.js";
 import * as known from "./known.js";
 import * as live from "./live.js";
+import { go, viewing } from "./state.js";
+import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
 import { empty } from "./search.js";
+import { lacksWords, WORDS_COST, WORDS_USE } from "./visual-words.js";
+import { working } from "./working.js";
 
 const PROBLEMS = 100;
-const SPEAKING = 5000; // milliseconds between two words on progress to a screen reader
+const OURS = ["add", "sync", "describe"]; // the work this view tells the end of
 
 export class CollectionView {
   constructor() {
@@ -22,34 +26,31 @@ export class CollectionView {
       event.preventDefault();
       this.#start(api.add(this.folder.value.trim()));
     });
-    this.bar = h("progress", { "aria-label": "Progress" });
     this.stage = h("b", {});
     this.detail = h("span", { class: "soft" });
-    this.job = h("div", { class: "job", hidden: true }, h("p", {}, this.stage, " ", this.detail), this.bar);
-    this.spoken = h("p", { class: "spoken", role: "status" });
-    this.spokenAt = -SPEAKING;
+    this.job = h("div", { class: "job", hidden: true, role: "status" }, h("p", {}, this.stage, " ", this.detail));
+    this.describeButton = h("button", { type: "button", onclick: () => this.#start(api.describe()) }, icon("why"), "Describe by visual words too");
+    this.describing = h("section", { hidden: true }, h("h2", {}, "Visual words"),
+      h("p", { class: "soft" }, `${WORDS_USE} ${WORDS_COST}`), this.describeButton);
     this.about = h("div", {});
-    this.problems = h("section", { class: "problems", hidden: true });
+    this.problems = h("section", { class: "problems", hidden: true, tabindex: "-1", "aria-label": "Skipped files" });
     this.health = h("div", { role: "status" });
     this.verifyButton = h("button", { type: "button", onclick: () => this.#verify() }, icon("check"), "Verify every byte");
     this.title = h("h1", {}, "Collection");
     this.el = h("div", { class: "view" }, h("header", { class: "view-head" }, this.title),
-      h("section", {}, h("h2", {}, "Add pictures"), this.form, this.job, this.spoken),
-      this.about, this.problems,
+      h("section", {}, h("h2", {}, "Add pictures"), this.form, this.job),
+      this.about, this.describing, this.problems,
       h("section", {}, h("h2", {}, "Health"), h("p", { class: "soft" }, "Compares every file of the collection with its checksum. It takes a while on a large one."), this.verifyButton, this.health));
-    this.shown = 0;
-    live.on("progress", (data) => this.#progress(data));
+    working.onTurn((on) => this.#busy(on));
     live.on("done", (data) => this.#done(data));
     live.on("failed", (data) => this.#failed(data));
   }
 
   async show() {
-    document.title = "Collection · Likewise";
+    title("Collection");
     try {
       const about = await known.collection.get();
       this.#draw(about);
-      if (about.job && this.job.hidden) this.#running(about.job.what === "add" ? "Adding pictures" : about.job.what, "");
-      if (!about.job && !this.job.classList.contains("ended")) this.#idle();
       await this.#showProblems(about.problems);
     } catch (error) {
       fill(this.about, empty("That did not work.", messageOf(error), "Try again", () => { known.forgetAll(); this.show(); }, true));
@@ -59,6 +60,8 @@ export class CollectionView {
   /** @param {import("./types.js").Collection} about */
   #draw(about) {
     this.title.textContent = about.name;
+    this.describing.hidden = !about.pictures || !lacksWords(about);
+    this.#busy(working.on);
     fill(this.about,
       h("dl", { class: "figures" },
         h("div", {}, h("dt", {}, about.pictures === 1 ? "picture" : "pictures"), h("dd", {}, count(about.pictures))),
@@ -81,13 +84,13 @@ export class CollectionView {
     const more = h("button", { type: "button", hidden: true }, "Show more");
     fill(this.problems, h("h2", {}, `${counted(total, "file")} skipped`),
       h("p", { class: "soft" }, "These could not be used. Mend or remove them, then Look again."), list, more);
-    this.shown = 0;
+    let shown = 0;
     const load = async () => {
       try {
-        const page = await api.problems(this.shown, PROBLEMS);
-        this.shown += page.items.length;
+        const page = await api.problems(shown, PROBLEMS);
+        shown += page.items.length;
         list.append(...page.items.map((one) => h("li", {}, h("code", {}, one.path), h("span", {}, one.problem))));
-        more.hidden = this.shown >= page.total;
+        more.hidden = shown >= page.total;
       } catch (error) {
         complain(error);
       }
@@ -102,80 +105,56 @@ export class CollectionView {
   async #start(asked) {
     try {
       await asked;
-      this.job.classList.remove("ended");
-      this.#running("Starting", "");
+      this.job.hidden = true; // what it says is of the one before
+      known.collection.forget();
+      working.ask();
     } catch (error) {
       complain(error);
     }
   }
 
-  /** @param {string} stage @param {string} detail */
-  #running(stage, detail) {
-    this.job.hidden = false;
-    this.job.classList.remove("ended");
-    this.stage.textContent = stage;
-    this.detail.textContent = detail;
-    this.#speak(`${stage} ${detail}`, false);
-    this.bar.hidden = false;
-    this.addButton.disabled = true;
-    this.syncButton.disabled = true;
-  }
-
-  /** Numbers run on for the eye; the ear gets one now and then. @param {string} text @param {boolean} last */
-  #speak(text, last) {
-    if (!last && performance.now() - this.spokenAt < SPEAKING) return;
-    this.spokenAt = performance.now();
-    this.spoken.textContent = text;
-  }
-
-  #idle() {
-    this.job.hidden = true;
-    this.addButton.disabled = false;
-    this.syncButton.disabled = false;
-  }
-
-  /** @param {live.Progress} data */
-  #progress(data) {
-    const problems = data.problems ? `, ${counted(data.problems, "file")} skipped` : "";
-    this.#running(data.stage.charAt(0).toUpperCase() + data.stage.slice(1), data.total ? `${count(data.done)} of ${count(data.total)}${problems}` : `${count(data.done)}${problems}`);
-    if (data.total) {
-      this.bar.max = data.total;
-      this.bar.value = data.done;
-    } else {
-      this.bar.removeAttribute("value");
-    }
+  /** @param {boolean} on one thing at a time: what would be refused cannot be pressed */
+  #busy(on) {
+    for (const button of [this.addButton, this.syncButton, this.describeButton]) button.disabled = on;
   }
 
   /** @param {live.Done} data */
   #done(data) {
-    if (data.what !== "add" && data.what !== "sync") {
-      this.#idle(); // told by the view that asked for it
-      return;
+    if (data.what === "describe") {
+      this.#ended("Done.", `${counted(data.pictures, "picture")} described by visual words too, in ${duration(data.seconds)}.`);
+      toast(`${counted(data.pictures, "picture")} described by visual words too.`);
     }
+    if (data.what !== "add" && data.what !== "sync") return; // told by the view that asked for it
     const parts = [`${counted(data.added, "picture")} added`];
     if (data.skipped) parts.push(`${counted(data.skipped, "file")} skipped`);
     if (data.removed) parts.push(`${count(data.removed)} removed`);
     this.#ended("Done.", `${parts.join(", ")} in ${duration(data.seconds)}.`);
-    toast(`${parts.join(", ")}.`);
+    toast(`${parts.join(", ")}.`, data.skipped ? { label: "Show skipped files", act: () => this.goToProblems() } : {});
   }
 
   /** @param {live.Failed} data */
   #failed(data) {
-    this.#ended("It stopped.", data.message);
-    toast(data.message, { bad: true });
+    if (!OURS.includes(data.what)) return; // told by the view that asked for it
+    const told = data.stopped ? "What was done by then is kept." : data.message;
+    this.#ended(data.stopped ? "Stopped." : "It failed.", told);
+    toast(data.stopped ? `Stopped. ${told}` : told, { bad: !data.stopped });
   }
 
   /** @param {string} stage @param {string} detail */
   #ended(stage, detail) {
-    this.#idle();
     this.job.hidden = false;
-    this.job.classList.add("ended");
     this.stage.textContent = stage;
     this.detail.textContent = detail;
-    this.#speak(`${stage} ${detail}`, true);
-    this.bar.hidden = true;
     known.forgetAll();
     if (this.el.isConnected) this.show();
+  }
+
+  /** What could not be used, from wherever one is. */
+  async goToProblems() {
+    go(viewing("collection"));
+    await this.show();
+    this.problems.scrollIntoView({ block: "start" });
+    this.problems.focus({ preventScroll: true });
   }
 
   async #verify() {

@@ -8,6 +8,7 @@ import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import { empty } from "./search.js";
 import { current, go } from "./state.js";
+import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
 
 /** @typedef {import("./types.js").Comparison} Comparison */
@@ -46,7 +47,7 @@ export class CompareView {
 
   /** @param {import("./state.js").State} state */
   async show(state) {
-    document.title = "Compare · Likewise";
+    title("Compare");
     const about = this.me.guest ? null : await known.collection.get().catch(() => null);
     const profile = state.profile || about?.profile || "default";
     if (profile !== this.profile) {

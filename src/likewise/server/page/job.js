@@ -1,7 +1,6 @@
-// Long work somewhere in a view: a bar while it runs, a sentence when it ends.
+// Long work that a view began: a sentence when it ends.  How far it is stands in the line of all views.
 
 import { h } from "./dom.js";
-import { count } from "./format.js";
 import * as live from "./live.js";
 import { toast } from "./toast.js";
 
@@ -21,15 +20,13 @@ import { toast } from "./toast.js";
 export function jobBox(kinds, ended) {
   const stage = h("b", {});
   const detail = h("span", { class: "soft" });
-  const bar = h("progress", { "aria-label": "Progress" });
-  const el = h("div", { class: "job", hidden: true, role: "status" }, h("p", {}, stage, " ", detail), bar);
+  const el = h("div", { class: "job", hidden: true, role: "status" }, h("p", {}, stage, " ", detail));
   let ours = 0; // the number of the job shown
   /** @type {Map<number, () => void>} ends that were told before their beginning was */
   const early = new Map();
-  /** @param {string} text @param {string} more @param {boolean} running */
-  const say = (text, more, running) => {
+  /** @param {string} text @param {string} more */
+  const say = (text, more) => {
     el.hidden = false;
-    bar.hidden = !running;
     stage.textContent = text;
     detail.textContent = more;
   };
@@ -40,12 +37,6 @@ export function jobBox(kinds, ended) {
     else tell();
     ours = 0;
   };
-  live.on("progress", (data) => {
-    if (!ours || (ours > 0 && data.job !== ours)) return;
-    say(data.stage.charAt(0).toUpperCase() + data.stage.slice(1), data.total ? `${count(data.done)} of ${count(data.total)}` : count(data.done), true);
-    if (data.total) [bar.max, bar.value] = [data.total, data.done];
-    else bar.removeAttribute("value");
-  });
   /** @param {string} what @returns {what is K} */
   const shown = (what) => kinds.some((kind) => kind === what);
   /** @param {Done} done @returns {done is EndOf<K>} */
@@ -54,19 +45,19 @@ export function jobBox(kinds, ended) {
     if (!isShown(data)) return;
     end(data.job, () => {
       const told = ended(data);
-      say("Done.", told, false);
+      say("Done.", told);
       toast(told);
     });
   });
   live.on("failed", (data) => {
     if (!shown(data.what)) return;
     end(data.job, () => {
-      say("It stopped.", data.message, false);
-      toast(data.message, { bad: true });
+      say(data.stopped ? "Stopped." : "It failed.", data.stopped ? "What was done by then is kept." : data.message);
+      toast(data.stopped ? "Stopped. What was done by then is kept." : data.message, { bad: !data.stopped });
     });
   });
   live.on("lost", () => {
-    if (ours) say("The server went away.", "What was done by then is kept.", false);
+    if (ours) say("The server went away.", "What was done by then is kept.");
     ours = 0;
   });
   return {
@@ -80,16 +71,11 @@ export function jobBox(kinds, ended) {
         return;
       }
       ours = job || -1;
-      say("Starting", "", true);
-      bar.removeAttribute("value");
+      el.hidden = true; // what it says is of the one before
     },
     /** A job that was under way when the view was opened. @param {{what: string}|null} running */
     running: (running) => {
-      if (!ours && running && shown(running.what)) {
-        ours = -1;
-        say(running.what.charAt(0).toUpperCase() + running.what.slice(1), "", true);
-        bar.removeAttribute("value");
-      }
+      if (!ours && running && shown(running.what)) ours = -1;
     },
   };
 }

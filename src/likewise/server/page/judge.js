@@ -11,7 +11,7 @@ import { complain, toast } from "./toast.js";
 export class Judge {
   /**
    * @param {object} links
-   * @param {() => import("./types.js").Query} links.query
+   * @param {() => import("./types.js").Asked} links.asked
    * @param {() => string} links.profile the one that learns
    * @param {() => boolean} links.ranked whether the order shown is that profile's
    * @param {() => Promise<void>} links.again fetch the new order and show it
@@ -35,7 +35,7 @@ export class Judge {
 
   /** @param {Item} item */
   #key(item) {
-    return JSON.stringify([this.links.profile(), this.links.query(), item.id]);
+    return JSON.stringify([this.links.profile(), this.links.asked(), item.id]);
   }
 
   /**
@@ -53,14 +53,14 @@ export class Judge {
       return;
     }
     // What it is about is settled now: the page may be elsewhere when its turn comes.
-    const query = this.links.query();
+    const asked = this.links.asked();
     const profile = this.links.profile();
     this.under.add(way);
     await this.#inTurn(async () => {
       // What was merely on show is not sent: each press is an answer of its own, and a good picture
       // above the chosen one that needs no help must not count as passed over.
       const list = verdict === "liked" ? { liked: [item.id] } : { disliked: [item.id] };
-      const made = await api.judge({ query, ...list, shown: null, profile });
+      const made = await api.judge({ ...asked, ...list, shown: null, profile });
       this.said.set(key, { number: made.judgement, verdict });
       await this.#again();
       const what = verdict === "liked" ? "More like" : "Not";

@@ -1,11 +1,11 @@
 // The keyboard, everywhere: what each key does, and the list that ? shows.
 
 import { dialog } from "./dialog.js";
-import { h, need } from "./dom.js";
-import { asking, current, forget, go, hasQuery, open, VIEWS, viewing } from "./state.js";
+import { h } from "./dom.js";
+import { asking, current, forget, go, hasPicture, hasQuery, open, VIEWS, viewing } from "./state.js";
 import { nextTheme } from "./themes.js";
 import { toggleDates } from "./toolbar.js";
-import { pick } from "./upload.js";
+import * as words from "./typed-words.js";
 
 /** @type {[string, [string, string][]][]} */
 const LIST = [
@@ -14,12 +14,12 @@ const LIST = [
     ["Enter", "find its like"], ["o", "look closer"], ["w", "why it matched"],
   ]],
   ["Judging", [["+", "more like this"], ["−", "not this"], ["u", "undo"]]],
-  ["Asking", [["/", "pick a picture"], ["Ctrl V", "paste one"], ["r", "choose a part: arrows move, Shift with arrows sizes, Enter searches"], ["Del", "on the asked picture: the whole of it again"]]],
+  ["Asking", [["/", "type words; Enter searches; -word: not that"], ["Tab", "from the field: pick a picture"], ["Ctrl V", "paste a picture"], ["r", "choose a part: arrows move, Shift with arrows sizes, Enter searches"], ["Del", "on the asked picture: the whole of it again"]]],
   ["Tagging", [["a x", "accept, reject the first suggestion, or the one in focus"], ["e", "type a tag"], ["n p", "next, previous picture"], ["u", "undo"]]],
   ["Selecting", [["s", "select pictures, or no more"], ["x", "select this one; with Shift all up to it"], ["Esc", "select nothing"]]],
   ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
   ["Map", [["← → ↑ ↓", "move"], ["+ −", "closer, farther"], ["0", "all of it"], ["g", "side by side, or at their true places"], ["l", "lasso; or drag with Shift"], ["Enter", "find the like of the picture in the middle"]]],
-  ["The page", [["1 … 6", "search, tags, compare, map, what I learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or stop asking"], ["?", "these keys"]]],
+  ["The page", [["1 … 6", "search, tags, compare, map, what I learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "these keys"]]],
 ];
 
 export function showKeys() {
@@ -54,8 +54,7 @@ export function listen(search) {
 function everywhere(key) {
   if (key === "?") showKeys();
   else if (key === "/") {
-    need("#ask").focus();
-    pick();
+    words.focus();
   }
   else if (key === "t") nextTheme();
   else if (VIEWS[Number(key) - 1]) go(viewing(VIEWS[Number(key) - 1]));
@@ -74,7 +73,7 @@ function inSearch(key, search) {
   else if (key === "f") search.toolbar.toggle();
   else if (key === "s") search.selecting.turn(!search.selecting.on);
   else if (key === "u" && asked) search.judge.undo();
-  else if (key === "r" && asked) search.rail.region.start();
+  else if (key === "r" && hasPicture(current())) search.rail.region.start();
   else if (!item) return false;
   else if (key === "o") open({ look: item.id });
   else if (key === "x" || key === "X") search.selecting.pick(item, key === "X");

@@ -10,6 +10,7 @@ import * as known from "./known.js";
 import { Models } from "./models.js";
 import { openProfileDialog } from "./profiles.js";
 import { asking, current, go, hrefFor } from "./state.js";
+import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
 import { empty } from "./search.js";
 
@@ -39,7 +40,7 @@ export class LearnedView {
 
   /** @param {import("./state.js").State} state */
   async show(state) {
-    document.title = "What I learned · Likewise";
+    title("What I learned");
     const turn = ++this.turn;
     this.models.show(state);
     if (!this.body.childElementCount) fill(this.body, h("p", { class: "empty", role: "status" }, "Reading what was learned…"));
@@ -165,6 +166,7 @@ function told(line) {
   const parts = [];
   if (line.liked.length) parts.push(`${count(line.liked.length)} more like it`);
   if (line.disliked.length) parts.push(`${count(line.disliked.length)} not`);
+  if (line.text) parts.unshift(`“${line.text}”`);
   const against = line.contradicts.length ? `, against ${line.contradicts.join(", ")}` : "";
   return (parts.join(", ") || "About pictures that have left") + against;
 }

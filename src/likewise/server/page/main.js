@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { CollectionView } from "./collection.js";
 import { CompareView } from "./compare.js";
-import { bringIcons, need } from "./dom.js";
+import { bringIcons, need, settled } from "./dom.js";
 import * as keys from "./keys.js";
 import * as known from "./known.js";
 import { LearnedView } from "./learned.js";
@@ -16,7 +16,9 @@ import { asking, current, go, onChange, VIEWS, viewing } from "./state.js";
 import { goTag, TagView } from "./tag.js";
 import * as themes from "./themes.js";
 import { toast } from "./toast.js";
+import * as words from "./typed-words.js";
 import * as upload from "./upload.js";
+import { working } from "./working.js";
 
 const me = await api.me().catch(() => ({ guest: false, name: "" })); // a failure is told by the view
 const search = new SearchView();
@@ -76,14 +78,18 @@ function showOwner() {
   keys.listen(search);
   upload.listen();
   onChange(show);
+  words.listen(search);
   show(current(), null, history.state?.scroll ?? 0);
+  working.listen();
   live.connect();
 }
 
 need("#help").addEventListener("click", keys.showKeys);
 themes.listen();
+const askAboutWork = settled(() => working.ask(), 700, 2000);
 live.on("changed", () => {
   known.forgetAll();
+  askAboutWork();
   search.changed();
   if (current().view === "collection") collection.show();
 });

@@ -11,7 +11,8 @@ import { legend, paint } from "./map-colours.js";
 import { empty } from "./search.js";
 import { selection } from "./selection.js";
 import { Sheets } from "./sheets.js";
-import { asking, current, go, hasQuery, queryOf } from "./state.js";
+import { asking, current, go, hasPicture, queryOf } from "./state.js";
+import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
 
 /** @typedef {import("./state.js").State} State */
@@ -79,7 +80,7 @@ export class MapView {
 
   /** @param {State} state @param {State|null} [before] */
   async show(state, before = null) {
-    document.title = "Map · Likewise";
+    title("Map");
     this.#colours();
     this.paint.value = state.paint;
     const arrived = before?.view !== "map";
@@ -193,7 +194,7 @@ export class MapView {
     if (wanted === this.painted) return;
     this.painted = wanted;
     try {
-      if (state.paint === "likeness" && !hasQuery(state)) {
+      if (state.paint === "likeness" && !hasPicture(state)) {
         this.chart.colours = null;
         fill(this.legend, h("p", { class: "soft" }, "Ask about a picture first: click one here or in the search, and come back."));
       } else {

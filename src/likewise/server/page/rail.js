@@ -4,13 +4,13 @@ import { h, icon, fill, settled } from "./dom.js";
 import { count, counted, date, percent, score } from "./format.js";
 import { openProfileDialog } from "./profiles.js";
 import { Region } from "./region.js";
-import { asking, go } from "./state.js";
+import { asking, current, go, hasPicture } from "./state.js";
 
 /** @typedef {import("./types.js").Similarities} Similarities */
 /** @typedef {import("./state.js").State} State */
 
 export class Rail {
-  /** @param {{undo: () => void}} links */
+  /** @param {{undo: () => void, save: () => void}} links */
   constructor(links) {
     this.region = new Region((region) => go({ region, above: null, why: "", look: "" }));
     this.name = h("b", { class: "name" });
@@ -33,19 +33,48 @@ export class Rail {
     this.figures = h("p", { class: "soft figures-said" });
     this.fold = h("button", { type: "button", class: "fold small", "aria-expanded": "false", onclick: () => this.#toggle() }, "Ranking and cut-off", icon("filter"));
     this.undoButton = h("button", { type: "button", class: "small", onclick: links.undo, "aria-keyshortcuts": "u" }, icon("undo"), "Undo", h("kbd", { "aria-hidden": "true" }, "u"));
-    this.el = h("aside", { class: "rail", "aria-label": "The asked picture" },
-      h("figure", { class: "asked-picture" }, this.region.el,
+    this.typed = h("b", { class: "name" });
+    this.saveButton = h("button", { type: "button", class: "small", onclick: links.save }, icon("tag"), "Save as tag");
+    this.saveSaid = h("p", { class: "soft save-said" });
+    this.onlyPicture = h("button", { type: "button", class: "quiet small", onclick: () => go({ text: "", without: "", above: null }) }, icon("close"), "Remove the words");
+    this.closeWords = h("button", { type: "button", class: "quiet small", onclick: () => go(asking({})) }, icon("close"), "Close search");
+    this.words = h("section", { class: "asked-words", "aria-label": "The typed words", hidden: true },
+      this.typed, h("p", { class: "buttons" }, this.saveButton, this.onlyPicture, this.closeWords), this.saveSaid);
+    this.taught = h("section", { class: "taught" },
+      h("p", {}, this.liked, " more like it, ", this.disliked, " not"), this.figures,
+      h("p", { class: "buttons" }, this.undoButton,
+        h("a", { class: "button quiet small folded", href: "/?view=learned", "data-view": "learned" }, icon("learned"), "What I learned")));
+    this.picture = h("figure", { class: "asked-picture" }, this.region.el,
         h("figcaption", {}, this.name, this.where,
           h("span", { class: "buttons" }, this.part, this.whole,
-            h("button", { type: "button", class: "quiet small", onclick: () => go(asking({})) }, icon("close"), "Stop asking")))),
+            h("button", { type: "button", class: "quiet small", onclick: () => this.#closePicture() }, icon("close"), "Close search"))));
+    this.el = h("aside", { class: "rail", "aria-label": "The asked picture" }, this.words, this.picture,
       h("div", { class: "controls" },
         this.fold,
         h("div", { class: "field folded" }, h("label", { for: "by" }, "Rank by"), this.by, this.newProfile),
         h("div", { class: "field folded" }, h("label", { for: "cut" }, "Cut-off"), this.cutSaid, this.cut),
-        h("section", { class: "taught", "aria-label": "What was said about this picture" },
-          h("p", {}, this.liked, " more like it, ", this.disliked, " not"), this.figures,
-          h("p", { class: "buttons" }, this.undoButton,
-            h("a", { class: "button quiet small folded", href: "/?view=learned", "data-view": "learned" }, icon("learned"), "What I learned")))));
+        this.taught));
+  }
+
+  /** Words that were asked together with the picture stay. */
+  #closePicture() {
+    const { text, without } = current();
+    go(asking({ text, without }));
+  }
+
+  /** What of a question is there: words, a picture, or both. @param {State} state */
+  showAsked(state) {
+    const picture = hasPicture(state);
+    this.words.hidden = !state.text;
+    this.picture.hidden = !picture;
+    this.typed.textContent = `“${state.text}”`;
+    this.onlyPicture.hidden = !picture;
+    this.closeWords.hidden = picture;
+    this.saveButton.hidden = picture; // a tag means words alone
+    this.saveSaid.hidden = picture;
+    this.el.setAttribute("aria-label", picture ? "The asked picture" : "The search");
+    this.taught.setAttribute("aria-label", picture ? "What was said about this picture" : "What was said about these words");
+    if (!picture) this.region.leave();
   }
 
   /** On a phone the controls fold away, to leave the screen to the pictures. */
@@ -102,6 +131,8 @@ export class Rail {
   showSaid(said) {
     this.liked.textContent = count(said.liked);
     this.disliked.textContent = count(said.disliked);
+    this.saveButton.disabled = !said.liked;
+    this.saveSaid.textContent = said.liked ? "" : "Mark some with +, and the words can become a tag.";
   }
 
   /**

@@ -6,19 +6,22 @@ import { count, counted } from "./format.js";
 import { Grid, PAGE } from "./grid.js";
 import { Judge } from "./judge.js";
 import * as known from "./known.js";
-import * as live from "./live.js";
 import { Look } from "./look.js";
 import { Rail } from "./rail.js";
+import { ReasonsBar, struck } from "./reasons.js";
+import { openSaveDialog } from "./save-tag.js";
 import { Selecting } from "./selecting.js";
-import { asking, current, go, hasQuery, hrefFor, open, queryOf } from "./state.js";
+import { selection } from "./selection.js";
+import { askedOf, asking, current, go, hasPicture, hasQuery, hrefFor, open } from "./state.js";
+import { title } from "./title.js";
 import { complain } from "./toast.js";
 import { clearFilters, Toolbar } from "./toolbar.js";
 import { pick } from "./upload.js";
 import { Why } from "./why.js";
-import { workingLine } from "./working.js";
+import { working } from "./working.js";
 
 /** @typedef {import("./state.js").State} State */
-/** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, high: number|null, low: number|null}} Answer */
+/** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, hint: string|null, high: number|null, low: number|null}} Answer */
 
 const KEPT = 8; // answers the back button finds without asking
 
@@ -29,12 +32,12 @@ function where(state) {
 }
 
 /** What is asked of the server, apart from the cut-off. @param {State} state */
-const rankedKey = (state) => JSON.stringify([state.q, state.up, state.region, state.by]);
+const rankedKey = (state) => JSON.stringify([state.q, state.up, state.text, state.without, state.region, state.by]);
 
 /** @param {State} state */
 const answerKey = (state) => JSON.stringify([rankedKey(state), state.sort, state.order, state.above, where(state)]);
 
-const WINDOWFUL = 60; // pictures that fill a window
+const STILL = 1000; // milliseconds after a move of the pointer in which pictures stay where they are
 
 export class SearchView {
   constructor() {
@@ -48,33 +51,37 @@ export class SearchView {
     this.grid.onError = complain;
     this.profile = "default";
     this.judge = new Judge({
-      query: () => queryOf(current()),
+      asked: () => askedOf(current()),
       profile: () => this.profile,
       ranked: () => this.answer?.profile === this.profile,
       again: () => this.refresh(),
       rankByProfile: () => go({ by: this.profile, above: null }),
     });
-    this.rail = new Rail({ undo: () => this.judge.undo() });
+    this.rail = new Rail({
+      undo: () => this.judge.undo(),
+      save: () => openSaveDialog(current().text, this.profile, this.answer?.learned.liked ?? 0, () => this.refresh()),
+    });
+    this.reasons = new ReasonsBar();
     this.toolbar = new Toolbar(() => this.selecting.turn(!this.selecting.on));
     this.selecting = new Selecting(this.grid, (on) => this.toolbar.selecting(on));
     this.grid.onTile = (tile) => this.selecting.markOne(tile);
     this.look = new Look({ neighbour: (step) => this.#neighbour(step) });
-    this.why = new Why();
+    this.why = new Why((id) => this.grid.item(this.grid.indexOf(id)));
     this.invitation = h("section", { class: "invitation", "aria-label": "Ask about a picture" },
-      h("div", {}, h("p", { class: "big" }, "Show me a picture, and I find its like."),
-        h("p", { class: "soft" }, "Drop one anywhere, paste it, or click any picture below. Then tell me what is alike and what is not: I learn what you mean.")),
+      h("div", {}, h("p", { class: "big" }, "Type what you look for, or show a picture."),
+        h("p", { class: "soft" }, "Words go into the field at the top; a picture is dropped anywhere, pasted, or clicked below. Then mark results with + and −: the next search knows what you mean.")),
       h("button", { type: "button", class: "main", onclick: pick }, icon("picture"), "Pick a picture"));
     this.state = h("div", { class: "state" });
-    this.working = workingLine(() => {
-      if (!this.working.on) this.#changed(); // it held still until now
+    working.onTurn((on) => {
+      if (!on) this.#changed(); // the last ones came
       else if (this.answer && !this.answer.total) this.#empty(current());
     });
-    live.on("joined", () => {
-      known.collection.forget();
-      known.collection.get().then((about) => this.working.know(about.job), () => {});
-    });
+    this.pointedAt = -STILL; // when the pointer last moved over the pictures
+    this.grid.el.addEventListener("pointermove", () => {
+      this.pointedAt = performance.now();
+    }, { passive: true });
     this.news = h("button", { type: "button", class: "news main", hidden: true, onclick: () => this.#showNews() }, "Something changed. Show it");
-    this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.working.el, this.news, this.state, this.grid.el);
+    this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.reasons.el, this.news, this.state, this.grid.el);
     this.el = h("div", { class: "search" }, this.invitation, this.rail.el, this.results);
     /** @type {Answer|null} */
     this.answer = null;
@@ -113,8 +120,8 @@ export class SearchView {
     this.toolbar.show(state);
     this.look.show(state);
     this.why.show(state);
-    if (asked) this.#showQuery(state);
-    else this.rail.region.leave();
+    this.rail.showAsked(state);
+    if (hasPicture(state)) this.#showQuery(state);
     this.#showKnown(state);
     const key = answerKey(state);
     if (key === this.key && this.answer) {
@@ -150,8 +157,19 @@ export class SearchView {
     await this.#load(state, { move: true, scroll: null });
   }
 
+  get waiting() {
+    return this.answer === null;
+  }
+
+  /** Go on from the field among the answers. */
+  focusFirst() {
+    this.byKeyboard = false;
+    if (this.answer?.total) this.grid.focus(0);
+  }
+
   #wait() {
     this.answer = null;
+    this.reasons.el.hidden = true;
     this.grid.clear();
     fill(this.state, h("div", { class: "skeleton", role: "status", "aria-label": "Loading" },
       ...Array.from({ length: 18 }, (_, i) => h("i", { class: `s${i % 5}` }))));
@@ -197,7 +215,7 @@ export class SearchView {
      * @returns {Promise<import("./types.js").Shapes["SearchOut"]|import("./types.js").Shapes["PageOut"]>}
      */
     const ask = (page, live) => (asked
-      ? api.search({ query: queryOf(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: where(state), sort: state.sort === "date" ? "date" : "score" }, live)
+      ? api.search({ ...askedOf(state), without: struck(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: where(state), sort: state.sort === "date" ? "date" : "score" }, live)
       : api.pictures({ offset: page * PAGE, limit: PAGE, sort: state.sort === "score" ? "date" : state.sort || "date", order: state.order || "desc", ...where(state) }, live));
     const first = await ask(0, signal);
     const ranked = "by" in first ? first : null;
@@ -220,6 +238,7 @@ export class SearchView {
       profile: ranked?.profile ?? null,
       learned: ranked?.learned ?? { liked: 0, disliked: 0 },
       ms: ranked?.ms ?? 0,
+      hint: ranked?.hint ?? null,
       high: ranked?.scores.highest ?? null,
       low: ranked?.scores.lowest ?? null,
     };
@@ -239,23 +258,21 @@ export class SearchView {
     if (this.kept.size > KEPT) this.kept.delete([...this.kept.keys()][0]);
     fill(this.state);
     this.results.removeAttribute("aria-busy");
-    this.grid.el.setAttribute("aria-label", made.asked ? "Pictures like the asked one" : "Pictures of the collection");
+    this.grid.el.setAttribute("aria-label", state.text ? `Pictures for ${state.text}` : made.asked ? "Pictures like the asked one" : "Pictures of the collection");
+    this.reasons.show(state, made.pages.get(0) ?? [], made.hint);
     this.grid.show(made, how);
     if (made.asked) {
       this.rail.showSaid(made.learned);
       this.rail.showCut(state, rankedKey(state), made.high, made.low);
       const most = made.total >= 10000 ? "10,000 and more" : count(made.total);
-      this.toolbar.say(!made.total ? "Nothing found" : state.above === null ? `${most} pictures by likeness` : `${counted(made.total, "picture")} above the cut-off`, `${Math.max(1, Math.round(made.ms))} ms`);
+      this.toolbar.say(!made.total ? "Nothing found" : state.above === null ? `${most} ${made.total === 1 ? "picture" : "pictures"} ${!state.text ? "by likeness" : hasPicture(state) ? "by likeness and words" : "by these words"}` : `${counted(made.total, "picture")} above the cut-off`, `${Math.max(1, Math.round(made.ms))} ms`);
     } else {
       this.toolbar.say(counted(made.total, "picture"));
     }
     const bare = !made.total && !made.asked && !Object.keys(where(state)).length;
     this.invitation.hidden = made.asked || bare; // nothing is there to click or to compare with
     if (!made.total) this.#empty(state);
-    if (this.byKeyboard && made.total) {
-      this.byKeyboard = false;
-      this.grid.focus(0);
-    }
+    if (this.byKeyboard) this.focusFirst();
   }
 
   /** @param {State} state */
@@ -265,9 +282,11 @@ export class SearchView {
       fill(this.state, empty("Nothing is that much alike.", "The cut-off is above every score.", "Show all", () => go({ above: null })));
     } else if (filtered) {
       fill(this.state, empty("Nothing passes these filters.", "A tag, folder or date may be mistyped.", "Clear the filters", clearFilters));
+    } else if (state.text && !hasPicture(state)) {
+      fill(this.state, empty(`Nothing found for “${state.text}”.`, state.without ? "Some reasons are not counted: count them again above, or type other words." : "Type other words: a tag, a folder, a date like summer 2019, or what is to be seen.", "Close search", () => go(asking({}))));
     } else if (hasQuery(state)) {
       fill(this.state, empty("There is nothing to compare with yet.", "The collection has no other pictures.", "Add a folder", addFolder));
-    } else if (this.working.on) {
+    } else if (working.on) {
       fill(this.state, empty("Looking at your pictures.", "The first ones appear here in a moment, and can be searched while the others come. Nothing leaves this machine."));
     } else {
       fill(this.state, empty("No pictures yet.", "Name a folder, and I look at every picture in it. Nothing leaves this machine.", "Add a folder", addFolder));
@@ -313,8 +332,8 @@ export class SearchView {
       this.profile = known.profileFor(state.by, all, about);
       this.rail.showSimilarities(all, state, this.profile);
       this.toolbar.showFolders(about.folders);
-      this.working.know(about.job);
-      document.title = hasQuery(state) ? `Alike in ${about.name} · Likewise` : `${about.name} · Likewise`;
+      working.know(about.job);
+      if (current().view === "search") title(state.text ? `${state.text} in ${about.name}` : hasQuery(state) ? `Alike in ${about.name}` : about.name);
     } catch {
       // The pictures' own request fails too, and says so.
     }
@@ -339,16 +358,24 @@ export class SearchView {
         if (!made.total) this.#empty(state);
         return;
       }
-      // While pictures keep coming, a full window holds still for whoever wants to click in it.
-      const coming = this.working.on && (this.answer?.total ?? 0) >= WINDOWFUL;
-      if (coming || scrollY >= 200 || document.querySelector("dialog[open]")) {
+      // At its top the grid grows by itself; for whoever is deeper it holds still.
+      if (scrollY >= 200 || this.#inUse() || document.querySelector("dialog[open]")) {
         this.news.hidden = false;
+        return;
+      }
+      if (performance.now() - this.pointedAt < STILL) {
+        this.changed(); // about to click: pictures must not slip away under the pointer
         return;
       }
       this.#present(made, state, { move: true, scroll: null });
     } catch {
       // Who loses the server is told by the stream of events.
     }
+  }
+
+  /** Whether pictures of the grid are selected, or the keyboard stands on one. */
+  #inUse() {
+    return selection.size > 0 || this.grid.el.querySelector("a:focus-visible") !== null;
   }
 
   #showNews() {
@@ -359,7 +386,7 @@ export class SearchView {
 
 /** Whether only order, filters or the way of ranking changed: pictures then glide. @param {State} state @param {State|null} before */
 function sameQuestion(state, before) {
-  return before !== null && before.view === "search" && state.q === before.q && state.up === before.up && hasQuery(state) === hasQuery(before);
+  return before !== null && before.view === "search" && state.q === before.q && state.up === before.up && state.text === before.text && hasQuery(state) === hasQuery(before);
 }
 
 /** Whether two answers begin with the same pictures. @param {Answer} one @param {Answer|null} other */

@@ -9,6 +9,8 @@
  * @property {string} q a picture of the collection that is asked about
  * @property {string} up an upload that is asked about
  * @property {string} size WIDTHxHEIGHT of the upload
+ * @property {string} text typed words
+ * @property {string} without reasons that do not count, a line each
  * @property {Box|null} region
  * @property {string} by a similarity; "" is the default
  * @property {""|typeof SORTS[number]} sort "score" or "date" for a query; "date", "name" or "added" without
@@ -35,7 +37,7 @@ const ORDERS = /** @type {const} */ (["asc", "desc"]);
 
 /** @type {State} */
 const DEFAULTS = {
-  view: "search", q: "", up: "", size: "", region: null, by: "", sort: "", order: "", above: null,
+  view: "search", q: "", up: "", size: "", text: "", without: "", region: null, by: "", sort: "", order: "", above: null,
   folder: "", tag: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
   map: "", at: "", lay: "", paint: "", left: "", right: "",
 };
@@ -60,6 +62,8 @@ export function parse(text) {
     q: word("q"),
     up: word("q") ? "" : word("up"),
     size: word("size"),
+    text: word("text").trim(),
+    without: word("text").trim() ? word("without") : "",
     region: region.length === 4 && region.every((n) => n >= 0) && region[2] > 0 && region[3] > 0
       ? /** @type {Box} */ (/** @type {unknown} */ (region)) : null,
     by: word("by"),
@@ -186,13 +190,17 @@ export const viewing = (view) => ({
  * @returns {Partial<State>}
  */
 export const asking = (query) => ({
-  view: "search", q: "", up: "", size: "", region: null, above: null, sort: "", order: "", look: "", why: "", ...query,
+  view: "search", q: "", up: "", size: "", text: "", without: "", region: null, above: null, sort: "", order: "", look: "", why: "", ...query,
 });
 
 /** @param {State} state */
-export const hasQuery = (state) => Boolean(state.q || state.up);
+export const hasQuery = (state) => Boolean(state.q || state.up || state.text);
+
+/** @param {State} state */
+export const hasPicture = (state) => Boolean(state.q || state.up);
 
 /**
+ * The asked picture.
  * @param {State} state
  * @returns {Query}
  */
@@ -202,6 +210,9 @@ export function queryOf(state) {
   if (state.region) query.region = state.region;
   return query;
 }
+
+/** What is asked: a picture, words, or both. @param {State} state @returns {import("./types.js").Asked} */
+export const askedOf = (state) => ({ query: hasPicture(state) ? queryOf(state) : null, text: state.text || null });
 
 /** Keep the place in the page with this step of the history. */
 function remember() {

@@ -8,6 +8,7 @@ import * as known from "./known.js";
 import { empty } from "./search.js";
 import { asking, current, go, hrefFor } from "./state.js";
 import { TagPanel } from "./tag-panel.js";
+import { title } from "./title.js";
 import { complain } from "./toast.js";
 
 /** @typedef {import("./types.js").Picture} Picture */
@@ -51,7 +52,7 @@ export class TagView {
   }
 
   async show() {
-    document.title = "Tags · Likewise";
+    title("Tags");
     known.collection.get().then((about) => this.job.running(about.job)).catch(() => {});
     await Promise.all([this.#tags(), this.#load()]);
   }

@@ -3,6 +3,7 @@
 import { thumbnail } from "./api.js";
 import { h, icon } from "./dom.js";
 import { date, score } from "./format.js";
+import { canStrike, chip } from "./reasons.js";
 
 /** @typedef {import("./types.js").Item} Item */
 /**
@@ -14,6 +15,7 @@ import { date, score } from "./format.js";
  * @property {(item: Item, verdict: import("./types.js").Verdict) => void} judge
  */
 
+const REASONS = 3; // on a tile; the closer look at why has them all
 const TOUCH = matchMedia("(hover: none)");
 
 export class Tile {
@@ -38,8 +40,10 @@ export class Tile {
     this.buttons = [];
     this.asked = false;
     this.own = false;
+    this.reasons = h("div", { class: "tile-reasons" });
+    this.reasonKey = "";
     this.el = h("div", { class: "tile", role: "gridcell" }, this.link, this.mark,
-      h("div", { class: "facts" }, this.score, this.when));
+      h("div", { class: "facts" }, this.reasons, this.score, this.when));
     // Thousands of tiles pass by; only those one turns to get their buttons.
     const equip = () => this.#equip();
     this.el.addEventListener("pointerenter", equip);
@@ -104,6 +108,7 @@ export class Tile {
     this.el.classList.toggle("disliked", item.verdict === "disliked");
     this.el.classList.toggle("own", own);
     this.mark.replaceChildren(...(item.verdict ? [icon(item.verdict === "liked" ? "plus" : "minus")] : []));
+    this.#showReasons(item.reasons ?? []);
     this.asked = asked;
     this.own = own;
     this.#label();
@@ -111,8 +116,18 @@ export class Tile {
     if (own) said.push("the asked picture");
     if (item.score !== undefined) said.push(`place ${place + 1}`, `score ${score(item.score)}`);
     if (item.date) said.push(date(item.date));
+    for (const reason of item.reasons ?? []) said.push(reason.text);
     if (item.verdict) said.push(item.verdict === "liked" ? "more like this" : "not this");
     this.link.setAttribute("aria-label", said.join(", "));
+  }
+
+  /** @param {import("./types.js").Reason[]} reasons */
+  #showReasons(reasons) {
+    const key = reasons.map((one) => one.text).join("\n");
+    if (key === this.reasonKey) return; // most tiles stay as they are
+    this.reasonKey = key;
+    // What was liked has its mark, and that all of them are like the asked picture is no news.
+    this.reasons.replaceChildren(...reasons.filter(canStrike).slice(0, REASONS).map(chip));
   }
 
   /** @param {number} left @param {number} width @param {number} height */
@@ -122,6 +137,7 @@ export class Tile {
     style.width = `${width}px`;
     style.height = `${height}px`;
     this.el.classList.toggle("narrow", width < 96);
+    this.el.classList.toggle("low", width < 120 || height < 100);
   }
 
   /** Start loading, sharp enough for the box; a larger one replaces a smaller one only. */

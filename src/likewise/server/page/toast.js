@@ -26,7 +26,9 @@ export function toast(message, { label, act, bad = false } = {}) {
     h("button", { type: "button", class: "quiet round", "aria-label": "Dismiss", onclick: gone }, icon("close")));
   while (place.children.length > 1) place.firstElementChild?.remove();
   place.append(el);
-  setTimeout(gone, bad ? 12000 : 5000);
+  // Whoever points at it, or stands on it with the keyboard, is about to use it.
+  const fade = () => (el.matches(":hover, :focus-within") ? setTimeout(fade, 2000) : gone());
+  setTimeout(fade, bad ? 12000 : 5000);
 }
 
 /**

@@ -9,8 +9,10 @@
 /** @typedef {Shapes["PictureMore"]} PictureMore */
 /** @typedef {Shapes["HitOut"]} Hit */
 /** @typedef {NonNullable<Hit["verdict"]>} Verdict */
-/** @typedef {Picture & Partial<Pick<Hit, "score"|"verdict">>} Item a picture, or a hit with its score */
-/** @typedef {Shapes["QueryIn"]} Query */
+/** @typedef {Picture & Partial<Pick<Hit, "score"|"verdict"|"reasons">>} Item a picture, or a hit with its score */
+/** @typedef {Shapes["ReasonOut"]} Reason */
+/** @typedef {Shapes["QueryIn"]} Query the picture of a question */
+/** @typedef {Pick<Shapes["SearchIn"], "query"|"text">} Asked a picture, typed words, or both */
 /** @typedef {NonNullable<Query["region"]>} Box x, y, width, height */
 /** @typedef {Shapes["SimilarityOut"]} Similarity */
 /** @typedef {Shapes["SimilaritiesOut"]} Similarities */

@@ -35,7 +35,7 @@ export function listen() {
   /** @type {HTMLInputElement} */
   const input = need("#file");
   const veil = need("#drop");
-  need("#ask").addEventListener("click", pick);
+  need("#pick").addEventListener("click", pick);
   input.addEventListener("change", () => {
     const file = input.files?.[0];
     input.value = "";

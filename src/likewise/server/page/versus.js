@@ -2,7 +2,7 @@
 
 import { api, messageOf } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { asking, go, hasQuery, hrefFor, queryOf } from "./state.js";
+import { asking, go, hasPicture, hrefFor, queryOf } from "./state.js";
 import { pick } from "./upload.js";
 
 /** @typedef {import("./state.js").State} State */
@@ -28,7 +28,7 @@ export class Versus {
       if ([...select.options].map((one) => one.value).join("\n") !== names.join("\n")) fill(select, ...names.map((name) => h("option", { value: name }, name)));
       select.value = names.includes(wanted) ? wanted : usual;
     }
-    if (!hasQuery(state)) {
+    if (!hasPicture(state)) {
       fill(this.asked, h("p", { class: "buttons" }, h("button", { type: "button", onclick: async () => this.#any() }, icon("picture"), "Take any picture"), h("button", { type: "button", class: "quiet", onclick: pick }, "Pick one")));
       this.said.textContent = "Ask about a picture, and see what two ways to rank make of it.";
       for (const side of this.sides) fill(side);

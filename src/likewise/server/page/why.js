@@ -4,7 +4,12 @@ import { api, ApiError, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon, s } from "./dom.js";
 import { counted, percent, score } from "./format.js";
-import { go, queryOf, shut } from "./state.js";
+import * as known from "./known.js";
+import { canStrike, strike } from "./reasons.js";
+import { go, hasPicture, queryOf, shut } from "./state.js";
+import { complain, toast } from "./toast.js";
+import { lacksWords, WORDS_COST, WORDS_USE } from "./visual-words.js";
+import { working } from "./working.js";
 
 /** @typedef {import("./types.js").Explanation} Explanation */
 
@@ -13,7 +18,9 @@ const BETWEEN = 36;
 const PLACES = 3; // of a word in a picture that are joined; more would be a hatching
 
 export class Why {
-  constructor() {
+  /** @param {(id: string) => import("./types.js").Item|null} find an answer that is shown */
+  constructor(find) {
+    this.find = find;
     /** @type {ReturnType<typeof dialog>|null} */
     this.open = null;
     this.id = "";
@@ -39,8 +46,28 @@ export class Why {
       }
     });
     const { body } = this.open;
+    if (!hasPicture(state)) {
+      this.#sayReasons(state, body);
+      return;
+    }
     fill(body, h("p", { class: "empty", role: "status" }, "Looking for what they share…"));
     await this.#explain(state, this.#ranking(state));
+  }
+
+  /** Typed words: the reasons, each with a way to strike it out. @param {import("./state.js").State} state @param {HTMLElement} body */
+  #sayReasons(state, body) {
+    const item = this.find(state.why);
+    if (!item?.reasons?.length) {
+      fill(body, h("p", { class: "empty" }, item ? "Nothing written about it and nothing it looks like answers to these words: it comes after those that do." : "This picture is not among the answers that were loaded."));
+      return;
+    }
+    fill(body,
+      h("p", { class: "lead" }, `${item.name} for “${state.text}”`),
+      h("ul", { class: "reason-list" }, ...item.reasons.map((reason) => h("li", {}, h("span", {}, reason.text),
+        canStrike(reason) && h("button", { type: "button", class: "small", "aria-label": `Do not count: ${reason.text}`, onclick: () => {
+          this.open?.close();
+          strike(reason);
+        } }, icon("close"), "Do not count this")))));
   }
 
   /** What ranks, where it may have places; null: ask for visual words. */
@@ -69,8 +96,28 @@ export class Why {
         await this.#explain(state, null);
         return;
       }
-      fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
+      if (error instanceof ApiError && error.kind === "no_places" && lacksWords(await known.collection.get())) this.#offerWords(body);
+      else fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
     }
+  }
+
+  /** What is missing for an explanation, and the way to get it. @param {HTMLElement} body */
+  #offerWords(body) {
+    const start = h("button", { type: "button", class: "main", disabled: working.on, onclick: async () => {
+      try {
+        start.disabled = true;
+        await api.describe();
+        this.open?.close();
+        known.collection.forget();
+        working.ask();
+        toast("Describing by visual words. You can go on searching; ask again why it matched when it is done.");
+      } catch (error) {
+        start.disabled = false;
+        complain(error);
+      }
+    } }, icon("why"), "Describe by visual words too");
+    fill(body, h("div", { class: "empty" }, icon("why"), h("h2", {}, "This was found by how the pictures look as a whole."),
+      h("p", {}, `Which places of them agree can be shown when pictures are described by visual words too. ${WORDS_USE} ${WORDS_COST}`), start));
   }
 }
 

@@ -1,56 +1,161 @@
-// Long work while somebody looks at pictures: one line with a bar above them.
+// Long work: one line under the top of every view, and the same words in the title of the tab.
 
-import { h } from "./dom.js";
-import { count } from "./format.js";
+import { api } from "./api.js";
+import { h, icon, need } from "./dom.js";
+import { count, duration } from "./format.js";
+import * as known from "./known.js";
 import * as live from "./live.js";
+import { titleOfWork } from "./title.js";
+import { complain } from "./toast.js";
 
-const NAMES = /** @type {Record<string, string>} */ ({ add: "Looking for pictures", sync: "Looking for changes" });
+/** @typedef {import("./live.js").Progress} Progress */
 
-/** @param {() => void} changed work began or ended */
-export function workingLine(changed) {
-  const stage = h("b", {});
-  const detail = h("span", { class: "soft" });
-  const bar = h("progress", { "aria-label": "Progress" });
-  // Not a live region: it changes all the time, and the Collection view speaks for it.
-  const el = h("div", { class: "job working", hidden: true }, h("p", {}, stage, " ", detail), bar);
-  let last = 0; // the newest job that has ended
-  /** @param {boolean} on */
-  const turn = (on) => {
-    if (el.hidden !== on) return;
-    el.hidden = !on;
-    changed();
-  };
-  live.on("progress", (data) => {
-    if (data.job <= last) return;
-    stage.textContent = data.stage.charAt(0).toUpperCase() + data.stage.slice(1);
-    detail.textContent = data.total ? `${count(data.done)} of ${count(data.total)}` : count(data.done);
-    if (data.total) [bar.max, bar.value] = [data.total, data.done];
-    else bar.removeAttribute("value");
-    turn(true);
-  });
-  for (const event of /** @type {const} */ (["done", "failed"])) {
-    live.on(event, (data) => {
-      last = Math.max(last, data.job);
-      turn(false);
+const ADDING = "adding pictures"; // the stage whose pictures can be searched as they come
+const SPEAKING = 5000; // milliseconds between two words on progress to a screen reader
+const NAMES = /** @type {Record<string, string>} */ ({
+  add: "Looking for pictures", sync: "Looking for changes", describe: "Describing pictures", tag: "Suggesting tags", export: "Writing sidecars",
+});
+
+/** @param {string} text */
+const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** "1,240 of 3,068 searchable, 4 min left"; of other stages with their name. @param {Progress} data */
+export function howFar(data) {
+  const counted = data.total ? `${count(data.done)} of ${count(data.total)}` : count(data.done);
+  const said = data.stage === ADDING ? `${counted} searchable` : `${upper(data.stage)}: ${counted}`;
+  return data.left ? `${said}, ${duration(data.left)} left` : said;
+}
+
+/** What stands behind it in soft letters. @param {Progress} data */
+function more(data) {
+  const parts = [];
+  if (data.rate) parts.push(`${data.rate.toFixed(data.rate >= 10 ? 0 : 1)} a second`);
+  if (data.problems) parts.push(`${count(data.problems)} skipped`);
+  if (data.note) parts.push(data.note);
+  return parts.join(", ");
+}
+
+class Working {
+  constructor() {
+    this.said = h("b", {});
+    this.detail = h("span", { class: "soft" });
+    this.bar = h("progress", { "aria-label": "Progress" });
+    this.stop = h("button", { type: "button", class: "quiet small", onclick: () => this.#stop() }, icon("close"), "Stop");
+    this.spoken = h("p", { class: "spoken", role: "status" });
+    this.spokenAt = -SPEAKING;
+    // The line itself is no live region: it changes all the time.
+    this.el = h("section", { class: "working", hidden: true, "aria-label": "Work under way" },
+      h("p", {}, this.said, " ", this.detail), this.stop, this.bar, this.spoken);
+    this.job = 0;
+    this.ended = 0; // the newest job that has ended
+    /** @type {Progress|null} */
+    this.last = null;
+    /** @type {((on: boolean) => void)[]} */
+    this.listeners = [];
+  }
+
+  get on() {
+    return !this.el.hidden;
+  }
+
+  /** @param {(on: boolean) => void} listener told when work began or ended */
+  onTurn(listener) {
+    this.listeners.push(listener);
+  }
+
+  /** Begin to listen, and put the line in its place. */
+  listen() {
+    need("#main").before(this.el);
+    live.on("progress", (data) => this.#progress(data));
+    for (const event of /** @type {const} */ (["done", "failed"])) {
+      live.on(event, (data) => {
+        this.ended = Math.max(this.ended, data.job);
+        this.#turn(false);
+      });
+    }
+    live.on("lost", () => {
+      this.ended = 0; // a server that is started again counts its jobs from one
+      this.#turn(false);
+    });
+    live.on("joined", () => {
+      known.collection.forget();
+      this.ask();
     });
   }
-  live.on("lost", () => {
-    last = 0; // a server that is started again counts its jobs from one
-    turn(false);
-  });
-  return {
-    el,
-    get on() {
-      return !el.hidden;
-    },
-    /** What the collection says is under way: 0 is the work of another program. @param {import("./types.js").Running|null} job */
-    know: (job) => {
-      if (!job) turn(false); // its end was not heard
-      if (!job || (job.job && job.job <= last) || !el.hidden) return;
-      stage.textContent = NAMES[job.what] ?? job.what.charAt(0).toUpperCase() + job.what.slice(1);
-      detail.textContent = "";
-      bar.removeAttribute("value");
-      turn(true);
-    },
-  };
+
+  /** Another program may have begun something. */
+  ask() {
+    known.collection.get().then((about) => this.know(about.job), () => {});
+  }
+
+  /** What the collection says is under way: 0 is the work of another program. @param {import("./types.js").Running|null} job */
+  know(job) {
+    if (!job) this.#turn(false); // its end was not heard
+    if (!job || (job.job && job.job <= this.ended)) return;
+    if (job.progress) this.#progress(job.progress);
+    else if (!this.on || job.job !== this.job) this.#show(job.job, NAMES[job.what] ?? upper(job.what), "");
+  }
+
+  /** @param {Progress} data */
+  #progress(data) {
+    if (data.job <= this.ended) return;
+    // Two ways lead here, and what was asked for can be older than what was told.
+    const { last } = this;
+    if (last && last.job === data.job && last.stage === data.stage && last.done > data.done) return;
+    this.#show(data.job, howFar(data), more(data));
+    this.last = data;
+    if (data.total) [this.bar.max, this.bar.value] = [data.total, data.done];
+  }
+
+  /** @param {number} job @param {string} said @param {string} detail */
+  #show(job, said, detail) {
+    if (job !== this.job) {
+      this.stop.disabled = false;
+      this.last = null;
+    }
+    this.job = job;
+    this.stop.hidden = !job; // another program's cannot be stopped from here
+    this.said.textContent = said;
+    this.detail.textContent = this.stop.disabled ? "stopping…" : detail;
+    this.bar.removeAttribute("value");
+    titleOfWork(said);
+    this.#turn(true);
+    this.#speak(said);
+  }
+
+  /** Numbers run on for the eye; the ear gets one now and then. @param {string} text */
+  #speak(text) {
+    if (performance.now() - this.spokenAt < SPEAKING) return;
+    this.spokenAt = performance.now();
+    this.spoken.textContent = text;
+  }
+
+  /** @param {boolean} on */
+  #turn(on) {
+    if (this.on === on) return;
+    this.el.hidden = !on;
+    document.body.classList.toggle("busy", on);
+    if (!on) {
+      titleOfWork("");
+      this.last = null;
+      this.job = 0;
+      this.spoken.textContent = "";
+      this.spokenAt = -SPEAKING;
+      this.stop.disabled = false;
+    }
+    for (const listener of this.listeners) listener(on);
+  }
+
+  async #stop() {
+    this.stop.disabled = true;
+    this.detail.textContent = "stopping…";
+    try {
+      await api.stop(this.job);
+    } catch (error) {
+      this.stop.disabled = false;
+      complain(error);
+    }
+  }
 }
+
+export const working = new Working();
