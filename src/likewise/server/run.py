@@ -6,7 +6,9 @@ import ipaddress
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -16,6 +18,7 @@ from fastapi import FastAPI
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
+from likewise.errors import LikewiseError
 from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
 from likewise.server.jobs import Job
@@ -109,11 +112,26 @@ def _run(
         finally:
             # Whatever became of the job: the server is there.
             ready(address)
+            threading.Thread(target=_prepare_words, args=(app,), daemon=True).start()
 
     server = _Server(config, app, on_start, ending)
     server.run(sockets=[listener])
     # Everything a job did is committed; waiting for the rest could take an hour.
     app.state.work.stop(GRACE)
+
+
+def _prepare_words(app: FastAPI) -> None:
+    """Have the text model open before somebody types: that takes seconds, on first use half a
+    minute.
+
+    Not while pictures come in: they need the processor more.
+    """
+    while app.state.work.running is not None:
+        if app.state.events.closing.is_set():
+            return
+        time.sleep(1.0)
+    with suppress(LikewiseError):  # said again, to who types
+        app.state.service.collection.searcher.typed.texts.words()
 
 
 def _listener(host: str, port: int) -> socket.socket:
