@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,3 +158,17 @@ def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", wrong)
         with pytest.raises(InvalidInput, match="LIKEWISE_PICTURE_SECONDS"):
             picture_seconds()
+
+
+def leave_quietly(task: int) -> tuple[int, str]:
+    if not os.path.exists(os.environ["LEFT"]):
+        open(os.environ["LEFT"], "w").close()
+        os._exit(0)
+    return task, ""
+
+
+def test_a_worker_that_leaves_while_it_is_given_work_blames_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEFT", str(tmp_path / "left"))
+    assert sorted(run(leave_quietly, range(5), 1, failed)) == [(i, "") for i in range(5)]

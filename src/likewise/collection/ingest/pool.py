@@ -165,7 +165,10 @@ def run(
                         kind, answer = one.connection.recv()
                     except (EOFError, OSError):
                         failure, task = _part_with(staff, one, again, seconds)
-                        if not one.ready:
+                        if one.ready and not one.process.exitcode:
+                            # It had waited long enough and left just when it was given work.
+                            again.appendleft(task)
+                        elif not one.ready:
                             again.appendleft(task)
                             false_starts += 1
                             if false_starts == _STARTS:
