@@ -21,7 +21,7 @@ from scipy import sparse
 from benchmarks import harness
 from likewise.coding.bow import BagOfWords, Weighting
 from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.spaces.base import DECODE_SIDE, Space
+from likewise.collection.spaces.base import DECODE_SIDE, Space, decode_size
 from likewise.collection.spaces.deep_words import PROJECTION_PICTURES
 from likewise.collection.spaces.registry import find_kind, new_space
 from likewise.collection.spaces.visual_words import VisualWords
@@ -143,9 +143,10 @@ def labels_of(task: Task) -> NDArray[np.int64]:
     return np.array([of.get(name, -1) for name in task.paths], np.int64)
 
 
-def pictures(paths: list[Path]) -> Iterator[Picture]:
-    """Decoded as a collection decodes them."""
-    return (decode(path, max_side=DECODE_SIDE) for path in paths)
+def pictures(paths: list[Path], *spaces: Space) -> Iterator[Picture]:
+    """Decoded as a collection decodes them for these spaces."""
+    side, slack = decode_size(spaces) if spaces else (DECODE_SIDE, 1.0)
+    return (decode(path, max_side=side, slack=slack) for path in paths)
 
 
 def _made(dataset: str, paths: list[Path], space: str, words: int | None) -> Any:
@@ -156,7 +157,7 @@ def _made(dataset: str, paths: list[Path], space: str, words: int | None) -> Any
             _keep_words(dataset, space, coder)
         return weighted(raw, coder)
     made = fixed_space(space)
-    X = made.row_format.unpack([made.packed_row(one) for one in pictures(paths)], made.width)
+    X = made.row_format.unpack([made.packed_row(one) for one in pictures(paths, made)], made.width)
     if made.row_format is SPARSE:
         return X
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)

@@ -29,7 +29,7 @@ def named() -> set[str]:
 def test_what_is_named_is_there() -> None:
     assert named() >= {"siso-speed", "loop", "features"}
     for name in named():
-        module = f"benchmarks.{name.replace('-', '.')}"
+        module = f"benchmarks.{name.replace('first-minute', 'first_minute').replace('-', '.')}"
         found = importlib.util.find_spec(module)
         assert found is not None, name
         if found.submodule_search_locations:
@@ -38,5 +38,5 @@ def test_what_is_named_is_there() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_what_can_be_run_leaves_a_page(folder: Path) -> None:
-    name = "-".join(folder.relative_to(ROOT / "benchmarks").parts)
+    name = "-".join(folder.relative_to(ROOT / "benchmarks").parts).replace("_", "-")
     assert (ROOT / "docs" / "results" / f"{name}.md").is_file()
