@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,8 @@ def resolve_query(store: Store, query: Query, region: Region | None) -> Resolved
             raise InvalidInput("a vector has no region")
         return ResolvedQuery(vector=query)
     if isinstance(query, bytes | bytearray | memoryview):
-        content, name = bytes(query), None
+        content: bytes | Path = bytes(query)
+        name = None
     elif isinstance(query, str | os.PathLike):
         name = str(absolute(query))
         if region is None and (image := _find_unchanged(store, name)) is not None:
@@ -93,7 +95,8 @@ def resolve_query(store: Store, query: Query, region: Region | None) -> Resolved
         return ResolvedQuery(image=known, key=digest)
     # By its name where it has one: what is wrong with it is then said about that file.  A copy
     # that lies elsewhere is a query of its own, and the picture in the collection its answer.
-    picture = decode(content if name is None else name, max_side=None if region else DECODE_SIDE)
+    source = content if name is None else name
+    picture = decode(source, max_side=None if region else DECODE_SIDE)
     part_of = None if region is None else store.image_of_hash(digest)
     pixels = crop(picture.pixels, region)
     return ResolvedQuery(pixels=pixels, key=_content_key(digest, region), part_of=part_of)
