@@ -2,8 +2,9 @@
 
 The one idea: nothing is believed but the content.  The format is recognised by its first bytes,
 never by a file's name; only that format's decoder is started; and the limits of pixels and memory
-are checked on the header before a single pixel is decoded.  Whatever a decoder then raises on hostile bytes
-leaves this file as an :class:`~likewise.errors.ImageError` that names the picture and the reason.
+are checked on the header before a single pixel is decoded.  Whatever a decoder then raises on
+hostile bytes leaves this file as an :class:`~likewise.errors.ImageError` that names the picture
+and the reason.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from likewise.errors import (
     ImageError,
     ImageTooLarge,
     InvalidInput,
+    MissingDecoder,
     NotAnImage,
     UnreadableImage,
 )
@@ -285,6 +287,7 @@ def _stream(source: Source) -> tuple[str, IO[bytes], int]:
 @cache
 def _decoder(format_: str) -> Callable[[IO[bytes], str | None], ImageFile.ImageFile]:
     module, name = _DECODERS[format_]
+    # An ImportError is told as what it is: the picture may be perfectly well.
     return cast(
         "Callable[[IO[bytes], str | None], ImageFile.ImageFile]",
         getattr(importlib.import_module(module), name),
@@ -302,6 +305,8 @@ def _as_image_error(name: str, format_: str, error: Exception) -> ImageError:
             "set PIL.Image.MAX_IMAGE_PIXELS higher if you trust it",
         )
     detail = str(error) or type(error).__name__
+    if isinstance(error, ImportError) or "support not installed" in detail:
+        return MissingDecoder(name, f"is a {format_}, whose decoder cannot be used here ({detail})")
     if "unknown pixel mode" in detail or "not supported" in detail or "unsupported" in detail:
         return NotAnImage(name, f"is a {format_} of a kind Likewise does not decode ({detail})")
     return DamagedImage(name, f"is a truncated or corrupt {format_} ({detail})")

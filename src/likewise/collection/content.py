@@ -9,7 +9,6 @@ from pathlib import Path
 from likewise.errors import ImageTooLarge, UnreadableImage
 from likewise.images import MAX_BYTES, recognise
 
-
 MOST_IN_MEMORY = 64 << 20
 """Bytes of a file that is read at once; a larger one is read as it is decoded."""
 
