@@ -41,9 +41,10 @@ def memory_limit() -> int:
     return int(wanted * (1 << 20))
 
 
-def opening_memory(format_: str, pixels: int) -> int:
-    """Bytes that a decoder takes as soon as it opens a picture of so many pixels."""
-    return pixels * (_DECODER[format_] + 4) if format_ == "WEBP" else 0
+def opening_memory(format_: str, pixels: int, n_bytes: int) -> int:
+    """Bytes that a decoder takes as soon as it opens a picture of so many pixels and bytes."""
+    canvases = pixels * (_DECODER[format_] + 4) if format_ == "WEBP" else 0
+    return canvases + (2 * n_bytes if format_ in _READS_WHOLE else 0)
 
 
 def decoding_memory(
@@ -57,12 +58,14 @@ def decoding_memory(
     progressive: bool,
     n_bytes: int,
     in_memory: bool,
+    buffered: int = 0,
 ) -> int:
     """Bytes that decoding takes at its peak.
 
     ``drawn`` is how many of the ``pixels`` the decoder makes (a JPEG may come reduced);
     ``transparent`` says that one colour counts as see-through; ``n_bytes`` is the length of the
-    file, ``in_memory`` that it is there already.
+    file, ``in_memory`` that it is there already; ``buffered`` are bytes of the largest piece of it
+    that is unpacked as a whole.
     """
     held = n_bytes * (int(in_memory) + 2 * int(format_ in _READS_WHOLE))
     # All scans of a progressive JPEG are collected, two bytes a coefficient, before one pixel is.
@@ -71,7 +74,7 @@ def decoding_memory(
     stored = _STORED.get(mode, 4)
     decoding = stored + _DECODER.get(format_, 0)
     converting = stored + _KEEPS.get(format_, 0) + _conversion(mode, transparent, full_size)
-    return held + drawn * max(decoding, converting)
+    return held + max(buffered + drawn * decoding, drawn * converting)
 
 
 def _conversion(mode: str, transparent: bool, full_size: bool) -> int:

@@ -54,7 +54,7 @@ TIFF and WebP are held by Pillow's own, process-wide limit as well: 179 million 
 MAX_BYTES = 1 << 31
 """2 GiB: some decoders read the whole file, so a file must fit in memory whatever it claims."""
 
-_STRIP = 1 << 20
+_STRIP = 1 << 18
 """Pixels that are converted at a time."""
 
 # How many times the wanted side a JPEG is decoded to at least: a little more, so that the last
@@ -85,6 +85,7 @@ _LONGEST_CAMERA = 200
 # Each date has an offset from UTC of its own.
 _OFFSET_OF = {_TAG_TAKEN: 0x9011, _TAG_DIGITISED: 0x9012, _TAG_DATE: 0x9010}
 _TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 258, 262, 339
+_TIFF_ROWS, _TIFF_TILE_WIDTH, _TIFF_TILE_HEIGHT = 278, 322, 323
 _TIFF_IPTC, _PHOTOSHOP_IPTC = 33723, 0x0404
 _LATE_EXIF = "PNG"
 _DATE = re.compile(r"(\d{4})[:\-](\d\d)[:\-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
@@ -197,7 +198,9 @@ def _open_image(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.Ima
             # Some decoders allocate, or refuse for reasons of their own, as soon as they open.
             announced = announced_size(stream, format_)
             _check_size(name, announced, max_pixels)
-            _refuse_beyond(name, announced, opening_memory(format_, announced[0] * announced[1]))
+            _refuse_beyond(
+                name, announced, opening_memory(format_, announced[0] * announced[1], n_bytes)
+            )
             image = _decoder(format_)(stream, None)
             _check_size(name, image.size, max_pixels)
             yield image, _info(image, name, format_, n_bytes)
@@ -241,6 +244,7 @@ def _check_memory(
         progressive=bool(image.info.get("progressive")),
         n_bytes=info.n_bytes,
         in_memory=in_memory,
+        buffered=_largest_strip(image) if info.format == "TIFF" else 0,
     )
     _refuse_beyond(info.source, image.size, needed)
 
@@ -492,6 +496,19 @@ def _high_byte(image: Image.Image) -> NDArray[np.uint8]:
 def _tiff_tag(image: Image.Image, tag: int, default: int) -> int:
     value = getattr(image, "tag_v2", {}).get(tag, default)
     return int(value[0] if isinstance(value, tuple) else value)
+
+
+def _largest_strip(image: Image.Image) -> int:
+    """Bytes of the pieces, strips or tiles, that a TIFF is unpacked by."""
+    bits = getattr(image, "tag_v2", {}).get(_TIFF_BITS, 8)
+    depth = sum(bits) if isinstance(bits, tuple) else int(bits)
+    width, height = image.size
+    if _tiff_tag(image, _TIFF_TILE_WIDTH, 0):
+        width = _tiff_tag(image, _TIFF_TILE_WIDTH, 0)
+        height = _tiff_tag(image, _TIFF_TILE_HEIGHT, 0)
+    else:
+        height = min(height, _tiff_tag(image, _TIFF_ROWS, height))
+    return width * height * max(8, depth) // 8
 
 
 def _stretch_greys(image: Image.Image) -> NDArray[np.uint8]:
