@@ -32,7 +32,7 @@ FLOORS = [
     {"solvers"},
     {"evaluation"},
     {"images"},
-    {"recognition"},
+    {"recognition", "decoding_memory"},
     {"_estimators", "_csr"},
     {"_kernels", "_validation", "_durable"},
     {"_kernel_cache"},

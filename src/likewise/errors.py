@@ -39,6 +39,10 @@ class UnreadableImage(ImageError):
     """The bytes cannot be had: no such file, no permission, not a regular file."""
 
 
+class MissingDecoder(UnreadableImage):
+    """The library that decodes its format cannot be had here; nothing is wrong with the picture."""
+
+
 class NotAnImage(ImageError):
     """The content is not in any format Likewise decodes."""
 
@@ -49,3 +53,7 @@ class DamagedImage(ImageError):
 
 class ImageTooLarge(ImageError):
     """The header promises more pixels (or the file has more bytes) than the limit allows."""
+
+
+class DecoderFailed(ImageError):
+    """Its decoder ran for too long, or crashed."""

@@ -1,9 +1,10 @@
 """The only place that decodes a picture: bytes of unknown origin in, RGB pixels or a reason out.
 
 The one idea: nothing is believed but the content.  The format is recognised by its first bytes,
-never by a file's name; only that format's decoder is started; and the pixel limit is checked on
-the header before a single pixel is decoded.  Whatever a decoder then raises on hostile bytes
-leaves this file as an :class:`~likewise.errors.ImageError` that names the picture and the reason.
+never by a file's name; only that format's decoder is started; and the limits of pixels and memory
+are checked on the header before a single pixel is decoded.  Whatever a decoder then raises on
+hostile bytes leaves this file as an :class:`~likewise.errors.ImageError` that names the picture
+and the reason.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.decoding_memory import decoding_memory, memory_limit, opening_memory
 from likewise.errors import (
     DamagedImage,
     ImageError,
     ImageTooLarge,
     InvalidInput,
+    MissingDecoder,
     NotAnImage,
     UnreadableImage,
 )
@@ -50,6 +53,9 @@ TIFF and WebP are held by Pillow's own, process-wide limit as well: 179 million 
 
 MAX_BYTES = 1 << 31
 """2 GiB: some decoders read the whole file, so a file must fit in memory whatever it claims."""
+
+_STRIP = 1 << 18
+"""Pixels that are converted at a time."""
 
 # How many times the wanted side a JPEG is decoded to at least: a little more, so that the last
 # resampling step still has detail to average over.
@@ -79,6 +85,7 @@ _LONGEST_CAMERA = 200
 # Each date has an offset from UTC of its own.
 _OFFSET_OF = {_TAG_TAKEN: 0x9011, _TAG_DIGITISED: 0x9012, _TAG_DATE: 0x9010}
 _TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 258, 262, 339
+_TIFF_ROWS, _TIFF_TILE_WIDTH, _TIFF_TILE_HEIGHT = 278, 322, 323
 _TIFF_IPTC, _PHOTOSHOP_IPTC = 33723, 0x0404
 _LATE_EXIF = "PNG"
 _DATE = re.compile(r"(\d{4})[:\-](\d\d)[:\-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
@@ -178,6 +185,7 @@ def decode(
     if max_side is not None and max_side < 1:
         raise InvalidInput(f"max_side is {max_side}; a positive number of pixels expected")
     with _open_image(source, max_pixels) as (image, info):
+        _check_memory(image, info, max_side, in_memory=not isinstance(source, str | os.PathLike))
         size, extent = _load(image, info.format, max_side)
         if max_side is not None and slack > 1 and max(image.size) <= slack * max_side:
             size = extent = image.size
@@ -197,7 +205,11 @@ def _open_image(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.Ima
         try:
             format_ = recognise_format(stream, name)
             # Some decoders allocate, or refuse for reasons of their own, as soon as they open.
-            _check_size(name, announced_size(stream, format_), max_pixels)
+            announced = announced_size(stream, format_)
+            _check_size(name, announced, max_pixels)
+            _refuse_beyond(
+                name, announced, opening_memory(format_, announced[0] * announced[1], n_bytes)
+            )
             image = _decoder(format_)(stream, None)
             _check_size(name, image.size, max_pixels)
             yield image, _info(image, name, format_, n_bytes)
@@ -219,6 +231,40 @@ def _check_size(name: str, size: tuple[int, int], max_pixels: int) -> None:
             name,
             f"{width} x {height} pixels, more than the limit of {max_pixels:,}; "
             "raise max_pixels if you trust it",
+        )
+
+
+def _check_memory(
+    image: ImageFile.ImageFile, info: ImageInfo, max_side: int | None, *, in_memory: bool
+) -> None:
+    """Refuse a picture whose decoding would take more memory than it may."""
+    pixels = drawn = image.size[0] * image.size[1]
+    if info.format == "JPEG" and max_side is not None and max(image.size) > max_side:
+        # As libjpeg reduces it: by 8, 4 or 2, and never below what is wanted.
+        step = max(1, int(max(image.size) / (_JPEG_GAP * max_side)))
+        drawn //= next(n for n in (8, 4, 2, 1) if n <= step) ** 2
+    needed = decoding_memory(
+        info.format,
+        image.mode,
+        pixels,
+        drawn=drawn,
+        full_size=max_side is None or max(image.size) <= max_side,
+        transparent="transparency" in image.info,
+        progressive=bool(image.info.get("progressive")),
+        n_bytes=info.n_bytes,
+        in_memory=in_memory,
+        buffered=_largest_strip(image) if info.format == "TIFF" else 0,
+    )
+    _refuse_beyond(info.source, image.size, needed)
+
+
+def _refuse_beyond(name: str, size: tuple[int, int], needed: int) -> None:
+    limit = memory_limit()
+    if needed > limit:
+        raise ImageTooLarge(
+            name,
+            f"{size[0]} x {size[1]} pixels take {needed >> 20:,} MiB to decode, more than the "
+            f"limit of {limit >> 20:,}; set LIKEWISE_PICTURE_MB higher if you trust it",
         )
 
 
@@ -254,6 +300,7 @@ def _stream(source: Source) -> tuple[str, IO[bytes], int]:
 @cache
 def _decoder(format_: str) -> Callable[[IO[bytes], str | None], ImageFile.ImageFile]:
     module, name = _DECODERS[format_]
+    # An ImportError is told as what it is: the picture may be perfectly well.
     return cast(
         "Callable[[IO[bytes], str | None], ImageFile.ImageFile]",
         getattr(importlib.import_module(module), name),
@@ -271,6 +318,8 @@ def _as_image_error(name: str, format_: str, error: Exception) -> ImageError:
             "set PIL.Image.MAX_IMAGE_PIXELS higher if you trust it",
         )
     detail = str(error) or type(error).__name__
+    if isinstance(error, ImportError) or "support not installed" in detail:
+        return MissingDecoder(name, f"is a {format_}, whose decoder cannot be used here ({detail})")
     if "unknown pixel mode" in detail or "not supported" in detail or "unsupported" in detail:
         return NotAnImage(name, f"is a {format_} of a kind Likewise does not decode ({detail})")
     return DamagedImage(name, f"is a truncated or corrupt {format_} ({detail})")
@@ -417,12 +466,9 @@ def _simple(image: Image.Image) -> Image.Image:
     from PIL import Image
 
     if mode.startswith("I;16"):
-        return Image.fromarray(_high_byte(np.asarray(image).astype(np.uint16), image))
+        return Image.fromarray(_high_byte(image))
     if mode in ("I", "F"):
-        values = np.asarray(image)
-        if mode == "I" and _tiff_tag(image, _TIFF_SAMPLES, 2) == 1:
-            values = values.view(np.uint32)  # Pillow has no mode for unsigned 32 bits
-        return Image.fromarray(_stretch_greys(values))
+        return Image.fromarray(_stretch_greys(image))
     if mode == "LAB":
         from PIL import ImageCms
 
@@ -432,12 +478,28 @@ def _simple(image: Image.Image) -> Image.Image:
     return image
 
 
-def _high_byte(values: NDArray[np.uint16], image: Image.Image) -> NDArray[np.uint8]:
+def _strips(image: Image.Image) -> Iterator[tuple[slice, Image.Image]]:
+    """A picture in strips of full width: what is done strip by strip takes little memory."""
+    width, height = image.size
+    rows = max(1, _STRIP // max(1, width))
+    if rows >= height:
+        yield slice(0, height), image
+        return
+    for top in range(0, height, rows):
+        bottom = min(height, top + rows)
+        yield slice(top, bottom), image.crop((0, top, width, bottom))
+
+
+def _high_byte(image: Image.Image) -> NDArray[np.uint8]:
     """The eight highest of the bits a grey has: 16, or in a TIFF fewer; white may be zero."""
     bits = _tiff_tag(image, _TIFF_BITS, 16)
     shift = bits - 8 if 8 < bits <= 16 else 8
-    grey = np.minimum(values >> shift, 255).astype(np.uint8)
-    return np.asarray(255 - grey if _tiff_tag(image, _TIFF_PHOTOMETRIC, 1) == 0 else grey)
+    inverted = _tiff_tag(image, _TIFF_PHOTOMETRIC, 1) == 0
+    greys = np.empty((image.height, image.width), np.uint8)
+    for rows, strip in _strips(image):
+        found = np.minimum(np.asarray(strip).astype(np.uint16) >> shift, 255)
+        greys[rows] = 255 - found if inverted else found
+    return greys
 
 
 def _tiff_tag(image: Image.Image, tag: int, default: int) -> int:
@@ -445,18 +507,49 @@ def _tiff_tag(image: Image.Image, tag: int, default: int) -> int:
     return int(value[0] if isinstance(value, tuple) else value)
 
 
-def _stretch_greys(values: NDArray[Any]) -> NDArray[np.uint8]:
+def _largest_strip(image: Image.Image) -> int:
+    """Bytes of the pieces, strips or tiles, that a TIFF is unpacked by."""
+    bits = getattr(image, "tag_v2", {}).get(_TIFF_BITS, 8)
+    depth = sum(bits) if isinstance(bits, tuple) else int(bits)
+    width, height = image.size
+    if _tiff_tag(image, _TIFF_TILE_WIDTH, 0):
+        width = _tiff_tag(image, _TIFF_TILE_WIDTH, 0)
+        height = _tiff_tag(image, _TIFF_TILE_HEIGHT, 0)
+    else:
+        height = min(height, _tiff_tag(image, _TIFF_ROWS, height))
+    return width * height * max(8, depth) // 8
+
+
+def _stretch_greys(image: Image.Image) -> NDArray[np.uint8]:
     """Greys without a fixed range to 0..255: 16-bit integers by their high byte, else min-max."""
-    if values.dtype.kind in "iu" and values.min() >= 0 and 255 < values.max() <= 0xFFFF:
-        return (values >> 8).astype(np.uint8)
-    finite = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    low, high = float(finite.min()), float(finite.max())
-    if values.dtype.kind == "f" and low >= 0.0 and high <= 1.0:
+    # Pillow has no mode for unsigned 32 bits.
+    unsigned = image.mode == "I" and _tiff_tag(image, _TIFF_SAMPLES, 2) == 1
+
+    def values_of(strip: Image.Image) -> NDArray[Any]:
+        values = np.asarray(strip)
+        return values.view(np.uint32) if unsigned else values
+
+    def finite(values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+
+    low, high = np.inf, -np.inf
+    for _, strip in _strips(image):
+        found = finite(values_of(strip))
+        low, high = min(low, float(found.min())), max(high, float(found.max()))
+    by_byte = image.mode == "I" and low >= 0 and 255 < high <= 0xFFFF
+    if image.mode == "F" and low >= 0.0 and high <= 1.0:
         low, high = 0.0, 1.0  # the usual convention for float pictures
     elif low >= 0 and high <= 255:
         low, high = 0.0, 255.0
     span = high - low or 1.0
-    return np.rint((finite - low) * (255.0 / span)).astype(np.uint8)
+    greys = np.empty((image.height, image.width), np.uint8)
+    for rows, strip in _strips(image):
+        values = values_of(strip)
+        if by_byte:
+            greys[rows] = values >> 8
+        else:
+            greys[rows] = np.rint((finite(values) - low) * (255.0 / span))
+    return greys
 
 
 def _sampled(
@@ -514,7 +607,11 @@ def _three_channels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _pixels(image: Image.Image) -> NDArray[np.uint8]:
     """The pixels of an L, RGB or opaque RGBA picture."""
-    return np.array(image.convert("RGB") if image.mode == "RGBA" else image)
+    shape = (image.height, image.width) + ((3,) if image.mode != "L" else ())
+    pixels = np.empty(shape, np.uint8)
+    for rows, strip in _strips(image):
+        pixels[rows] = np.asarray(strip.convert("RGB") if strip.mode == "RGBA" else strip)
+    return pixels
 
 
 def shrink(

@@ -107,8 +107,8 @@ def test_a_thumbnail_is_kept_from_the_same_pixels(tmp_path: Path) -> None:
         assert path is not None
         pixels = decode(path, max_side=FIRST_SIDE).pixels
         os.unlink(path)
-        large = thumbnail(col.root, key, path, FIRST_SIDE)
-        small = thumbnail(col.root, key, path, FIRST_SIDE // 2)
+        large = thumbnail(col.root, key, lambda: path, FIRST_SIDE)
+        small = thumbnail(col.root, key, lambda: path, FIRST_SIDE // 2)
     assert max(probe(large).width, probe(large).height) == FIRST_SIDE
     assert max(probe(small).width, probe(small).height) == FIRST_SIDE // 2
     difference = np.abs(decode(large).pixels.astype(int) - pixels)

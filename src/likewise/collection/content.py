@@ -9,9 +9,17 @@ from pathlib import Path
 from likewise.errors import ImageTooLarge, UnreadableImage
 from likewise.images import MAX_BYTES, recognise
 
+MOST_IN_MEMORY = 64 << 20
+"""Bytes of a file that is read at once; a larger one is read as it is decoded."""
 
-def digest_of(content: bytes) -> bytes:
+
+def digest_of(content: bytes | Path) -> bytes:
     """What makes two files the same picture."""
+    if isinstance(content, Path):
+        try:
+            return digest_of_file(content)
+        except OSError as error:
+            raise UnreadableImage(str(content), f"cannot be read: {error.strerror}") from error
     return hashlib.blake2b(content, digest_size=20).digest()
 
 
@@ -23,13 +31,18 @@ def digest_of_file(path: str | Path) -> bytes:
     return digest.digest()
 
 
-def read_content(path: str) -> bytes:
-    """The content, by way of the decoder's own checks for pipes, folders and permissions."""
+def read_content(path: str) -> bytes | Path:
+    """The content, by way of the decoder's own checks for pipes, folders and permissions.
+
+    A large file is left where it is, and its path given instead: most of the two gigabytes that a
+    file may have need never be in memory.
+    """
     recognise(path)
     try:
-        if os.path.getsize(path) > MAX_BYTES:
+        size = os.path.getsize(path)
+        if size > MAX_BYTES:
             raise ImageTooLarge(path, f"more than {MAX_BYTES:,} bytes")
-        return Path(path).read_bytes()
+        return Path(path) if size > MOST_IN_MEMORY else Path(path).read_bytes()
     except OSError as error:
         raise UnreadableImage(path, f"cannot be read: {error.strerror}") from error
 

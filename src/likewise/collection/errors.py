@@ -28,6 +28,10 @@ class UnknownPicture(CollectionError, LookupError):
     """An id or path that is not in the collection."""
 
 
+class LostPicture(LikewiseError):
+    """A picture whose file is not where it was, or not what it was."""
+
+
 class NoPlaces(CollectionError):
     """A similarity that ranks by no words, and so cannot say where two pictures are alike."""
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import ImageError
-from likewise.images import decode, small_jpeg
+from likewise.images import Source, decode, small_jpeg
 
 FOLDER = "thumbnails"
 SIDES = (160, 320, 640)
@@ -25,6 +26,7 @@ FIRST_SIDE = 320
 QUALITY = 82
 MOST_BYTES = 2 << 30
 """Beyond this the oldest thumbnails go, when the server starts."""
+_JPEG_BEGINS, _JPEG_ENDS = b"\xff\xd8\xff", b"\xff\xd9"
 _LEFT_BEHIND = 3600.0
 """Seconds after which an unfinished file is nobody's."""
 
@@ -34,22 +36,50 @@ def side_for(wanted: int) -> int:
     return next((side for side in SIDES if side >= wanted), SIDES[-1])
 
 
-def thumbnail(root: Path, key: bytes, path: str, side: int) -> bytes:
-    """The JPEG of a picture, from the cache or made now."""
-    try:
-        return _place(root, key, side).read_bytes()
-    except OSError:
-        pass
-    pixels = _from_larger(root, key, side)
-    if pixels is None:
-        pixels = decode(path, max_side=side).pixels
-    return keep_thumbnail(root, key, pixels, side)
+def small_copy(source: Source, side: int, quality: int = QUALITY) -> bytes:
+    """The small JPEG of a picture, made here."""
+    return small_jpeg(decode(source, max_side=side).pixels, side, quality=quality)
+
+
+def thumbnail(
+    root: Path,
+    key: bytes,
+    find_file: Callable[[], str],
+    side: int,
+    make: Callable[[Source, int], bytes] = small_copy,
+) -> bytes:
+    """The JPEG of a picture, from the cache or made now.
+
+    ``find_file`` says where the picture lies; it is asked only when that must be known.
+    """
+    kept = _kept(root, key, side)
+    if kept is not None:
+        return kept
+    for larger in SIDES:
+        if larger >= 2 * side and _kept(root, key, larger) is not None:
+            try:
+                return _keep(root, key, make(str(_place(root, key, larger)), side), side)
+            except ImageError:
+                continue
+    return _keep(root, key, make(find_file(), side), side)
 
 
 def keep_thumbnail(root: Path, key: bytes, pixels: NDArray[np.uint8], side: int) -> bytes:
     """The JPEG of decoded pixels, which are no smaller than it, kept if that can be."""
+    return _keep(root, key, small_jpeg(pixels, side, quality=QUALITY), side)
+
+
+def _kept(root: Path, key: bytes, side: int) -> bytes | None:
+    """A kept thumbnail; one that a full disk or a dead machine cut off is none."""
+    try:
+        content = _place(root, key, side).read_bytes()
+    except OSError:
+        return None
+    return content if content[:3] == _JPEG_BEGINS and content[-2:] == _JPEG_ENDS else None
+
+
+def _keep(root: Path, key: bytes, content: bytes, side: int) -> bytes:
     place = _place(root, key, side)
-    content = small_jpeg(pixels, side, quality=QUALITY)
     part = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -90,14 +120,3 @@ def prune(root: Path, most: int = MOST_BYTES) -> None:
 def _place(root: Path, key: bytes, side: int) -> Path:
     name = key.hex()
     return root / FOLDER / name[:2] / f"{name}-{side}.jpg"
-
-
-def _from_larger(root: Path, key: bytes, side: int) -> NDArray[np.uint8] | None:
-    """The pixels of a kept thumbnail that is at least twice as large."""
-    for larger in SIDES:
-        if larger >= 2 * side:
-            try:
-                return decode(_place(root, key, larger), max_side=side).pixels
-            except (ImageError, OSError):
-                continue
-    return None

@@ -18,16 +18,19 @@ from likewise.collection.errors import (
     CollectionBusy,
     CollectionError,
     DamagedCollection,
+    LostPicture,
     NoPlaces,
     UnknownName,
     UnknownPicture,
 )
 from likewise.collection.thumbnails import prune
 from likewise.errors import (
+    DecoderFailed,
     ImageError,
     ImageTooLarge,
     InvalidInput,
     LikewiseError,
+    MissingDecoder,
     UnreadableImage,
 )
 from likewise.index.errors import DamagedIndex
@@ -45,7 +48,6 @@ from likewise.server.access import Access, App, Guard
 from likewise.server.jobs import Events, Work
 from likewise.server.metrics import Metrics, MetricsMiddleware
 from likewise.server.replies import plain_error
-from likewise.server.routes_pictures import LostPicture
 from likewise.server.schemas import ErrorOut, EventsOut
 from likewise.server.service import Service, UnknownUpload
 
@@ -62,12 +64,14 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (UnknownName, 404, "unknown_name"),
     (UnknownUpload, 404, "unknown_upload"),
     (LostPicture, 404, "lost_picture"),
+    (MissingDecoder, 501, "no_decoder"),
     (UnreadableImage, 404, "lost_picture"),
     (CollectionBusy, 409, "busy"),
     (NoPlaces, 409, "no_places"),
     (DamagedCollection, 500, "damaged"),
     (DamagedIndex, 500, "damaged"),
     (ImageTooLarge, 413, "too_large"),
+    (DecoderFailed, 415, "cannot_decode"),
     (ImageError, 415, "not_a_picture"),
     (CollectionError, 409, "refused"),
     (InvalidInput, 422, "invalid"),
@@ -85,6 +89,7 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     async def life(_: FastAPI) -> AsyncIterator[None]:
         # A look at a hundred thousand thumbnails must not keep the page waiting.
         threading.Thread(target=prune, args=(service.collection.root,), daemon=True).start()
+        threading.Thread(target=service.warm_up, daemon=True).start()
         yield
         service.close()
 
@@ -159,7 +164,7 @@ def _say_errors(app: FastAPI) -> None:
     async def refuse(_: Request, error: LikewiseError) -> Response:
         status, kind = next((s, k) for one, s, k in _STATUS if isinstance(error, one))
         message = error.reason if isinstance(error, ImageError) else str(error)
-        if isinstance(error, UnreadableImage):
+        if isinstance(error, UnreadableImage) and not isinstance(error, MissingDecoder):
             message = f"the file of a picture {message}; sync the collection"
         return _error(status, kind, message)
 

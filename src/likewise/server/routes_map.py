@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -119,9 +120,10 @@ class Maps:
         col = self._service.collection
         rows = col.pictures.rows(images)
         keys = [
-            (col.pictures.content_key(i), rows[i].path) if i in rows else (b"", "") for i in images
+            (col.pictures.content_key(i) if i in rows else b"", partial(col.pictures.file_of, i))
+            for i in images
         ]
-        made, whole = sheet(col.root, keys)
+        made, whole = sheet(col.root, keys, self._service.decoders.small_copy)
         if not whole:
             return made, False
         with self._lock:
@@ -186,7 +188,7 @@ async def one_sheet(
         headers = {"cache-control": FOREVER, "etag": f'"{tag}"'} if kept else NOT_KEPT
         return Response(content, media_type="image/jpeg", headers=headers)
 
-    return await service.draw_sheet(draw_sheet)
+    return await service.draw_sheet(draw_sheet, request)
 
 
 @router.post("/{name}/likeness", response_model=ScoresOut)

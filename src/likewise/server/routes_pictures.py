@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from likewise.collection.collection import Collection
-from likewise.collection.store.store import ImageRow
+from likewise.collection.errors import LostPicture
 from likewise.collection.thumbnails import side_for, thumbnail
-from likewise.errors import ImageError, InvalidInput, LikewiseError
-from likewise.images import decode, small_jpeg
+from likewise.errors import DecoderFailed, ImageError, InvalidInput, MissingDecoder
+from likewise.images import Source
 from likewise.server.routes_page import has_tag
 from likewise.server.schemas import (
     PageOut,
@@ -100,10 +100,18 @@ async def small(
         row = service.row_of(picture)
         key = col.pictures.content_key(row.id)
         return jpeg(
-            request, f"{key.hex()}-{kept}", lambda: thumbnail(col.root, key, _path(row), kept)
+            request,
+            f"{key.hex()}-{kept}",
+            lambda: thumbnail(
+                col.root,
+                key,
+                lambda: col.pictures.file_of(row.id),
+                kept,
+                service.decoders.small_copy,
+            ),
         )
 
-    return await service.draw(respond)
+    return await service.draw(respond, request)
 
 
 @router.get("/pictures/{picture}/image", response_class=Response, responses=JPEG)
@@ -113,23 +121,14 @@ async def large(request: Request, service: Serving, picture: str) -> Response:
     def respond() -> Response:
         row = service.row_of(picture)
         key = service.collection.pictures.content_key(row.id)
-        return jpeg(request, f"{key.hex()}-large", lambda: _large(_path(row)))
+        find = service.collection.pictures.file_of
+        return jpeg(request, f"{key.hex()}-large", lambda: _large(service, find(row.id)))
 
-    return await service.draw(respond)
-
-
-class LostPicture(LikewiseError):
-    """A picture whose file is not where it was."""
+    return await service.draw(respond, request)
 
 
-def _path(row: ImageRow) -> str:
-    if not row.path:
-        raise LostPicture("no file holds this picture any more; sync the collection")
-    return row.path
-
-
-def _large(source: str | bytes) -> bytes:
-    return small_jpeg(decode(source, max_side=LARGE).pixels, LARGE, quality=88)
+def _large(service: Service, source: Source) -> bytes:
+    return service.decoders.small_copy(source, LARGE, quality=88)
 
 
 def jpeg(request: Request, tag: str, make: Callable[[], bytes]) -> Response:
@@ -138,6 +137,8 @@ def jpeg(request: Request, tag: str, make: Callable[[], bytes]) -> Response:
         return Response(status_code=304, headers=headers)
     try:
         content = make()
+    except (DecoderFailed, MissingDecoder):
+        raise
     except ImageError as error:
         # It was a picture once; whatever lies there now, it is not that one.
         raise LostPicture(f"the picture's file {error.reason}; sync the collection") from error
@@ -150,7 +151,7 @@ async def upload(request: Request, service: Serving) -> UploadOut:
     content = await request.body()
     if not content:
         raise InvalidInput("the request has no body; send the bytes of a picture")
-    name, kept = await service.draw(lambda: service.upload(content))
+    name, kept = await service.take(lambda: service.upload(content), request)
     return UploadOut(
         upload=name, width=kept.width, height=kept.height, image=f"/api/uploads/{name}/image"
     )
@@ -160,7 +161,8 @@ async def upload(request: Request, service: Serving) -> UploadOut:
 async def uploaded(request: Request, service: Serving, name: str) -> Response:
     """An upload as the page shows it."""
     content = service.find_upload(name).content
-    return await service.draw(lambda: jpeg(request, f"upload-{name}", lambda: _large(content)))
+    tag = f"upload-{name}"
+    return await service.take(lambda: jpeg(request, tag, lambda: _large(service, content)), request)
 
 
 @router.post("/search", response_model=SearchOut)

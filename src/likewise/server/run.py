@@ -21,6 +21,7 @@ from likewise.collection.errors import CollectionError
 from likewise.errors import LikewiseError
 from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
+from likewise.server.connections import BACKLOG, ImpatientProtocol
 from likewise.server.jobs import Job
 
 GRACE = 2
@@ -103,6 +104,7 @@ def _run(
     config = uvicorn.Config(
         guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE,
         server_header=False, proxy_headers=False, ws="none",
+        http=ImpatientProtocol, backlog=BACKLOG,
     )  # fmt: skip
 
     def on_start() -> None:

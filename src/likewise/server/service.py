@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
 import hmac
 import os
@@ -11,18 +12,21 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from starlette.requests import Request
+
 from likewise.collection.collection import Collection
+from likewise.collection.decoding import LEFT, Decoders
 from likewise.collection.errors import UnknownPicture
 from likewise.collection.feedback.typed_search import TypedAnswer
 from likewise.collection.search.query import Query, Region, ResolvedQuery
 from likewise.collection.search.similarities import Figures
 from likewise.collection.store.store import ImageRow
 from likewise.errors import LikewiseError
-from likewise.images import decode
 from likewise.server.schemas import Asked, FiguresOut, PictureOut, QueryIn, SearchIn
 
 T = TypeVar("T")
@@ -40,7 +44,9 @@ KEPT_QUESTIONS = 8
 LARGEST_QUESTION = 64 << 20
 """Bytes of pixels of a question that is kept."""
 DRAWERS = max(2, min(4, os.cpu_count() or 2))
-"""Pictures decoded for the page at a time: a large one takes a gigabyte while it is decoded."""
+"""Pictures decoded for the page at a time: each may take what ``decoding_memory`` allows."""
+_LOOK = 0.5
+"""Seconds after which it is looked whether somebody still waits."""
 
 
 class UnknownUpload(LikewiseError):
@@ -75,23 +81,36 @@ class Service:
         self._answers: OrderedDict[Any, Answer] = OrderedDict()
         self._questions: OrderedDict[str, ResolvedQuery] = OrderedDict()
         self._lock = threading.Lock()
+        self.decoders = Decoders(DRAWERS)
+        self.collection.searcher.decode_with(self.decoders.pixels)
         # Threads of their own, so that a page full of thumbnails does not keep searches waiting.
         self._drawers = ThreadPoolExecutor(DRAWERS, "likewise-draw")
+        # What strangers send may take its time; the collection's own pictures do not wait for it.
+        self._takers = ThreadPoolExecutor(DRAWERS, "likewise-upload")
         # A sheet of a map reads hundreds of pictures: one at a time, beside all else.
         self._sheets = ThreadPoolExecutor(1, "likewise-sheet")
 
+    def warm_up(self) -> None:
+        """Start what decodes.  A server that cannot says so when somebody looks at a picture."""
+        with suppress(LikewiseError, OSError):
+            self.decoders.warm_up()
+
     def close(self) -> None:
-        for threads in (self._drawers, self._sheets):
+        for threads in (self._drawers, self._takers, self._sheets):
             threads.shutdown(wait=False, cancel_futures=True)
         self.collection.close()
 
-    async def draw(self, work: Callable[[], T]) -> T:
-        """Work that decodes pictures, a few at a time."""
-        return await asyncio.get_running_loop().run_in_executor(self._drawers, work)
+    async def draw(self, work: Callable[[], T], request: Request) -> T:
+        """Work that decodes pictures of the collection, a few at a time."""
+        return await _while_somebody_waits(self._drawers, work, request)
 
-    async def draw_sheet(self, work: Callable[[], T]) -> T:
+    async def take(self, work: Callable[[], T], request: Request) -> T:
+        """Work that decodes what was sent."""
+        return await _while_somebody_waits(self._takers, work, request)
+
+    async def draw_sheet(self, work: Callable[[], T], request: Request) -> T:
         """Work that reads very many pictures."""
-        return await asyncio.get_running_loop().run_in_executor(self._sheets, work)
+        return await _while_somebody_waits(self._sheets, work, request)
 
     # -- names ------------------------------------------------------------------------------
 
@@ -117,8 +136,7 @@ class Service:
 
     def upload(self, content: bytes) -> tuple[str, Upload]:
         """Keep the bytes of a picture for a while; refuses what is none."""
-        info = decode(content, max_side=64).info
-        made = Upload(content, info.width, info.height)
+        made = Upload(content, *self.decoders.size(content))
         name = secrets.token_urlsafe(12)
         with self._lock:
             self._uploads[name] = made
@@ -237,6 +255,25 @@ class Service:
     def pictures_out(self, images: Iterable[int]) -> dict[int, PictureOut]:
         rows = self.collection.pictures.rows(images)
         return {image: PictureOut(**self.picture_record(row)) for image, row in rows.items()}
+
+
+async def _while_somebody_waits(
+    threads: ThreadPoolExecutor, work: Callable[[], T], request: Request
+) -> T:
+    """The answer of ``work`` in a thread; whatever it decodes is ended if the client leaves."""
+    left = threading.Event()
+    context = contextvars.copy_context()
+    context.run(LEFT.set, left)
+    future = asyncio.get_running_loop().run_in_executor(threads, context.run, work)
+    try:
+        while not future.done():
+            await asyncio.wait([future], timeout=_LOOK)
+            if not future.done() and await request.is_disconnected():
+                left.set()
+                break
+        return await future
+    finally:
+        left.set()
 
 
 def _extend_answer(first: Answer, more: Answer) -> Answer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from likewise.collection.thumbnails import SIDES, thumbnail
 from likewise.errors import LikewiseError
-from likewise.images import decode, probe, small_jpeg
+from likewise.images import Source, decode, probe, small_jpeg
 
 SPRITE = 40
 """Side of a picture on a sheet."""
@@ -39,19 +39,23 @@ def sheet_key(keys: Sequence[bytes]) -> str:
     return hashlib.blake2b(b"".join(keys), digest_size=12).hexdigest()
 
 
-def sheet(root: Path, pictures: Sequence[tuple[bytes, str]]) -> tuple[bytes, bool]:
-    """The JPEG of a sheet of (content key, path), and whether it is whole.
+def sheet(
+    root: Path,
+    pictures: Sequence[tuple[bytes, Callable[[], str]]],
+    make: Callable[[Source, int], bytes],
+) -> tuple[bytes, bool]:
+    """The JPEG of a sheet of (content key, what finds the file), and whether it is whole.
 
     A picture that cannot be read now stays grey.
     """
     whole = True
     rows = max(1, math.ceil(len(pictures) / ACROSS))
     drawn = np.full((rows * SPRITE, ACROSS * SPRITE, 3), _NOTHING, dtype=np.uint8)
-    for place, (key, path) in enumerate(pictures):
+    for place, (key, find_file) in enumerate(pictures):
         top, left = (side * SPRITE for side in divmod(place, ACROSS))
         try:
             drawn[top : top + SPRITE, left : left + SPRITE] = sprite(
-                thumbnail(root, key, path, SIDES[0])
+                thumbnail(root, key, find_file, SIDES[0], make)
             )
         except (LikewiseError, OSError):
             whole = False

@@ -16,6 +16,7 @@ from likewise.collection.feedback.typed_search import BESIDE, TypedAnswer, Typed
 from likewise.collection.filters_and_metadata import plain_where
 from likewise.collection.search import explain as explaining
 from likewise.collection.search.duplicates import find_duplicates
+from likewise.collection.search.pixels import PixelsOf
 from likewise.collection.search.query import Query, Region, ResolvedQuery, resolve_query
 from likewise.collection.search.rank import Hit, Hits, rank, similarity_views
 from likewise.collection.search.similarities import Similarity
@@ -38,7 +39,11 @@ class Searcher:
 
     def resolve_query(self, query: Query, region: Region | None = None) -> ResolvedQuery:
         """A query read once, for several searches and judgements: a file is decoded here."""
-        return resolve_query(self._store, query, region)
+        return resolve_query(self._store, query, region, self._views.pixels_of)
+
+    def decode_with(self, pixels_of: PixelsOf) -> None:
+        """Have queries decoded by something else than this process."""
+        self._views.pixels_of = pixels_of
 
     def resolve(
         self, query: Query | None, text: str | None, region: Region | None = None

@@ -78,13 +78,13 @@ class _Worker(Generic[T]):
     is_new: bool = True
     since: float = 0.0
 
-    def send(self, work: Callable[[T], Any], task: T, seconds: float) -> None:
+    def send(self, work: Callable[[T], Any], task: T, seconds: float, stay: float) -> None:
         if not self.tasks:
             self.since = time.monotonic()
         self.tasks.append(task)
         # A worker that died is noticed where its answers are awaited.
         with suppress(OSError):
-            self.connection.send((work, task, seconds))
+            self.connection.send((work, task, seconds, stay))
 
     def is_overdue(self, now: float, seconds: float) -> bool:
         return self.ready and bool(self.tasks) and now - self.since > CLOCK * seconds
@@ -99,6 +99,8 @@ class _Worker(Generic[T]):
 
 _resting: list[_Worker[Any]] = []
 _resting_lock = threading.Lock()
+# Threads of a server start workers too; what is hidden meanwhile is hidden once.
+_starting_lock = threading.Lock()
 
 
 def picture_seconds() -> float:
@@ -119,16 +121,20 @@ def run(
     on_failure: Callable[[T, Failure], R],
     *,
     tick: Callable[[], None] = lambda: None,
+    seconds: float | None = None,
+    stay: float = STAY,
+    try_slow_again: bool = True,
 ) -> Iterator[R]:
     """``work`` of every task, in any order; ``on_failure`` of those that have no answer.
 
     ``tick`` is called about twice a second, whatever the workers do.  With no workers the work is
-    done here, without limits.
+    done here, without limits.  ``seconds`` is the processor time of a task (default: that of a
+    picture), ``stay`` how long a worker then waits for more.
     """
     if workers == 0:
         yield from map(work, tasks)
         return
-    seconds = picture_seconds()
+    seconds = picture_seconds() if seconds is None else seconds
     source, again = iter(tasks), deque[T]()
     # A task that killed its worker is tried once more, and known by its place in memory: tasks need
     # not be hashable, and those under way are kept alive here.
@@ -148,7 +154,7 @@ def run(
                     if idle:
                         staff.append(_hire())
                         idle = False
-                    staff[place].send(work, found[0], seconds)
+                    staff[place].send(work, found[0], seconds, stay)
                 if idle:
                     break
             busy = [one for one in staff if one.tasks]
@@ -176,7 +182,10 @@ def run(
                                     "worker processes end before they begin (exit code "
                                     f"{one.process.exitcode}); --workers 0 works without them"
                                 ) from None
-                        elif _deserves_another(one, failure) and id(task) not in blamed:
+                        elif (
+                            _deserves_another(one, failure, try_slow_again)
+                            and id(task) not in blamed
+                        ):
                             blamed[id(task)] = task
                             again.appendleft(task)
                         else:
@@ -195,7 +204,7 @@ def run(
                 elif one.is_overdue(now, seconds):
                     _, task = _part_with(staff, one, again, seconds)
                     failure = Failure("slow", CLOCK * seconds)
-                    if _deserves_another(one, failure) and id(task) not in blamed:
+                    if _deserves_another(one, failure, try_slow_again) and id(task) not in blamed:
                         blamed[id(task)] = task
                         again.appendleft(task)
                     else:
@@ -219,13 +228,13 @@ def dismiss() -> None:
         one.kill()
 
 
-def _deserves_another(one: _Worker[T], failure: Failure) -> bool:
+def _deserves_another(one: _Worker[T], failure: Failure, try_slow_again: bool) -> bool:
     """Whether a task may not have been to blame.
 
     The first task of a worker also pays for what it loads, and where no cache can be written for
     compiling kernels.
     """
-    return failure.kind != "slow" or one.is_new
+    return failure.kind != "slow" or (one.is_new and try_slow_again)
 
 
 def _part_with(
@@ -255,7 +264,7 @@ def _hire() -> _Worker[Any]:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there,), daemon=True)
-    with _own_children():
+    with _starting_lock, _own_children():
         process.start()
     there.close()
     return _Worker(process, here)
@@ -308,12 +317,13 @@ def _serve(connection: Connection) -> None:
 
     cv2.setNumThreads(1)
     _limit_memory()
-    tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float]] = queue.SimpleQueue()
+    tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
     connection.send(("ready", None))
+    stay = STAY
     while True:
         try:
-            work, task, seconds = tasks.get(timeout=STAY)
+            work, task, seconds, stay = tasks.get(timeout=stay)
         except queue.Empty:
             return
         _limit_time(seconds)
@@ -322,7 +332,7 @@ def _serve(connection: Connection) -> None:
         except Exception as error:
             # A fault of ours, told with its place: not every error survives being sent.
             told = "".join(traceback.format_exception(error))
-            answer = "error", RuntimeError(f"a worker failed at {task!r}:\n{told}")
+            answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{told}")
         connection.send(answer)
 
 

@@ -57,6 +57,7 @@ def describe(task: DescribeTask) -> PictureDescription:
     try:
         content = read_content(candidate.path)
         picture = decode(content, max_side=max(side, FIRST_SIDE), slack=slack)
+        digest = digest_of(content)
     except UnreadableImage as error:
         return _failed(candidate, f"{TRANSIENT}{error.reason}")
     except ImageError as error:
@@ -69,7 +70,6 @@ def describe(task: DescribeTask) -> PictureDescription:
     except (MemoryError, CannotDescribe, UnusableModel) as error:
         reason = f"cannot be described here ({error or type(error).__name__})"
         return _failed(candidate, f"{TRANSIENT}{reason}")
-    digest = digest_of(content)
     if task.thumbnails is not None:
         keep_thumbnail(task.thumbnails, digest, picture.pixels, FIRST_SIDE)
     keywords, remark = embedded_keywords(picture.packets)

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from likewise.coding.bow import count
 from likewise.collection.errors import CollectionError, NoPlaces, UnknownPicture
-from likewise.collection.search.query import Query, Region, crop, resolve_query
+from likewise.collection.search.pixels import crop
+from likewise.collection.search.query import Query, Region, resolve_query
 from likewise.collection.search.rank import Reranker
 from likewise.collection.search.similarities import Similarity
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.base import Space, ranked_spaces
 from likewise.collection.store.row_formats import apply_idf
-from likewise.images import decode
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ def explain(
     if region is not None:
         pixels = crop(pixels, region)
         corner = np.floor(np.maximum(region[:2], 0)).astype(np.float32)
-    asked, found = (view.space.find_places(one) for one in (pixels, decode(row.path).pixels))
+    answer = views.pixels_of(row.path, None, None)
+    asked, found = (view.space.find_places(one) for one in (pixels, answer))
     q, h = (
         apply_idf(view.idf, count(one.columns, view.space.width, one.shares))
         for one in (asked, found)
@@ -110,15 +111,15 @@ def explain(
 
 def _pixels_of(views: Views, query: Query) -> NDArray[np.uint8]:
     """The whole picture of a query, in the pixels of its file."""
-    resolved = resolve_query(views.store, query, None)
+    resolved = resolve_query(views.store, query, None, views.pixels_of)
     if resolved.vector is not None:
         raise CollectionError("a vector has no places; explain a picture")
     if isinstance(query, str | os.PathLike | bytes):
         # The search shrank it.
-        return decode(query).pixels
+        return views.pixels_of(query, None, None)
     if resolved.pixels is not None:
         return resolved.pixels
     assert resolved.image is not None
     row = views.store.image(resolved.image)
     assert row is not None
-    return decode(row.path).pixels
+    return views.pixels_of(row.path, None, None)

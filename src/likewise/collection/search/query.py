@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,17 @@ from numpy.typing import NDArray
 from likewise.collection.content import digest_of, is_text, read_content
 from likewise.collection.errors import CollectionError, UnknownPicture, UnknownSpaceKind
 from likewise.collection.filters_and_metadata import absolute
+from likewise.collection.search.pixels import PixelsOf, crop, decode_here
+from likewise.collection.search.pixels import Region as Region
 from likewise.collection.search.views import View
 from likewise.collection.spaces.base import DECODE_SIDE, Space
 from likewise.collection.store.store import Store
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import DeepMissing
-from likewise.images import Picture, decode
+from likewise.images import Picture
 
 REMEMBERED = 64
 """Rows of queries from outside that a view keeps: a search is often judged and then repeated."""
-
-Region = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ class ResolvedQuery:
 Query = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture | ResolvedQuery
 
 
-def resolve_query(store: Store, query: Query, region: Region | None) -> ResolvedQuery:
+def resolve_query(
+    store: Store, query: Query, region: Region | None, pixels_of: PixelsOf = decode_here
+) -> ResolvedQuery:
     """What a query is: an id, a path, encoded bytes, pixels, or a vector."""
     if isinstance(query, ResolvedQuery):
         if region is not None:
@@ -65,10 +68,8 @@ def resolve_query(store: Store, query: Query, region: Region | None) -> Resolved
         key = store.hash_of(int(query))
         if region is None:
             return ResolvedQuery(image=int(query), key=key)
-        pixels = decode(row.path, max_side=None).pixels
-        return ResolvedQuery(
-            pixels=crop(pixels, region), key=_content_key(key, region), part_of=int(query)
-        )
+        pixels = pixels_of(row.path, None, region)
+        return ResolvedQuery(pixels=pixels, key=_content_key(key, region), part_of=int(query))
     if isinstance(query, np.ndarray) and query.dtype == np.uint8 and query.ndim in (2, 3):
         return _resolve_pixels(query, region)
     if isinstance(query, Picture):
@@ -78,7 +79,8 @@ def resolve_query(store: Store, query: Query, region: Region | None) -> Resolved
             raise InvalidInput("a vector has no region")
         return ResolvedQuery(vector=query)
     if isinstance(query, bytes | bytearray | memoryview):
-        content, name = bytes(query), None
+        content: bytes | Path = bytes(query)
+        name = None
     elif isinstance(query, str | os.PathLike):
         name = str(absolute(query))
         if region is None and (image := _find_unchanged(store, name)) is not None:
@@ -93,9 +95,9 @@ def resolve_query(store: Store, query: Query, region: Region | None) -> Resolved
         return ResolvedQuery(image=known, key=digest)
     # By its name where it has one: what is wrong with it is then said about that file.  A copy
     # that lies elsewhere is a query of its own, and the picture in the collection its answer.
-    picture = decode(content if name is None else name, max_side=None if region else DECODE_SIDE)
+    source = content if name is None else name
+    pixels = pixels_of(source, None if region else DECODE_SIDE, region)
     part_of = None if region is None else store.image_of_hash(digest)
-    pixels = crop(picture.pixels, region)
     return ResolvedQuery(pixels=pixels, key=_content_key(digest, region), part_of=part_of)
 
 
@@ -133,23 +135,6 @@ def _find_unchanged(store: Store, path: str) -> int | None:
         return None
     same = (status.st_size, status.st_mtime_ns) == (row.size, row.mtime_ns)
     return row.image if same else None
-
-
-def crop(pixels: NDArray[np.uint8], region: Region | None) -> NDArray[np.uint8]:
-    """The part (x, y, w, h) of a picture, in its own pixels."""
-    if region is None:
-        return pixels
-    height, width = pixels.shape[:2]
-    if len(region) != 4 or not np.isfinite(region).all():
-        raise InvalidInput(f"region is {region}; four finite numbers x, y, w, h expected")
-    x, y, w, h = region
-    left, top = max(0, int(np.floor(x))), max(0, int(np.floor(y)))
-    right, bottom = min(width, int(np.ceil(x + w))), min(height, int(np.ceil(y + h)))
-    if w <= 0 or h <= 0 or left >= right or top >= bottom:
-        raise InvalidInput(
-            f"region {region} has no pixel of the {width} x {height} picture; x, y, w, h expected"
-        )
-    return np.ascontiguousarray(pixels[top:bottom, left:right])
 
 
 def query_row(view: View, query: ResolvedQuery) -> Any:

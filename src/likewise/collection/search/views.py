@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.search.dense_view import DenseView
 from likewise.collection.search.model_views import ModelView, ModelViews
+from likewise.collection.search.pixels import PixelsOf, decode_here
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
@@ -35,6 +36,8 @@ class Views:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.models = ModelViews(store)
+        self.pixels_of: PixelsOf = decode_here
+        """What decodes queries; a server has it done by workers."""
         self._lock = threading.Lock()
         self._revision = -1
         self._dropped = 0

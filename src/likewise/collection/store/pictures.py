@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.content import is_text
-from likewise.collection.errors import UnknownPicture
+from likewise.collection.content import digest_of_file, is_text
+from likewise.collection.errors import LostPicture, UnknownPicture
 from likewise.collection.filters_and_metadata import absolute, plain_where
 from likewise.collection.store import listing
 from likewise.collection.store.changes import put_setting
@@ -94,6 +94,25 @@ class Pictures:
         key = self._store.hash_of(self.id_of(picture))
         assert key is not None
         return key
+
+    def file_of(self, picture: int) -> str:
+        """A file that holds the picture now: as large and as old as it was, else of the same
+        content."""
+        said = "no file holds this picture any more"
+        for path in self._store.files_of(picture):
+            row = self._store.file(path)
+            if row is None:
+                continue  # removed in this very moment
+            try:
+                now = os.stat(path)
+                if (now.st_size, now.st_mtime_ns) == (row.size, row.mtime_ns) or (
+                    now.st_size == row.size and digest_of_file(path) == self._store.hash_of(picture)
+                ):
+                    return path
+                said = "the picture's file is not what it was"
+            except OSError as error:
+                said = f"the picture's file cannot be read: {error.strerror}"
+        raise LostPicture(f"{said}; sync the collection")
 
     def problems(self) -> list[FileRow]:
         """Files that were met and could not be used, with the reason."""

@@ -1,0 +1,1 @@
+"""Hostile pictures, slow decoders, half-open connections: each costs itself."""
