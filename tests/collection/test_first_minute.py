@@ -191,9 +191,9 @@ def test_a_pace_is_that_of_the_last_half_minute() -> None:
     pace = Pace()
     assert pace.rate(0, now=0.0) == 0.0
     assert pace.rate(5, now=0.5) == 0.0, "too early to tell"
-    assert pace.rate(20, now=2.0) == pytest.approx(10.0)
-    for second in range(3, 200):
-        found = pace.rate(20 + 2 * (second - 2), now=float(second))
+    assert pace.rate(40, now=4.0) == pytest.approx(10.0)
+    for second in range(5, 200):
+        found = pace.rate(40 + 2 * (second - 4), now=float(second))
     assert found == pytest.approx(2.0, rel=0.05)
 
 

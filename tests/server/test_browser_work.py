@@ -222,7 +222,7 @@ def test_who_asks_why_without_words_is_offered_them(chrome: Browser, root: Path)
         first, second = (server.picture(f"{name}.jpg")["id"] for name in list(small_scenes())[:2])
         page.goto(f"/?q={first}&why={second}")
         dialog = page.get_by_role("dialog", name="Why it matched")
-        dialog.get_by_text("about 0.2 s of processor time a picture").wait_for()
+        dialog.get_by_text(".05 to .2 s of processor time a picture").wait_for()
         wrong.clear()  # the browser notes that there was nothing to explain by
         dialog.get_by_role("button", name="Describe by visual words too").click()
         dialog.wait_for(state="detached")

@@ -38,7 +38,8 @@ def _pictures_network() -> dict[str, Any]:
     here = is_installed()
     return {
         "model": "pictures' network", "for": "looks of pictures", "name": MODEL, "available": here,
-        "missing": [] if here else ["the extra deep"], "command": None if here else INSTALL,
+        "missing": [] if here else ["onnxruntime or its weights"],
+        "command": None if here else INSTALL,
     }  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def add(
         if tags_from_folders:
             col.tags.from_folders()
         _tell(col, result, json_)
-        if not (json_ or len(col)):
+        if not (json_ or len(col) or result.skipped):
             typer.echo("No pictures were found there.")
 
 
@@ -102,8 +102,17 @@ def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json([{"path": row.path, "reason": row.problem} for row in rows])
         return
     for row in rows:
-        typer.echo(f"{row.path}: {row.problem}")
+        typer.echo(f"{row.path}: {_spell_problem(row.problem or '')}")
     typer.echo(plural(len(rows), "problem") if rows else "No problems.")
+
+
+def _spell_problem(reason: str) -> str:
+    """The reason as people read it; what may pass is told as such."""
+    from likewise.collection.store.store import TRANSIENT
+
+    if reason.startswith(TRANSIENT):
+        return f"{reason.removeprefix(TRANSIENT)} (tried again by the next add)"
+    return reason
 
 
 def check(

@@ -38,8 +38,9 @@ def _is_text(query: str) -> bool:
     if isinstance(picture(query), int):
         return False
     try:
-        if Path(query).expanduser().exists():
-            return False
+        # A word may be the name of a folder too; only a file can be asked about.
+        if not query.strip() or Path(query).expanduser().is_file():
+            return not query.strip()
     except (OSError, ValueError, RuntimeError):
         return True  # no name that a file could have
     # A mistyped path must not become a search for something else.

@@ -83,7 +83,7 @@ class Pace:
         while len(self._told) > 2 and now - self._told[0][0] > self._seconds:
             self._told.popleft()
         since, before = self._told[0]
-        return (done - before) / (now - since) if now - since >= 1.0 else 0.0
+        return (done - before) / (now - since) if now - since >= 3.0 else 0.0
 
 
 Report = Callable[[Progress], None]

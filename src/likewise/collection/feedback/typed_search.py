@@ -156,7 +156,7 @@ class TypedSearcher:
                 seen, values = self._beside(
                     asked, looks, weight, min(depth, size), picture_reranker
                 )
-            if not len(seen) and not query.terms:
+            if not len(seen) and not query.terms and query.minus:
                 # Only words that are not wanted: everything else, in the order of ids.
                 seen = np.array(sorted(self._store.ids()), np.int64)
                 values = np.zeros(len(seen))

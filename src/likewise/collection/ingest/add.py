@@ -148,6 +148,9 @@ class _Course:
         self._now = Progress(ADDING, done, self._now.total, problems, rate)
         self._report(self._now)
 
+    def repeat(self) -> None:
+        self._report(self._now)
+
     def note(self, other: Progress) -> None:
         """Another stage: told beside the count where pictures came, and else as it is."""
         if not self._now.total:
@@ -182,6 +185,10 @@ def _take_in(
         if len(batch) >= _BATCH or (batch and time.monotonic() - last > _SECONDS):
             put()
 
+    def tick() -> None:
+        put_by_the_clock()
+        course.repeat()  # whoever wants to stop this is asked there, also while a picture hangs
+
     if todo:
         course.reached(0, len(result.skipped))
     count = n_workers(workers, len(todo))
@@ -196,7 +203,7 @@ def _take_in(
         tasks = _tasks(store, stretch, spaces, result)
         try:
             # One slow picture must not hold back those that are done.
-            for one in run(describe, tasks, count, describe_failure, tick=put_by_the_clock):
+            for one in run(describe, tasks, count, describe_failure, tick=tick):
                 batch.append(one)
                 put_by_the_clock()
         finally:

@@ -168,12 +168,21 @@ def describe_all(
                     change.put_vector(c, space.name, space.generation, image, row)
         batch.clear()
 
-    for done, one in enumerate(run(describe, tasks, workers, describe_failure), 1):
-        batch.append(one)
+    done = 0
+
+    def tell() -> None:
         report(Progress(space.stage, done, len(pictures)))
-        if len(batch) >= _BATCH:
-            put()
-    put()
+
+    try:
+        for one in run(describe, tasks, workers, describe_failure, tick=tell):
+            batch.append(one)
+            done += 1
+            tell()
+            if len(batch) >= _BATCH:
+                put()
+    finally:
+        # Stopped too: what was described is not described again.
+        put()
 
 
 def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -> None:

@@ -41,6 +41,10 @@ SECONDS = 10.0
 CLOCK = 6
 MEMORY = 3 << 30
 """Bytes a worker may ask for beyond what it has when it begins."""
+LONGEST = 86_400.0
+"""Seconds a task may be given, at most."""
+START_SECONDS = 120.0
+"""Seconds by the clock that starting a worker may take."""
 _TICK = 0.5
 _STARTS = 3
 """Workers in a row that may die before they say that they are ready."""
@@ -87,7 +91,12 @@ class _Worker(Generic[T]):
             self.connection.send((work, task, seconds, stay))
 
     def is_overdue(self, now: float, seconds: float) -> bool:
-        return self.ready and bool(self.tasks) and now - self.since > CLOCK * seconds
+        limit = CLOCK * seconds if self.ready else max(CLOCK * seconds, START_SECONDS)
+        return bool(self.tasks) and now - self.since > limit
+
+    def has_left(self) -> bool:
+        """Whether it went away by itself: it had waited long enough for work."""
+        return self.ready and not self.tasks and not self.process.is_alive()
 
     def kill(self) -> int:
         """End it, whatever it does; gives the exit code."""
@@ -109,9 +118,10 @@ def picture_seconds() -> float:
     if not given:
         return SECONDS
     try:
-        return number(float(given), "LIKEWISE_PICTURE_SECONDS", above=0)
+        value: float | str = float(given)
     except ValueError:
-        return number(given, "LIKEWISE_PICTURE_SECONDS", above=0)
+        value = given
+    return number(value, "LIKEWISE_PICTURE_SECONDS", above=0, most=LONGEST)
 
 
 def run(
@@ -144,6 +154,9 @@ def run(
     ticked = time.monotonic()
     try:
         while True:
+            for gone in [one for one in staff if one.has_left()]:
+                staff.remove(gone)
+                gone.kill()
             for place in range(workers):
                 # Hired when there is work for it: a handful of tasks needs no second worker.
                 idle = place >= len(staff)
@@ -203,6 +216,11 @@ def run(
                     yield answer
                 elif one.is_overdue(now, seconds):
                     _, task = _part_with(staff, one, again, seconds)
+                    if not one.ready:
+                        raise WorkersCannotStart(
+                            f"a worker process did not begin within {START_SECONDS:g} s; "
+                            "--workers 0 works without them"
+                        )
                     failure = Failure("slow", CLOCK * seconds)
                     if _deserves_another(one, failure, try_slow_again) and id(task) not in blamed:
                         blamed[id(task)] = task

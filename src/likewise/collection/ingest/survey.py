@@ -69,9 +69,14 @@ class PictureSurvey:
     ) -> list[tuple[int, Any]]:
         """What the space finds in some pictures, in their order, whoever was first."""
         tasks = (SampleTask(i, self._paths[i], space, options) for i in numbers)
-        found = []
-        for done, answer in enumerate(run(take_sample, tasks, self._workers, _no_sample), 1):
+        found, done = [], 0
+
+        def tell() -> None:
             self.report(Progress(stage, done, len(numbers)))
+
+        for answer in run(take_sample, tasks, self._workers, _no_sample, tick=tell):
+            done += 1
+            tell()
             if answer[1] is not None:
                 found.append(answer)
         return sorted(found, key=lambda answer: answer[0])

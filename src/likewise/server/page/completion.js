@@ -15,7 +15,7 @@ export function tagField({ label, placeholder = "" }) {
   const input = h("input", { type: "text", list: id, "aria-label": label, placeholder, maxlength: "200", autocomplete: "off", spellcheck: "false" });
   const look = settled(async () => {
     try {
-      const { items } = await api.tags(input.value.trim(), 12);
+      const { items } = await api.tags(input.value.trim().slice(0, 200), 12);
       fill(list, ...items.map((one) => h("option", { value: one.tag }, `${one.pictures}`)));
     } catch {
       // Without completion one can still type.

@@ -4,4 +4,4 @@
 export const lacksWords = (about) => !about.spaces.some((space) => space.name === "words" && space.generation > 0);
 
 export const WORDS_USE = "Visual words find the same thing seen again, and small details in large pictures; and they show which places of two pictures agree.";
-export const WORDS_COST = "They take about 0.2 s of processor time a picture, once; you can search meanwhile.";
+export const WORDS_COST = "They take .05 to .2 s of processor time a picture, once; you can search meanwhile.";
