@@ -13,7 +13,7 @@ from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import open_graph
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import segments as seg
-from likewise.collection.store.backfills import WAITING, backfill_of
+from likewise.collection.store.backfills import UNREACHED, backfill_of
 from likewise.collection.store.checks import loose_ends
 from likewise.collection.store.model_table import models
 from likewise.collection.store.row_formats import open_idf
@@ -104,10 +104,22 @@ def _verify_space(store: Store, space: Space) -> list[str]:
     there = store.ids()
     strangers = set(counts) - there - dead
     wrong += [f"a vector for picture {i}, which is not there" for i in sorted(strangers)]
-    # Pictures that were added where the space's vectors cannot be made are waiting for them.
+    # A gap that is known is no damage: rows that wait for a machine that can make them, that a
+    # job was making when it died, that the file cannot be reached for or cannot be made of.
     lacks = backfill_of(store, space.name)
-    if space.describes_pictures and (lacks is None or lacks.state != WAITING):
-        unreached = frozenset() if lacks is None else lacks.images
-        lacking = there - set(counts) - unreached
+    if space.describes_pictures and (lacks is None or lacks.state == UNREACHED):
+        lacking = there - set(counts) - store.gaps(space.name, space.generation)
+        lacking -= frozenset() if lacks is None else lacks.images
+        if space.takes_rows_of is not None:
+            lacking &= _pictures_with_rows(store, space.takes_rows_of)
         wrong += [f"picture {i} has no vector" for i in sorted(lacking)]
     return wrong
+
+
+def _pictures_with_rows(store: Store, name: str) -> set[int]:
+    """Pictures that a space has a row of, the live ones."""
+    space = store.spaces().get(name)
+    found: set[int] = set()
+    for ids, _ in () if space is None else space_rows.raw_rows(store, space):
+        found |= set(ids.tolist())
+    return found

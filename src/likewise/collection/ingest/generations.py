@@ -145,6 +145,8 @@ def renew_idf(store: Store, space: Space, report: Report) -> None:
                 change.put_vector(c, space.name, number, image, blob)
         done += len(ids)
         report(Progress("copying term counts", done, store.n_images()))
+    with store.write() as c:
+        change.copy_gaps(c, space.name, space.generation, number)
     files = {key: name for key, name in space.files.items() if key != "bag"}
     coming = replace(space, generation=number, files=files, n_pictures=done)
     _weigh_and_switch(store, space, coming, report)
@@ -162,9 +164,11 @@ def describe_all(
         with store.write() as c:
             for one in batch:
                 row = one.vectors.get((space.name, space.generation), space.placeholder)
+                image = id_of[one.candidate.path]
                 if row is not None:
-                    image = id_of[one.candidate.path]
                     change.put_vector(c, space.name, space.generation, image, row)
+                else:
+                    change.put_gap(c, space.name, space.generation, image)
         batch.clear()
 
     for done, one in enumerate(run(describe, tasks, workers, describe_failure), 1):
