@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._durable import private_folder
 from likewise.errors import ImageError
 from likewise.images import decode, small_jpeg
 
@@ -52,7 +53,8 @@ def keep_thumbnail(root: Path, key: bytes, pixels: NDArray[np.uint8], side: int)
     content = small_jpeg(pixels, side, quality=QUALITY)
     part = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(place.parent.parent)
+        private_folder(place.parent)
         part.write_bytes(content)
         os.replace(part, place)
     except OSError:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._durable import sync_file, sync_folder
+from likewise._durable import private_folder, sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
 from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
 from likewise.collection.ingest.pool import run
@@ -188,7 +188,7 @@ def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -
             idf.partial_fit(raw)
         idf.refresh()
         file = f"{WORDS_FOLDER}/{coming.name}-{coming.generation}-{secrets.token_hex(6)}.bag"
-        (store.root / WORDS_FOLDER).mkdir(exist_ok=True)
+        private_folder(store.root / WORDS_FOLDER)
         idf.save(store.root / file)
         coming = replace(coming, files={**coming.files, "bag": file}, n_pictures=idf.n_pictures_)
     # A kind may have written its files in any way; what the switch names must be on the disk.

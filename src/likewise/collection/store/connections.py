@@ -25,9 +25,7 @@ def is_writable(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
-def connect(
-    path: Path, patience: float, *, read_only: bool
-) -> tuple[sqlite3.Connection, bool]:
+def connect(path: Path, patience: float, *, read_only: bool) -> tuple[sqlite3.Connection, bool]:
     """A connection, and whether it takes the file for one that never changes."""
     if not read_only:
         return _prepare(_open(str(path), patience, uri=False)), False

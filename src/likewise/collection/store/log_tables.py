@@ -265,9 +265,7 @@ def append_entry(
     digest = line_digest(
         START if before is None else before[0], number, profile, kind, made, session, text
     )
-    c.execute(
-        "UPDATE log SET session = ?, digest = ? WHERE number = ?", (session, digest, number)
-    )
+    c.execute("UPDATE log SET session = ?, digest = ? WHERE number = ?", (session, digest, number))
     return number
 
 

@@ -238,8 +238,8 @@ MIGRATIONS: tuple[str, ...] = (
              OR folder >= old.path || '/' AND folder < old.path || '0')
         AND image NOT IN (SELECT image FROM written_stale); END;
     """,
-    # Checksums (``sums.py``, which fills them in) and gaps: pictures that a space could not describe
-    # and that are not tried again.  Older catalogs did not note them, so that the next add looks.
+    # Checksums (``sums.py``, which fills them in) and gaps: pictures that a space could not
+    # describe and that are not tried again.  Older catalogs did not note them: the next add looks.
     """
     CREATE TABLE sums (
         name TEXT PRIMARY KEY, digest BLOB NOT NULL, n_rows INTEGER NOT NULL
@@ -256,7 +256,8 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (space, generation, image)
     ) WITHOUT ROWID;
     CREATE INDEX gaps_by_image ON gaps (image);
-    UPDATE backfills SET state = 'waiting' WHERE state = 'unreached';
+    UPDATE backfills SET state = 'waiting' WHERE state = 'unreached'
+        AND space IN (SELECT name FROM spaces WHERE generation > 0);
     INSERT OR IGNORE INTO backfills SELECT name, 'waiting' FROM spaces WHERE generation > 0;
     """,
 )

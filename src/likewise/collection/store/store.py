@@ -199,8 +199,8 @@ class Store:
             )
         if version < len(MIGRATIONS) and self.read_only:
             raise ReadOnlyCollection(
-                f"{self.root} is of an earlier Likewise and read-only; open it once where it can be "
-                "written, or restore a copy"
+                f"{self.root} is of an earlier Likewise and read-only; open it once where it can "
+                "be written, or restore a copy"
             )
         for number in range(version, len(MIGRATIONS)):
             try:
@@ -611,7 +611,7 @@ class Store:
                 connection = copy
             try:
                 connection.execute("BEGIN")
-                connection.execute("INSERT INTO written(written, rank) VALUES('integrity-check', 1)")
+                connection.execute("INSERT INTO written(written) VALUES ('integrity-check')")
             except sqlite3.OperationalError as error:
                 if "locked" in str(error):
                     raise CollectionBusy(f"{self.root} is being written; try again") from error

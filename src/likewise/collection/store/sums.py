@@ -33,7 +33,7 @@ START = bytes(_LINE)
 _FOLLOW = "likewise_row"
 _COUNTERS = "sqlite_sequence"
 _DERIVED = "written"
-"""The index of words, and the tables it keeps its own pages in: compared with what it is made of."""
+"""The index of words and the tables of its pages: compared with what it is made of."""
 
 BLOBS: dict[str, tuple[tuple[str, ...], str]] = {
     "vectors": (("space", "generation", "image"), "vector"),
@@ -207,8 +207,8 @@ def compare(c: sqlite3.Connection) -> list[str]:
 
 def _broken_lines(c: sqlite3.Connection) -> Iterator[str]:
     before = START
-    rows = c.execute("SELECT number, profile, kind, made, session, body, digest FROM log ORDER BY 1")
-    for row in rows:
+    columns = "number, profile, kind, made, session, body, digest"
+    for row in c.execute(f"SELECT {columns} FROM log ORDER BY 1"):
         if line_digest(before, *tuple(row)[:6]) != row[6]:
             yield f"line {row[0]} of the log is not what was said"
         before = row[6] if isinstance(row[6], bytes) and row[6] else START

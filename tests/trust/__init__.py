@@ -1,0 +1,1 @@
+"""Attacks on what is promised: damage, hostile files, full disks, foreign hands."""
