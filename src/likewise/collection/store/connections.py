@@ -76,6 +76,7 @@ def retell(error: sqlite3.Error, path: Path) -> Exception:
         return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
     if kind in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL):
         return CollectionError(f"{path} cannot be read or written: {error}")
-    if "decode to UTF-8" in str(error):
-        return DamagedCollection(f"{path} holds text that is none; run verify, restore a backup")
+    if type(error) is sqlite3.DatabaseError or "decode to UTF-8" in str(error):
+        # Also without a code, from an index of words.
+        return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
     return error

@@ -293,9 +293,17 @@ class Store:
             self.one("SELECT number FROM revision")
             yield
         finally:
-            # An error of the disk may have ended it; that error is the one to see.
-            if connection.in_transaction:
-                connection.execute("COMMIT")
+            # Nothing was written.  An error of the disk may have ended it: that is the one to see.
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """What SQLite finds wrong inside is told in the words of a collection."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise retell(error, self.path) from error
 
     @property
     def connection(self) -> Transaction:
@@ -598,8 +606,14 @@ class Store:
                 f"table {row[0]}, row {row[1]} refers to a row of {row[2]} that is not there"
                 for row in broken
             ),
-            *sums.compare(self._connect()),
+            *self._compare_sums(),
         ]
+
+    def _compare_sums(self) -> list[str]:
+        try:
+            return sums.compare(self._connect())
+        except sqlite3.Error as error:
+            return [f"the checksums cannot be compared: {error}"]
 
     def check_index_of_words(self) -> list[str]:
         """Whether the pages of the index of words say what its documents do."""

@@ -80,7 +80,8 @@ def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
     """What is written about pictures, by id."""
     found: dict[int, Written] = {}
     for part in parts(list(images)):
-        found |= read_written(store.connection, part)
+        with store.telling():
+            found |= read_written(store.connection, part)
     return found
 
 
