@@ -213,7 +213,7 @@ def test_a_trigger_of_ours_that_says_something_else_is_refused(copy: Path) -> No
     with pytest.raises(DamagedCollection, match="lacks the trigger 'tag_comes'"):
         Collection.open(copy)
     _tamper(copy, "CREATE TRIGGER tag_comes AFTER INSERT ON tags BEGIN DELETE FROM log; END")
-    with pytest.raises(DamagedCollection, match="'tag_comes' of .* is not what Likewise made"):
+    with pytest.raises(DamagedCollection, match=r"'tag_comes' of .* is not what Likewise made"):
         Collection.open(copy)
 
 

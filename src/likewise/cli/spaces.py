@@ -21,7 +21,7 @@ from likewise.cli.options import (
     stoppable,
     value_of,
 )
-from likewise.cli.output import echo_json, echo_table, plural
+from likewise.cli.output import echo_json, echo_table, plural, say
 from likewise.cli.progress import progress_bar
 from likewise.errors import InvalidInput
 
@@ -167,11 +167,11 @@ def add_space(
         echo_json({"space": name, "width": one.width, "recipe": dict(one.recipe)})
     elif not one.generation and one.must_learn:
         least = one.next_growth()
-        typer.echo(f"Created space {name}: it is learned once {least:,} pictures have vectors")
+        say(f"Created space {name}: it is learned once {least:,} pictures have vectors")
     elif not one.describes_pictures and not one.takes_rows_of:
-        typer.echo(f"Created space {name}; fill it: likewise space fill {name} vectors.npy --ids")
+        say(f"Created space {name}; fill it: likewise space fill {name} vectors.npy --ids")
     else:
-        typer.echo(f"Created space {name}: search with --by {name}")
+        say(f"Created space {name}: search with --by {name}")
 
 
 @space.command("card")
@@ -195,7 +195,7 @@ def drop_space(name: Name, collection: Where = DEFAULT, json_: Json = False) -> 
     if json_:
         echo_json({"dropped": name})
     else:
-        typer.echo(f"Deleted space {name}")
+        say(f"Deleted space {name}")
 
 
 @space.command("fill")
@@ -224,7 +224,7 @@ def fill(
     if json_:
         echo_json({"space": name, "stored": stored, "width": width})
     else:
-        typer.echo(f"{plural(stored, 'vector')} of {plural(width, 'number')} stored in {name}")
+        say(f"{plural(stored, 'vector')} of {plural(width, 'number')} stored in {name}")
 
 
 @similarity.command("list")
@@ -247,7 +247,7 @@ def list_similarities(collection: Where = DEFAULT, json_: Json = False) -> None:
         mark = "  (default)" if name == default else ""
         if name in learned:
             mark = f"  (learned {learned[name].kind})"
-        typer.echo(f"{name}: {' + '.join(spaces)}{mark}")
+        say(f"{name}: {' + '.join(spaces)}{mark}")
 
 
 @similarity.command("use")
@@ -263,7 +263,7 @@ def use(
     if json_:
         echo_json({"default": default})
     else:
-        typer.echo(f"search ranks by {default} by default")
+        say(f"search ranks by {default} by default")
 
 
 def _clip_feature(feature: str | None, network: dict[str, Any], fit: str | None) -> str:
@@ -337,10 +337,11 @@ def _matrix(path: Path) -> Any:
 
     try:
         # Never pickled objects: loading those would run code of whoever wrote the file.
-        loaded = np.load(path, allow_pickle=False)
+        # Mapped first: a header may promise more than the file holds, or than memory does.
+        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, OverflowError, MemoryError, SyntaxError) as error:
         raise InvalidInput(f"{path} is not a plain .npy array: {error}") from error
     if not isinstance(loaded, np.ndarray):
         raise InvalidInput(f"{path} is an archive of arrays; one .npy array expected")

@@ -64,7 +64,7 @@ def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def retell(error: sqlite3.Error, path: Path) -> Exception:
+def retell(error: Exception, path: Path) -> Exception:
     """An error of SQLite in the words of a collection; one that is our own fault stays as it is."""
     code = getattr(error, "sqlite_errorcode", None)
     kind = None if code is None else code & 0xFF
@@ -76,7 +76,11 @@ def retell(error: sqlite3.Error, path: Path) -> Exception:
         return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
     if kind in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL):
         return CollectionError(f"{path} cannot be read or written: {error}")
-    if type(error) is sqlite3.DatabaseError or "decode to UTF-8" in str(error):
+    if (
+        type(error) is sqlite3.DatabaseError
+        or isinstance(error, UnicodeDecodeError)
+        or "decode to UTF-8" in str(error)
+    ):
         # Also without a code, from an index of words.
         return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
     return error

@@ -145,7 +145,7 @@ class Store:
             if store.one("SELECT 1 FROM written_stale LIMIT 1") is not None:
                 with store.write():
                     pass  # an index that a migration left empty is filled by any transaction
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             store.close()
             told = retell(error, path)
             if isinstance(told, CollectionError):
@@ -302,7 +302,7 @@ class Store:
         """What SQLite finds wrong inside is told in the words of a collection."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise retell(error, self.path) from error
 
     @property
@@ -313,13 +313,13 @@ class Store:
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
         try:
             return self._connect().execute(sql, parameters).fetchall()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise retell(error, self.path) from error
 
     def one(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         try:
             row = self._connect().execute(sql, parameters).fetchone()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise retell(error, self.path) from error
         return None if row is None else row[0]
 
