@@ -56,11 +56,9 @@ def search_page(asked: PageQuery, answers: Sequence[Answer]) -> str:
     name = Path(asked.path).name
     thumb = thumbnail(asked.path, _SIDE)
     explained = any(answer.why for answer in answers)
+    place = escape_html(Path(asked.collection).name)
     facts = [
-        (
-            "Searched",
-            f"{plural(asked.pictures, 'picture')} in {escape_html(Path(asked.collection).name)}",
-        ),
+        ("Searched", f"{plural(asked.pictures, 'picture')} in {place}"),
         ("Ranked by", escape_html(asked.by)),
     ]
     if asked.region:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from likewise.collection.errors import DamagedCollection
 from likewise.collection.jobs import running
 from likewise.collection.search.learned_models import check_model_files
 from likewise.collection.spaces import rows as space_rows
@@ -55,9 +57,28 @@ def info(store: Store) -> dict[str, Any]:
 
 def verify(store: Store) -> list[str]:
     """Everything that is wrong, in sentences; empty when all is well."""
-    wrong = [f"catalog: {text}" for text in (*store.integrity(), *loose_ends(store))]
-    wrong += [f"tags: {text}" for text in tag_log.verify(store)]
-    wrong += [f"words: {text}" for text in loose_words(store)]
+    wrong: list[str] = []
+    for part, check in (
+        ("catalog", store.integrity),
+        ("catalog", partial(loose_ends, store)),
+        ("tags", partial(tag_log.verify, store)),
+        ("words", partial(loose_words, store)),
+    ):
+        try:
+            wrong += [f"{part}: {text}" for text in check()]
+        except DamagedCollection as error:
+            # What cannot be read is one more thing that is wrong; the others are still looked for.
+            wrong.append(f"{part}: {error}")
+    try:
+        wrong += _verify_rows(store)
+    except DamagedCollection as error:
+        wrong.append(str(error))
+    return wrong
+
+
+def _verify_rows(store: Store) -> list[str]:
+    """What is wrong with the rows of spaces and with learned models."""
+    wrong: list[str] = []
     with store.snapshot():
         spaces = open_spaces(store)
         for space in spaces.values():

@@ -151,7 +151,7 @@ class SparseFormat(RowFormat):
         rows.eliminate_zeros()
         if not np.isfinite(rows.data).all():
             raise InvalidInput("X has NaN or infinite values")
-        _check_range(rows.data, "X")
+        _check_range(abs(rows).max(axis=1).toarray() if rows.nnz else [], "X")
         return rows
 
     def check_vector(self, vector: Any, width: int, space: str) -> Any:
