@@ -67,8 +67,12 @@ def test_a_read_only_collection_is_searched_and_not_changed(sealed: Path) -> Non
             found = [line.split()[1] for line in done.stdout.splitlines()[1:6]]
             assert found == due, done.stdout
     for command in (
-        ["judge", "1", "--liked", "2"], ["accept", "1", "sea"], ["undo"], ["refresh"], ["remove", "1"],
-    ):  # fmt: skip
+        ["judge", "1", "--liked", "2"],
+        ["accept", "1", "sea"],
+        ["undo"],
+        ["refresh"],
+        ["remove", "1"],
+    ):
         done = run(*command, "--collection", sealed)
         assert done.returncode == 1, command
         assert "is read-only" in done.stderr, (command, done.stderr)

@@ -48,6 +48,9 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
         say(f"  {files} could not be used ('likewise problems' lists them)")
     if said["job"]:
         say(f"  now: {said['job']}")
+    for name, space in said["spaces"].items():
+        if space["gaps"]:
+            say(f"  {plural(space['gaps'], 'picture')} could not be described in {name}")
     say(f"  search ranks by {said['default']} by default")
     say("")
     rows = [

@@ -141,7 +141,7 @@ def _card(number: int, answer: Answer, best: float, asked: PageQuery, query: Thu
         f'<span class="rank">{number}</span><b>{hit.score:.4f}</b></div>{bar}'
         f"<b>{escape_html(place.name)}</b><div>{escape_html(' · '.join(facts))} · "
         f"id {row.id}</div>"
-        f'{why}<div class="where">{escape_html(place.parent)}</div></div></li>'
+        f"{why}</div></li>"
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import math
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -332,13 +334,29 @@ def _ids(lines: list[str], path: Path) -> list[int]:
         raise InvalidInput(f"{path}: {error}; one id per line expected") from None
 
 
+def _check_header(path: Path) -> None:
+    """Refuse a header that promises more than the file holds: NumPy would ask for the memory."""
+    from numpy.lib import format as npy
+
+    with open(path, "rb") as file:
+        if file.read(6) != npy.MAGIC_PREFIX:
+            return
+        file.seek(0)
+        major, _ = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
+        shape, _, dtype = read(file)
+        due, there = math.prod(shape) * dtype.itemsize, os.path.getsize(path) - file.tell()
+    if due > there:
+        raise ValueError(f"it promises {due:,} bytes and holds {there:,}")
+
+
 def _matrix(path: Path) -> Any:
     import numpy as np
 
     try:
         # Never pickled objects: loading those would run code of whoever wrote the file.
-        # Mapped first: a header may promise more than the file holds, or than memory does.
-        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
+        _check_header(path)
+        loaded = np.load(path, allow_pickle=False)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, EOFError, OverflowError, MemoryError, SyntaxError) as error:

@@ -43,6 +43,7 @@ def info(store: Store) -> dict[str, Any]:
             "sealed": sum(row.n_pictures for row in segments),
             "fresh": fresh,
             "bytes": sum(row.n_bytes for row in segments),
+            "gaps": len(store.gaps(name, space.generation)),
         }
     return {
         "path": str(store.root),
