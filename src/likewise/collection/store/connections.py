@@ -64,6 +64,10 @@ def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
+_DAMAGE = ("decode to UTF-8", "no such column: T.", "vtable constructor failed")
+"""What damage sounds like where SQLite has no code for it: text that is none, pages of an index."""
+
+
 def retell(error: Exception, path: Path) -> Exception:
     """An error of SQLite in the words of a collection; one that is our own fault stays as it is."""
     code = getattr(error, "sqlite_errorcode", None)
@@ -79,7 +83,7 @@ def retell(error: Exception, path: Path) -> Exception:
     if (
         type(error) is sqlite3.DatabaseError
         or isinstance(error, UnicodeDecodeError)
-        or "decode to UTF-8" in str(error)
+        or any(sign in str(error) for sign in _DAMAGE)
     ):
         # Also without a code, from an index of words.
         return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
