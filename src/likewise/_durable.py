@@ -59,6 +59,12 @@ def rename_whole(part: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
+def private_folder(path: Path) -> None:
+    """A folder for what is its owner's alone; one that is there stays as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
 def sync_file(path: Path) -> None:
     """A file that another library wrote, on the disk."""
     # Windows syncs only what may be written to; elsewhere a copy may well be read-only.

@@ -59,7 +59,9 @@ class Log:
                 moment = datetime.fromisoformat(made).timestamp()
                 self.lines[profile].append((number, kind, moment, json.loads(body)))
             self.codes: dict[tuple[str, int], dict[int, bytes]] = defaultdict(dict)
-            for subject, space, generation, vector in c.execute("SELECT * FROM codes"):
+            for subject, space, generation, vector in c.execute(
+                "SELECT subject, space, generation, vector FROM codes"
+            ):
                 self.codes[space, generation][subject] = vector
             self.subjects = dict(c.execute("SELECT key, id FROM subjects"))
             self.images = {key: i for i, key in c.execute("SELECT id, hash FROM images")}

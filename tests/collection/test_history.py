@@ -15,6 +15,7 @@ from likewise.collection.feedback.history import Contradiction, History, item_of
 from likewise.collection.feedback.profile_states import ages_to_keep, checkpoint_stops
 from likewise.collection.store.log_tables import Entry
 from likewise.collection.store.store import Store
+from likewise.collection.store.sums import START, line_digest
 from tests.collection.loop_reference import Log
 
 
@@ -107,10 +108,12 @@ def write(store: Store, log: list[Entry], *, afresh: bool = True) -> None:
     with store.write() as c:
         if afresh:
             c.execute("DELETE FROM log")
-        c.executemany(
-            "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)",
-            [(x.number, x.profile, x.kind, x.made, x.session, json.dumps(x.body)) for x in log],
-        )
+        last = c.execute("SELECT digest FROM log ORDER BY number DESC LIMIT 1").fetchone()
+        digest = START if last is None else last[0]
+        for x in log:
+            line = (x.number, x.profile, x.kind, x.made, x.session, json.dumps(x.body))
+            digest = line_digest(digest, *line)
+            c.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", (*line, digest))
 
 
 @given(log=logs(), cut=st.integers(0, 25))

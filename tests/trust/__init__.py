@@ -1,1 +1,1 @@
-"""Hostile pictures, slow decoders, half-open connections: each costs itself."""
+"""Attacks on what is promised: damage, hostile files, slow decoders, full disks, foreign hands."""

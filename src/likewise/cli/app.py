@@ -36,6 +36,7 @@ from likewise.cli import (
     tags,
 )
 from likewise.cli.options import STOPPED
+from likewise.cli.output import printable, say
 from likewise.errors import LikewiseError
 
 app = typer.Typer(
@@ -102,7 +103,7 @@ def main() -> None:
     except LikewiseError as error:
         _fail(error, str(error))
     except KeyboardInterrupt:
-        typer.echo("likewise: stopped", err=True)
+        say("likewise: stopped", err=True)
         sys.exit(STOPPED)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -135,7 +136,7 @@ def _name_of(command: CommandInfo) -> str:
 def _fail(error: Exception, text: str) -> None:
     if _debug:
         raise error
-    typer.echo(f"likewise: {' '.join(text.split())}", err=True)
+    say(f"likewise: {printable(' '.join(text.split()))}", err=True)
     sys.exit(1)
 
 
@@ -143,7 +144,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from likewise import __version__
 
-        typer.echo(f"likewise {__version__}")
+        say(f"likewise {__version__}")
         raise typer.Exit
 
 

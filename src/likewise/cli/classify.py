@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.options import Json, Usage, Workers, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, printable
+from likewise.cli.output import echo_json, echo_table, plural, printable, say
 from likewise.cli.progress import progress_bar
 
 classify = typer.Typer(
@@ -72,7 +72,7 @@ def train(
         echo_json({"model": str(model), **_outcome_record(outcome)})
         return
     _print_outcome(outcome)
-    typer.echo(f"Wrote {model}; try: likewise classify predict {model} PICTURE")
+    say(f"Wrote {model}; try: likewise classify predict {model} PICTURE")
 
 
 @classify.command("predict")
@@ -111,10 +111,10 @@ def predict(
 def _name(said: dict[str, Any]) -> None:
     path = printable(said["picture"])
     if "problem" in said:
-        typer.echo(f"likewise: {path}: {said['problem']}", err=True)
+        say(f"likewise: {path}: {said['problem']}", err=True)
         return
     named = ", ".join(f"{one['label']} ({one['score']:+.2f})" for one in said["labels"])
-    typer.echo(f"{path}: {named}")
+    say(f"{path}: {named}")
 
 
 def _outcome_record(outcome: Any) -> dict[str, Any]:
@@ -131,16 +131,16 @@ def _outcome_record(outcome: Any) -> dict[str, Any]:
 
 def _print_outcome(outcome: Any) -> None:
     for path, reason in outcome.skipped[:_SKIPPED]:
-        typer.echo(f"left out: {printable(path)}: {reason}", err=True)
+        say(f"left out: {printable(path)}: {reason}", err=True)
     if len(outcome.skipped) > _SKIPPED:
-        typer.echo(f"and {len(outcome.skipped) - _SKIPPED:,} more left out", err=True)
+        say(f"and {len(outcome.skipped) - _SKIPPED:,} more left out", err=True)
     rows = [
         (label, f"{right} of {of}", f"{100 * right / of:.0f} %")
         for label, (right, of) in outcome.by_label.items()
     ]
     echo_table(("label", "right", ""), rows, right=" rr")
     chance = 100 / len(outcome.labels)
-    typer.echo(
+    say(
         f"{100 * outcome.accuracy:.1f} % right on {plural(outcome.held_out, 'picture')} held out "
         f"(mean of the labels; chance is {chance:.1f} %), trained on {outcome.pictures:,}"
     )

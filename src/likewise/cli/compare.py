@@ -12,7 +12,7 @@ import typer
 
 from likewise.cli.feedback import Profile
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, printable
+from likewise.cli.output import echo_json, echo_table, plural, printable, say
 from likewise.cli.progress import progress_bar
 from likewise.errors import InvalidInput, LikewiseError
 
@@ -78,12 +78,12 @@ def compare(
     if json_:
         echo_json({"profile": name, "answered": answered, "skipped": skipped, "standing": total})
         return
-    typer.echo(
+    say(
         f"{plural(len(answered), 'comparison')} written to the log of {name}, "
         f"{skipped:,} skipped; {total:,} standing"
     )
     if answered:
-        typer.echo("Draw a map from them with: likewise learn --map")
+        say("Draw a map from them with: likewise learn --map")
 
 
 @comparisons.command("import")
@@ -125,10 +125,10 @@ def import_(
         return
     named = [who for who in people if who]
     said = f", made by {plural(len(named), 'person', 'people')}" if named else ""
-    typer.echo(f"{plural(len(rows), 'comparison')} written to the log of {name}{said}")
+    say(f"{plural(len(rows), 'comparison')} written to the log of {name}{said}")
     if skipped:
         were = "was" if skipped == 1 else "were"
-        typer.echo(f"{skipped:,} {were} there already and skipped; --again imports them as well")
+        say(f"{skipped:,} {were} there already and skipped; --again imports them as well")
 
 
 @comparisons.command("export")
@@ -170,7 +170,7 @@ def export(
         echo_json({"file": str(file), "comparisons": len(rows), "left_out": left_out})
         return
     gone = f"; {left_out:,} name pictures no longer in the collection" if left_out else ""
-    typer.echo(f"{file}: {plural(len(rows), 'comparison')}{gone}")
+    say(f"{file}: {plural(len(rows), 'comparison')}{gone}")
 
 
 @comparisons.command("report")
@@ -194,15 +194,15 @@ def report_(
         echo_json(said)
         return
     if not found.comparisons:
-        typer.echo("There are no comparisons yet: likewise compare.")
+        say("There are no comparisons yet: likewise compare.")
         return
-    typer.echo(
+    say(
         f"{plural(found.comparisons, 'comparison')} of {plural(found.pictures, 'picture')}; "
         f"{plural(found.repeated, 'question')} answered more than once, "
         f"{found.contradicted:,} of them both ways"
     )
     if found.agreement is not None and found.agreement_plain is not None:
-        typer.echo(
+        say(
             f"A map learned without them agrees with {found.agreement:.1%}, space {found.space} "
             f"alone with {found.agreement_plain:.1%}"
         )
@@ -217,7 +217,7 @@ def report_(
     for pair in found.between:
         one, other = pair.one or "(nobody named)", pair.other or "(nobody named)"
         asked = plural(pair.questions, "question")
-        typer.echo(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered the same")
+        say(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered the same")
 
 
 def _questions(
@@ -246,7 +246,7 @@ def _questions(
             return
         if sheet is not None:
             _write(col, found, sheet, n - left)
-            typer.echo(f"Open {sheet}", err=aside)
+            say(f"Open {sheet}", err=aside)
         for ask in found:
             asked.add((ask.anchor, *sorted((ask.left, ask.right))))
             yield ask
@@ -259,14 +259,14 @@ def _answer(col: Collection, number: int, of: int, ask: ComparisonQuestion, asid
     rows = col.pictures.rows(ask)
     paths = [printable(rows[i].path) if i in rows else "gone" for i in ask]
     head = f"Question {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
-    typer.echo(head, err=aside)
-    typer.echo(f"  left   {ask.left:>7}  {paths[1]}", err=aside)
-    typer.echo(f"  right  {ask.right:>7}  {paths[2]}", err=aside)
+    say(head, err=aside)
+    say(f"  left   {ask.left:>7}  {paths[1]}", err=aside)
+    say(f"  right  {ask.right:>7}  {paths[2]}", err=aside)
     while True:
-        typer.echo("  l(eft), r(ight), s(kip), q(uit): ", nl=False, err=aside)
+        say("  l(eft), r(ight), s(kip), q(uit): ", nl=False, err=aside)
         key = _key()
         answer = _KEYS.get(key)
-        typer.echo(answer or "", err=aside)
+        say(answer or "", err=aside)
         if answer is not None:
             return answer
         if not sys.stdin.isatty():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import Json, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, span
+from likewise.cli.output import echo_json, echo_table, plural, say, span
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
@@ -35,14 +35,14 @@ def demo(
     from likewise.cli.demo_page import demo_page
     from likewise.demo import run
 
-    def say(text: str) -> None:
-        typer.echo(text, err=json_)
+    def tell(text: str) -> None:
+        say(text, err=json_)
 
     start = time.perf_counter()
     with stoppable("run the same command again to continue"):
         with progress_bar() as report:
             result = run(
-                out, folder=folder, n_views=views, fresh=fresh, say=say, report=report
+                out, folder=folder, n_views=views, fresh=fresh, say=tell, report=report
             )  # fmt: skip
         page = out / "index.html"
         try:
@@ -109,18 +109,18 @@ def _lesson_record(result: DemoResult) -> dict[str, Any] | None:
 
 
 def _tell_demo(result: DemoResult, spent: float) -> None:
-    typer.echo("")
+    say("")
     if result.added:
         rate = result.added / result.seconds
-        typer.echo(
+        say(
             f"{plural(result.added, 'picture')} added in {span(result.seconds)} "
             f"({rate:.1f} per second, with all that search, tags and typed words need)"
         )
     else:
-        typer.echo(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
+        say(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
     times = ", ".join(f"{ms:.1f} ms by {by}" for by, ms in result.search_ms.items())
-    typer.echo(f"a search takes {times}; with a new picture {result.new_picture_ms:.0f} ms")
-    typer.echo("")
+    say(f"a search takes {times}; with a new picture {result.new_picture_ms:.0f} ms")
+    say("")
     if result.means:
         names = list(result.means)
         kinds = sorted(result.by_kind.items(), key=lambda item: -sum(item[1].values()))
@@ -129,11 +129,11 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
         ]
         rows.append(["all", *(f"{result.means[name]:.3f}" for name in names)])
         echo_table(["mAP by kind of query", *names], rows, right=" " + "r" * len(names))
-        typer.echo("")
+        say("")
     _tell_typed(result)
     if (lesson := result.lesson) is not None:
         n = plural(len(lesson.judged), "judgement")
-        typer.echo(f"Then {n}, one on each of the queries that went worst:")
+        say(f"Then {n}, one on each of the queries that went worst:")
         echo_table(
             ["mAP", "before", "after"],
             [
@@ -150,15 +150,15 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
             ],
             right=" rr",
         )
-        typer.echo("")
-    typer.echo(f"All done in {span(spent)}.")
+        say("")
+    say(f"All done in {span(spent)}.")
 
 
 def _tell_typed(result: DemoResult) -> None:
     """What typed words found: as many answers as there are right pictures, and which are right."""
     if result.hint:
-        typer.echo(result.hint)
-        typer.echo("")
+        say(result.hint)
+        say("")
     if not result.typed:
         return
     rows: list[list[object]] = [
@@ -172,24 +172,24 @@ def _tell_typed(result: DemoResult) -> None:
     ]
     heads = ["typed (no tag, no label)", "reads it as", "right", "after 3 likes"]
     echo_table(heads, rows, right="  rr")
-    typer.echo("")
+    say("")
 
 
 def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
     place = _short(result.collection)
     example = result.asked[0].row.path
-    typer.echo("")
-    typer.echo("What to do next:")
-    typer.echo(f"  open {page}")
+    say("")
+    say("What to do next:")
+    say(f"  open {page}")
     if result.lesson is not None:
-        typer.echo(f"  open {out / 'learned.html'}: what was learned from the judgements")
-    typer.echo(f"  .venv/bin/likewise open {place}        # in the browser: search, judge, undo")
-    typer.echo(f'  .venv/bin/likewise search -C {place} "a cat"')
-    typer.echo(
+        say(f"  open {out / 'learned.html'}: what was learned from the judgements")
+    say(f"  .venv/bin/likewise open {place}        # in the browser: search, judge, undo")
+    say(f'  .venv/bin/likewise search -C {place} "a cat"')
+    say(
         f"  .venv/bin/likewise search -C {place} {_short(Path(example))} "
         f"--sheet {out / 'search.html'}"
     )
-    typer.echo("  .venv/bin/likewise add ~/Pictures        # your own, into photos.lw")
+    say("  .venv/bin/likewise add ~/Pictures        # your own, into photos.lw")
 
 
 def _short(path: Path) -> str:

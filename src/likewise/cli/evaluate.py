@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import Json, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, printable
+from likewise.cli.output import echo_json, echo_table, plural, printable, say
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -102,13 +102,13 @@ def evaluate(
     if json_:
         echo_json(said)
         return
-    typer.echo(
+    say(
         f"{task.name}: {plural(len(ranker.queries), 'query', 'queries')} over "
         f"{plural(said['pictures'], 'picture')}; {task.protocol}; "
         f"{said['average_precision']} average precision"
     )
     if ranker.missing:
-        typer.echo(f"{plural(len(ranker.missing), 'picture')} could not be used")
+        say(f"{plural(len(ranker.missing), 'picture')} could not be used")
     echo_table(
         ("similarity", "mAP", "mean of groups", "ms per query"),
         [
@@ -138,7 +138,7 @@ def datasets(
         raise DatasetError("no data sets here; set LIKEWISE_DATA to the folder that holds them")
     rows = survey(root)
     if json_:
-        typer.echo(json.dumps([asdict(row) for row in rows], indent=2))
+        say(json.dumps([asdict(row) for row in rows], indent=2))
     else:
         from rich.console import Console
         from rich.table import Table

@@ -22,7 +22,7 @@ from likewise.cli.feedback_output import (
     summarize_profile,
 )
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
-from likewise.cli.output import day, echo_json, echo_table, plural, size
+from likewise.cli.output import day, echo_json, echo_table, plural, say, size
 from likewise.cli.progress import progress_bar
 from likewise.cli.search import _region as region_of
 from likewise.errors import LikewiseError
@@ -100,10 +100,10 @@ def judge(
         echo_json({**judgement_record(made), "hits": [_hit(hit) for hit in hits]})
         return
     said = describe_pictures(made.liked, made.disliked)
-    typer.echo(f"Judgement {made.number} in profile {made.profile}: {said}")
+    say(f"Judgement {made.number} in profile {made.profile}: {said}")
     for earlier in made.contradicts:
-        typer.echo(f"It contradicts judgement {earlier}; the later one counts.")
-    typer.echo(f"Now most similar ('likewise undo {made.number}' undoes this):")
+        say(f"It contradicts judgement {earlier}; the later one counts.")
+    say(f"Now most similar ('likewise undo {made.number}' undoes this):")
     echo_table(
         ("score", "id", "size", "date", "path"),
         [
@@ -131,7 +131,7 @@ def undo(
     if json_:
         echo_json({"undone": undone, "profile": version.profile, "version": version.position})
     else:
-        typer.echo(f"Judgement {undone} of profile {version.profile} is undone")
+        say(f"Judgement {undone} of profile {version.profile} is undone")
 
 
 def log(
@@ -149,10 +149,10 @@ def log(
         echo_json([line_record(line) for line in newest])
         return
     if not lines:
-        typer.echo(f"The log of profile {name} is empty.")
+        say(f"The log of profile {name} is empty.")
         return
     if len(newest) < len(lines):
-        typer.echo(f"{plural(len(lines) - len(newest), 'earlier line')} (--limit shows more)")
+        say(f"{plural(len(lines) - len(newest), 'earlier line')} (--limit shows more)")
     echo_table(
         ("version", "when", "session", "counts", "what"),
         [
@@ -277,7 +277,7 @@ def compact(
     if json_:
         echo_json({"profile": profile, **vars(found)})
         return
-    typer.echo(f"Searches by {profile} now read a smaller index:")
+    say(f"Searches by {profile} now read a smaller index:")
     rows = [
         ("lists", size(found.bytes_before), size(found.bytes_after),
          _change(found.bytes_before, found.bytes_after)),
@@ -320,7 +320,7 @@ def learned(
         return
     _print_learned(found)
     if html is not None:
-        typer.echo(f"Open {html}")
+        say(f"Open {html}")
 
 
 def _change(before: float, after: float) -> str:
@@ -330,44 +330,44 @@ def _change(before: float, after: float) -> str:
 def _tell_learned(said: dict[str, Any], figures: Figures, source: str | None) -> None:
     name = said["profile"]
     if "written" in said:
-        typer.echo(f"{plural(said['written'], 'comparison')} written to the log of {name}")
+        say(f"{plural(said['written'], 'comparison')} written to the log of {name}")
     if source == "log":
-        typer.echo(f"The whole log of {name} was replayed, with the same result as what is in use")
+        say(f"The whole log of {name} was replayed, with the same result as what is in use")
     if figures.agreement is not None:
         standing = plural(figures.judgements, "judgement")
-        typer.echo(f"{standing} standing; {describe_agreement(figures)}")
+        say(f"{standing} standing; {describe_agreement(figures)}")
     outcome = said.get("sparse")
     if outcome is None:
         return
     if not outcome["made"]:
-        typer.echo(f"No sparse profile was made: {outcome['reason']}")
+        say(f"No sparse profile was made: {outcome['reason']}")
         return
-    typer.echo(
+    say(
         f"Profile {outcome['profile']} keeps {outcome['kept_words']:,} of {outcome['width']:,} "
         f"words; {outcome['agreement']:.1%} of held-out triplets are right "
         f"({outcome['agreement_before']:.1%} before)"
     )
-    typer.echo(f"Shrink its index with: likewise compact {outcome['profile']}")
+    say(f"Shrink its index with: likewise compact {outcome['profile']}")
 
 
 def _print_learned(found: LearnedReport) -> None:
-    typer.echo(f"Profile {found.profile}, version {found.position}:")
+    say(f"Profile {found.profile}, version {found.position}:")
     for text in summarize_profile(found):
-        typer.echo(f"  {text}")
+        say(f"  {text}")
     rows = [
         (f"{word.change:+.3f}", f"{word.weight:.3f}", word.word, f"{word.pictures:,}")
         for word in (*found.gained, *reversed(found.lost))
     ]
     if rows:
-        typer.echo("")
+        say("")
         echo_table(("change", "weight", "word", "pictures"), rows, right="rrrr")
     if found.directions:
-        typer.echo("")
-        typer.echo("Directions that count otherwise now (--html shows the pictures at their ends):")
-        typer.echo(f"  {', '.join(describe_times(one.value) for one in found.directions)}")
+        say("")
+        say("Directions that count otherwise now (--html shows the pictures at their ends):")
+        say(f"  {', '.join(describe_times(one.value) for one in found.directions)}")
     if found.moved:
-        typer.echo("")
-        typer.echo("Pictures that moved most, by what was said about other pictures too:")
+        say("")
+        say("Pictures that moved most, by what was said about other pictures too:")
         echo_table(
             ("before", "now", "picture", "when asked about"),
             [

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from likewise.cli.output import plural
+from likewise.cli.output import plural, say
 
 if TYPE_CHECKING:
     from likewise.collection.feedback.examples import Example
@@ -182,7 +180,7 @@ def offer_sparse(figures: Figures) -> None:
     from likewise.collection.feedback.lessons import ENOUGH
 
     if figures.units == "words" and figures.triplets >= ENOUGH and figures.sparsity == 0:
-        typer.echo(
+        say(
             f"There are {figures.triplets:,} triplets: 'likewise learn --sparse' can make a "
             "compact profile from them."
         )

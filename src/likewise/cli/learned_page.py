@@ -237,10 +237,9 @@ def _example(example: Example, said: str = "") -> str:
     if made is None:
         return f'<span class="patch" title="{escape_html(name)}"></span>'
     uri, mark = made
-    where = escape_html(Path(example.path).absolute().as_uri())
     return (
-        f'<a class="patch" href="{where}" title="{escape_html(name)}">'
-        f'<img src="{uri}" alt="{escape_html(name)}">{mark}</a>'
+        f'<span class="patch" title="{escape_html(name)}">'
+        f'<img src="{uri}" alt="{escape_html(name)}">{mark}</span>'
     )
 
 

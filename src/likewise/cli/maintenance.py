@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Usage, Where, Workers, open_collection, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, printable, size
+from likewise.cli.output import echo_json, echo_table, plural, printable, say, size
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
@@ -38,18 +38,21 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
     if json_:
         echo_json(said)
         return
-    typer.echo(f"{said['path']}: {plural(said['pictures'], 'picture')}, {size(said['bytes'])}")
+    say(f"{said['path']}: {plural(said['pictures'], 'picture')}, {size(said['bytes'])}")
     for root in said["roots"][:_LISTED]:
-        typer.echo(f"  from {root}")
+        say(f"  from {root}")
     if len(said["roots"]) > _LISTED:
-        typer.echo(f"  and {len(said['roots']) - _LISTED:,} more places")
+        say(f"  and {len(said['roots']) - _LISTED:,} more places")
     if said["problems"]:
         files = plural(said["problems"], "file")
-        typer.echo(f"  {files} could not be used ('likewise problems' lists them)")
+        say(f"  {files} could not be used ('likewise problems' lists them)")
     if said["job"]:
-        typer.echo(f"  now: {said['job']}")
-    typer.echo(f"  search ranks by {said['default']} by default")
-    typer.echo("")
+        say(f"  now: {said['job']}")
+    for name, space in said["spaces"].items():
+        if space["gaps"]:
+            say(f"  {plural(space['gaps'], 'picture')} could not be described in {name}")
+    say(f"  search ranks by {said['default']} by default")
+    say("")
     rows = [
         (
             name, space["feature"], space["kind"], space["width"] or "none yet",
@@ -70,12 +73,10 @@ def verify(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json({"ok": not wrong, "pictures": pictures, "wrong": wrong})
     elif wrong:
         for text in wrong:
-            typer.echo(text)
-        typer.echo(
-            f"{plural(len(wrong), 'thing')} wrong; restore a backup, or rebuild the collection"
-        )
+            say(printable(text))
+        say(f"{plural(len(wrong), 'thing')} wrong; restore a backup, or rebuild the collection")
     else:
-        typer.echo(f"No damage found: {plural(pictures, 'picture')}.")
+        say(f"No damage found: {plural(pictures, 'picture')}.")
     if wrong:
         raise typer.Exit(1)
 
@@ -113,8 +114,8 @@ def backup(
     if json_:
         echo_json({"backup": str(made), "pictures": pictures})
     else:
-        typer.echo(f"{made} holds {plural(pictures, 'picture')}")
-        typer.echo(f"Restore it with: likewise restore {path} NEW.lw")
+        say(f"{made} holds {plural(pictures, 'picture')}")
+        say(f"Restore it with: likewise restore {path} NEW.lw")
 
 
 def restore(
@@ -130,7 +131,7 @@ def restore(
     if json_:
         echo_json({"collection": root, "pictures": pictures})
     else:
-        typer.echo(f"{root} holds {plural(pictures, 'picture')}, verified")
+        say(f"{root} holds {plural(pictures, 'picture')}, verified")
 
 
 def export(
@@ -186,7 +187,7 @@ def export(
         output.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise LikewiseError(f"{output} cannot be written: {error.strerror}") from error
-    typer.echo(f"{output}: {plural(len(rows), 'picture')}", err=True)
+    say(f"{output}: {plural(len(rows), 'picture')}", err=True)
 
 
 def _export_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> None:
@@ -199,10 +200,10 @@ def _export_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> N
         echo_json(said)
         return
     for path, reason in done.problems[:_LISTED]:
-        typer.echo(f"{printable(path)}: {printable(reason)}")
+        say(f"{printable(path)}: {printable(reason)}")
     if len(done.problems) > _LISTED:
-        typer.echo(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
-    typer.echo(f"{plural(done.written, 'sidecar')} written, {done.unchanged:,} up to date")
+        say(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
+    say(f"{plural(done.written, 'sidecar')} written, {done.unchanged:,} up to date")
 
 
 def default_of(col: Collection) -> str:
@@ -223,7 +224,7 @@ def _tell_words(col: Collection, json_: bool) -> None:
         echo_json(spaces)
         return
     for name, said in spaces.items():
-        typer.echo(f"{name}: {said['words']:,} words, generation {said['generation']}")
+        say(f"{name}: {said['words']:,} words, generation {said['generation']}")
 
 
 def _as_json(rows: list[dict[str, Any]]) -> str:

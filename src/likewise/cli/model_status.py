@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from likewise.cli.options import DEFAULT, Json, Where, open_collection
-from likewise.cli.output import echo_json, echo_table
+from likewise.cli.output import echo_json, echo_table, say
 
 
 def models(collection: Where = DEFAULT, json_: Json = False) -> None:
@@ -28,7 +26,7 @@ def models(collection: Where = DEFAULT, json_: Json = False) -> None:
     )  # fmt: skip
     for one in found:
         if not one["available"] and one["command"]:
-            typer.echo(f"Get the {one['model']}: {one['command']}")
+            say(f"Get the {one['model']}: {one['command']}")
 
 
 def _pictures_network() -> dict[str, Any]:

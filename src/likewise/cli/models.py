@@ -9,7 +9,7 @@ import typer
 
 from likewise.cli.feedback_output import format_time
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, echo_table, plural
+from likewise.cli.output import echo_json, echo_table, plural, say
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def learn_model(
         echo_json(record(made))
         return
     for line in describe_model(made):
-        typer.echo(line)
-    typer.echo(f"Rank by it with: likewise search IMAGE --by {made.name}")
+        say(line)
+    say(f"Rank by it with: likewise search IMAGE --by {made.name}")
     if made.kind == "map":
-        typer.echo(f"Draw it with: likewise map map.html --name {made.name}")
+        say(f"Draw it with: likewise map map.html --name {made.name}")
 
 
 @model.command("list")
@@ -60,7 +60,7 @@ def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json([{**record(one), "said_since": n} for one, n in found.values()])
         return
     if not found:
-        typer.echo("No metric or map was learned yet: likewise learn --metric, or --map.")
+        say("No metric or map was learned yet: likewise learn --metric, or --map.")
         return
     rows = [
         (
@@ -86,9 +86,9 @@ def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json({**record(one), "said_since": since})
         return
     for line in describe_model(one):
-        typer.echo(line)
+        say(line)
     if since:
-        typer.echo(f"{plural(since, 'newer line')} in the log: likewise model relearn {name}")
+        say(f"{plural(since, 'newer line')} in the log: likewise model relearn {name}")
 
 
 @model.command("relearn")
@@ -100,7 +100,7 @@ def relearn(name: Name, collection: Where = DEFAULT, json_: Json = False) -> Non
         echo_json(record(made))
         return
     for line in describe_model(made):
-        typer.echo(line)
+        say(line)
 
 
 @model.command("rename")
@@ -116,7 +116,7 @@ def rename(
     if json_:
         echo_json({"name": new, "before": name})
     else:
-        typer.echo(f"{name} is now called {new}")
+        say(f"{name} is now called {new}")
 
 
 @model.command("delete")
@@ -127,7 +127,7 @@ def delete(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None
     if json_:
         echo_json({"deleted": name})
     else:
-        typer.echo(f"{name} is deleted")
+        say(f"{name} is deleted")
 
 
 def record(made: Model) -> dict[str, Any]:

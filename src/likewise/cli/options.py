@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.output import say
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def stoppable(message: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"\nlikewise: stopped; {message}", err=True)
+        say(f"\nlikewise: stopped; {message}", err=True)
         raise typer.Exit(STOPPED) from None
 
 

@@ -6,6 +6,7 @@ No terminal width is assumed, so that paths survive a pipe.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,9 +18,20 @@ def echo_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
+_MOVES_THE_CURSOR = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Lines for people: the one way out, so that no name or tag can command the terminal."""
+    plain = _MOVES_THE_CURSOR.sub(lambda found: ascii(found[0])[1:-1], str(text))
+    typer.echo(plain, err=err, nl=nl)
+
+
 def echo_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, right: str = "") -> None:
     """Columns with a heading; ``right`` holds an ``r`` for each column set to the right."""
-    cells = [list(heads), *([str(cell) for cell in row] for row in rows)]
+    cells = [list(heads), *([printable(str(cell)) for cell in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
     sides = right.ljust(len(heads))
     for number, row in enumerate(cells):

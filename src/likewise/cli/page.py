@@ -10,7 +10,6 @@ import base64
 import html
 import io
 from dataclasses import dataclass
-from pathlib import Path
 
 from likewise.errors import ImageError
 
@@ -112,11 +111,6 @@ def view(thumb: Thumbnail, name: str) -> str:
         f'<div class="view"><img src="{thumb.uri}" width="{thumb.width}" '
         f'height="{thumb.height}" alt="{escape_html(name)}"></div>'
     )
-
-
-def link(path: str, text: str) -> str:
-    """A file's name that opens the file, on the machine it lies on."""
-    return f'<a href="{escape_html(Path(path).absolute().as_uri())}">{escape_html(text)}</a>'
 
 
 def escape_html(text: object) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Where, Workers, open_collection, picture, stoppable
-from likewise.cli.output import echo_json, plural, printable, span
+from likewise.cli.output import echo_json, plural, printable, say, span
 from likewise.cli.progress import progress_bar
 from likewise.collection.filters_and_metadata import absolute
 
@@ -62,7 +62,7 @@ def add(
             col.tags.from_folders()
         _tell(col, result, json_)
         if not (json_ or len(col) or result.skipped):
-            typer.echo("No pictures were found there.")
+            say("No pictures were found there.")
 
 
 def sync(collection: Where = DEFAULT, workers: Workers = None, json_: Json = False) -> None:
@@ -91,7 +91,7 @@ def remove(
     if json_:
         echo_json({"removed": gone, "pictures": left})
     else:
-        typer.echo(f"{plural(gone, 'picture')} removed, {left:,} left")
+        say(f"{plural(gone, 'picture')} removed, {left:,} left")
 
 
 def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
@@ -102,8 +102,8 @@ def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json([{"path": row.path, "reason": row.problem} for row in rows])
         return
     for row in rows:
-        typer.echo(f"{row.path}: {_spell_problem(row.problem or '')}")
-    typer.echo(plural(len(rows), "problem") if rows else "No problems.")
+        say(f"{printable(row.path)}: {printable(_spell_problem(row.problem or ''))}")
+    say(plural(len(rows), "problem") if rows else "No problems.")
 
 
 def _spell_problem(reason: str) -> str:
@@ -142,11 +142,11 @@ def check(
             row |= {"mode": info.mode, "date": date}
         rows.append(row)
         if not json_:
-            typer.echo(_line(row))
+            say(_line(row))
     if json_:
         echo_json(rows)
     else:
-        typer.echo(f"{len(rows) - refused} usable, {refused} refused")
+        say(f"{len(rows) - refused} usable, {refused} refused")
     if refused:
         raise typer.Exit(1)
 
@@ -163,7 +163,7 @@ def _open_or_create(path: Path, wanted: list[Path]) -> Collection:
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         return Collection.open(place)
     col = Collection.create(place)
-    typer.echo(f"Created a new collection: {path}", err=True)
+    say(f"Created a new collection: {path}", err=True)
     offer_deep(col)
     return col
 
@@ -173,7 +173,7 @@ def offer_deep(col: Collection) -> None:
     if "deep" not in col.spaces:
         from likewise.features.deep.errors import OFFER
 
-        typer.echo(OFFER, err=True)
+        say(OFFER, err=True)
 
 
 def _tell(col: Collection, result: AddResult, json_: bool) -> None:
@@ -193,22 +193,22 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
         echo_json(said)
         return
     for path, reason in result.skipped[:_LISTED]:
-        typer.echo(f"skipped {printable(path)}: {printable(reason)}")
+        say(f"skipped {printable(path)}: {printable(reason)}")
     if len(result.skipped) > _LISTED:
         more = len(result.skipped) - _LISTED
-        typer.echo(f"... and {more:,} more; 'likewise problems' lists them all")
+        say(f"... and {more:,} more; 'likewise problems' lists them all")
     for path, reason in result.remarks[:_LISTED]:
-        typer.echo(f"{printable(path)}: {printable(reason)}")
+        say(f"{printable(path)}: {printable(reason)}")
     rate = f", {result.added / result.seconds:.1f} a second" if result.added > 1 else ""
-    typer.echo(f"{result} ({span(result.seconds)}{rate})")
-    typer.echo(f"{col.root} holds {plural(len(col), 'picture')}")
+    say(f"{result} ({span(result.seconds)}{rate})")
+    say(f"{col.root} holds {plural(len(col), 'picture')}")
     if result.unmade and result.added:
         spaces = col.spaces
         ways: dict[str, list[str]] = {}
         for name in result.unmade:
             ways.setdefault(spaces[name].how_to_get(), []).append(name)
         for way, names in ways.items():
-            typer.echo(f"no vectors yet in {', '.join(names)}: {way}")
+            say(f"no vectors yet in {', '.join(names)}: {way}")
 
 
 def _choose_pictures(col: Collection, text: str) -> list[int]:

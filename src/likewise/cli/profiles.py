@@ -9,7 +9,7 @@ import typer
 
 from likewise.cli.feedback_output import describe_agreement, offer_sparse
 from likewise.cli.options import DEFAULT, Json, Where, open_collection
-from likewise.cli.output import echo_json, echo_table, plural
+from likewise.cli.output import echo_json, echo_table, plural, say
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -58,17 +58,17 @@ def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = F
     if json_:
         echo_json(said)
         return
-    typer.echo(f"Profile {said['name']}{', in use' if said['in_use'] else ''}")
-    typer.echo(f"  ranks by {' + '.join(said['spaces'])}")
-    typer.echo(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} standing")
+    say(f"Profile {said['name']}{', in use' if said['in_use'] else ''}")
+    say(f"  ranks by {' + '.join(said['spaces'])}")
+    say(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} standing")
     if figures.agreement is not None:
-        typer.echo(f"  {describe_agreement(figures)}")
+        say(f"  {describe_agreement(figures)}")
     if figures.space is not None:
         changed = f"{figures.changed:.1%} of the {figures.units} of space {figures.space} changed"
         zero = f", {figures.sparsity:.1%} weigh nothing" if figures.units == "words" else ""
-        typer.echo(f"  {changed}{zero}")
+        say(f"  {changed}{zero}")
     offer_sparse(figures)
-    typer.echo(
+    say(
         f"  {plural(len(said['versions']), 'version')} to go back to "
         "('likewise log' lists them, 0 is the beginning)"
     )
@@ -100,7 +100,7 @@ def use(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     if json_:
         echo_json({"in_use": in_use})
     else:
-        typer.echo(f"search, judge and undo use profile {in_use} by default")
+        say(f"search, judge and undo use profile {in_use} by default")
 
 
 @profile.command("rollback")
@@ -122,10 +122,10 @@ def rollback(
         echo_json({**now, "version": position, "rolled_back_to": version})
         return
     standing = plural(now["judgements"], "judgement")
-    typer.echo(f"Profile {before.profile} is as it was at version {version}: {standing} standing")
+    say(f"Profile {before.profile} is as it was at version {version}: {standing} standing")
     if before.position != version:
         which = f"{before.position} --profile {before.profile}"
-        typer.echo(f"To go forward again: likewise profile rollback {which}")
+        say(f"To go forward again: likewise profile rollback {which}")
 
 
 @profile.command("copy")
@@ -173,7 +173,7 @@ def export(
     if json_:
         echo_json({"profile": version.profile, "version": version.position, "file": str(made)})
     else:
-        typer.echo(f"{made}: what profile {version.profile} has learned")
+        say(f"{made}: what profile {version.profile} has learned")
 
 
 @profile.command("import")
@@ -195,7 +195,7 @@ def _tell_created(name: str, json_: bool) -> None:
     if json_:
         echo_json({"profile": name})
     else:
-        typer.echo(f"Created profile {name}: search with --by {name}, judge with --profile {name}")
+        say(f"Created profile {name}: search with --by {name}, judge with --profile {name}")
 
 
 def _all_records(col: Collection) -> list[dict[str, Any]]:

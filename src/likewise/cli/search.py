@@ -21,7 +21,7 @@ from likewise.cli.options import (
     stoppable,
     value_of,
 )
-from likewise.cli.output import day, echo_json, echo_table, plural
+from likewise.cli.output import day, echo_json, echo_table, plural, printable, say
 from likewise.cli.typed import picture_or_text, print_typed
 from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import ImageError, LikewiseError
@@ -117,7 +117,7 @@ def search(
         return
     _print(answers, asked)
     if sheet is not None:
-        typer.echo(f"Open {sheet}")
+        say(f"Open {sheet}")
 
 
 def duplicates(
@@ -139,10 +139,10 @@ def duplicates(
         echo_json([[{"id": h.id, "path": h.path, "score": h.score} for h in g] for g in groups])
         return
     for number, group in enumerate(groups, 1):
-        typer.echo(f"group {number}: {plural(len(group), 'picture')}")
+        say(f"group {number}: {plural(len(group), 'picture')}")
         for hit in group:
-            typer.echo(f"  {hit.score:.4f}  {hit.id:>6}  {hit.path}")
-    typer.echo(plural(len(groups), "group") if groups else "No near-duplicates.")
+            say(f"  {hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
+    say(plural(len(groups), "group") if groups else "No near-duplicates.")
 
 
 def _region(text: str | None) -> tuple[float, float, float, float] | None:
@@ -197,7 +197,7 @@ def _check_explained(col: Collection, by: str) -> None:
         )
     if space not in col.similarities.find(by).spaces:
         used = default_of(col)
-        typer.echo(f"ranked by {used}; the shared words shown are those of {space}", err=True)
+        say(f"ranked by {used}; the shared words shown are those of {space}", err=True)
 
 
 def _describe_query(
@@ -289,7 +289,7 @@ def _record(answer: Answer) -> dict[str, Any]:
 
 def _print(answers: list[Answer], asked: PageQuery) -> None:
     if not answers:
-        typer.echo("No hits." if asked.pictures else "The collection is empty.")
+        say("No hits." if asked.pictures else "The collection is empty.")
         return
     heads = ["score", "id", "size", "date", "path"]
     rows: list[list[object]] = [

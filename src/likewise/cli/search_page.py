@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.cli.output import day, plural, size
-from likewise.cli.page import Thumbnail, document, escape_html, link, thumbnail, view
+from likewise.cli.page import Thumbnail, document, escape_html, thumbnail, view
 
 if TYPE_CHECKING:
     from likewise.collection.search.explain import Explanation
@@ -56,14 +56,16 @@ def search_page(asked: PageQuery, answers: Sequence[Answer]) -> str:
     name = Path(asked.path).name
     thumb = thumbnail(asked.path, _SIDE)
     explained = any(answer.why for answer in answers)
+    place = escape_html(Path(asked.collection).name)
     facts = [
-        ("Searched", f"{plural(asked.pictures, 'picture')} in {escape_html(asked.collection)}"),
+        ("Searched", f"{plural(asked.pictures, 'picture')} in {place}"),
         ("Ranked by", escape_html(asked.by)),
     ]
     if asked.region:
         facts.append(("Region", escape_html(", ".join(f"{side:g}" for side in asked.region))))
     facts += [(escape_html(key), escape_html(value)) for key, value in asked.where.items()]
-    facts.append(("Picture", escape_html(asked.path)))
+    # Names, not places: a page is made to be shown, and where pictures lie is their owner's.
+    facts.append(("Picture", escape_html(name)))
     listed = "".join(f"<dt>{key}</dt><dd>{value}</dd>" for key, value in facts)
     best = max((answer.hit.score for answer in answers), default=0.0)
     cards = "".join(
@@ -137,9 +139,9 @@ def _card(number: int, answer: Answer, best: float, asked: PageQuery, query: Thu
     return (
         f'<li class="card">{shown}<div class="facts"><div class="score">'
         f'<span class="rank">{number}</span><b>{hit.score:.4f}</b></div>{bar}'
-        f"<b>{link(row.path, place.name)}</b><div>{escape_html(' · '.join(facts))} · "
+        f"<b>{escape_html(place.name)}</b><div>{escape_html(' · '.join(facts))} · "
         f"id {row.id}</div>"
-        f'{why}<div class="where">{escape_html(place.parent)}</div></div></li>'
+        f"{why}</div></li>"
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Where
-from likewise.cli.output import echo_json, plural
+from likewise.cli.output import echo_json, plural, say
 from likewise.cli.pictures import offer_deep
 from likewise.cli.progress import progress_bar
 from likewise.collection.filters_and_metadata import absolute
@@ -96,22 +96,22 @@ class _TakingIn:
                 result = col.add(self.folder, report=both)
             except LikewiseError as error:
                 self.ended = True
-                typer.echo(f"{self.folder} was not added: {error}", err=True)
+                say(f"{self.folder} was not added: {error}", err=True)
                 raise
         self.ended = True
-        typer.echo(
+        say(
             f"{plural(result.added, 'picture')} added, {plural(len(result.skipped), 'file')} "
             f"skipped; the collection is {self.root}",
             err=self.json,
         )
         if result.skipped:
-            typer.echo(f"'likewise problems -C {self.root}' says why", err=self.json)
+            say(f"'likewise problems -C {self.root}' says why", err=self.json)
         return result
 
     def stopping(self) -> None:
         """Said when the server begins to end: later there may be no time for it."""
         if not self.ended:
-            typer.echo("adding was not finished; run the same command again to continue", err=True)
+            say("adding was not finished; run the same command again to continue", err=True)
 
 
 def _usual_port(root: Path) -> int:
@@ -169,12 +169,10 @@ def _serve(
         if json_:
             echo_json({"url": address.url, "key": address.key, "port": address.port})
         else:
-            typer.echo(f"Open {address.url}")
-            typer.echo("(the address works once; Ctrl-C ends the server)")
+            say(f"Open {address.url}")
+            say("(the address works once; Ctrl-C ends the server)")
             if host in ("0.0.0.0", "::") and not names:
-                typer.echo(
-                    "(for other machines, add a host name of this one with --name)", err=True
-                )
+                say("(for other machines, add a host name of this one with --name)", err=True)
         if browser:
             import webbrowser
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import math
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +23,7 @@ from likewise.cli.options import (
     stoppable,
     value_of,
 )
-from likewise.cli.output import echo_json, echo_table, plural
+from likewise.cli.output import echo_json, echo_table, plural, say
 from likewise.cli.progress import progress_bar
 from likewise.errors import InvalidInput
 
@@ -167,11 +169,11 @@ def add_space(
         echo_json({"space": name, "width": one.width, "recipe": dict(one.recipe)})
     elif not one.generation and one.must_learn:
         least = one.next_growth()
-        typer.echo(f"Created space {name}: it is learned once {least:,} pictures have vectors")
+        say(f"Created space {name}: it is learned once {least:,} pictures have vectors")
     elif not one.describes_pictures and not one.takes_rows_of:
-        typer.echo(f"Created space {name}; fill it: likewise space fill {name} vectors.npy --ids")
+        say(f"Created space {name}; fill it: likewise space fill {name} vectors.npy --ids")
     else:
-        typer.echo(f"Created space {name}: search with --by {name}")
+        say(f"Created space {name}: search with --by {name}")
 
 
 @space.command("card")
@@ -195,7 +197,7 @@ def drop_space(name: Name, collection: Where = DEFAULT, json_: Json = False) -> 
     if json_:
         echo_json({"dropped": name})
     else:
-        typer.echo(f"Deleted space {name}")
+        say(f"Deleted space {name}")
 
 
 @space.command("fill")
@@ -224,7 +226,7 @@ def fill(
     if json_:
         echo_json({"space": name, "stored": stored, "width": width})
     else:
-        typer.echo(f"{plural(stored, 'vector')} of {plural(width, 'number')} stored in {name}")
+        say(f"{plural(stored, 'vector')} of {plural(width, 'number')} stored in {name}")
 
 
 @similarity.command("list")
@@ -247,7 +249,7 @@ def list_similarities(collection: Where = DEFAULT, json_: Json = False) -> None:
         mark = "  (default)" if name == default else ""
         if name in learned:
             mark = f"  (learned {learned[name].kind})"
-        typer.echo(f"{name}: {' + '.join(spaces)}{mark}")
+        say(f"{name}: {' + '.join(spaces)}{mark}")
 
 
 @similarity.command("use")
@@ -263,7 +265,7 @@ def use(
     if json_:
         echo_json({"default": default})
     else:
-        typer.echo(f"search ranks by {default} by default")
+        say(f"search ranks by {default} by default")
 
 
 def _clip_feature(feature: str | None, network: dict[str, Any], fit: str | None) -> str:
@@ -332,15 +334,32 @@ def _ids(lines: list[str], path: Path) -> list[int]:
         raise InvalidInput(f"{path}: {error}; one id per line expected") from None
 
 
+def _check_header(path: Path) -> None:
+    """Refuse a header that promises more than the file holds: NumPy would ask for the memory."""
+    from numpy.lib import format as npy
+
+    with open(path, "rb") as file:
+        if file.read(6) != npy.MAGIC_PREFIX:
+            return
+        file.seek(0)
+        major, _ = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
+        shape, _, dtype = read(file)
+        due, there = math.prod(shape) * dtype.itemsize, os.path.getsize(path) - file.tell()
+    if due > there:
+        raise ValueError(f"it promises {due:,} bytes and holds {there:,}")
+
+
 def _matrix(path: Path) -> Any:
     import numpy as np
 
     try:
         # Never pickled objects: loading those would run code of whoever wrote the file.
+        _check_header(path)
         loaded = np.load(path, allow_pickle=False)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, OverflowError, MemoryError, SyntaxError) as error:
         raise InvalidInput(f"{path} is not a plain .npy array: {error}") from error
     if not isinstance(loaded, np.ndarray):
         raise InvalidInput(f"{path} is an archive of arrays; one .npy array expected")

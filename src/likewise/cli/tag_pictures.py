@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
-from likewise.cli.output import echo_json, plural, printable
+from likewise.cli.output import echo_json, plural, printable, say
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
@@ -97,7 +97,7 @@ def _change(col: Collection, image: str, add: list[str], remove: list[str], json
     lines = col.tags.change([one], add, remove)
     _tell(col, one, lines, json_)
     if lost and not json_:
-        typer.echo(f"it did not have {', '.join(map(repr, lost))}, and will not get it from a file")
+        say(f"it did not have {', '.join(map(repr, lost))}, and will not get it from a file")
 
 
 def _tell(col: Collection, image: int, lines: list[int], json_: bool) -> None:
@@ -106,10 +106,10 @@ def _tell(col: Collection, image: int, lines: list[int], json_: bool) -> None:
         echo_json({"id": image, "tags": tags, "lines": lines})
         return
     if not lines:
-        typer.echo("Nothing changed.")
-    typer.echo(f"picture {image}: {', '.join(tags) if tags else 'no tags'}")
+        say("Nothing changed.")
+    say(f"picture {image}: {', '.join(tags) if tags else 'no tags'}")
     if lines:
-        typer.echo("'likewise tags undo' reverts this")
+        say("'likewise tags undo' reverts this")
 
 
 def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
@@ -120,17 +120,15 @@ def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
         echo_json({"tags": has, "suggestions": [record(s) for s in found]})
         return
     if has:
-        typer.echo(f"tags: {', '.join(has)}")
+        say(f"tags: {', '.join(has)}")
     if not found:
         said = "No picture has tags yet" if not col.tags.all(limit=1) else "No other tag fits"
-        typer.echo(
-            f"{said}; 'likewise tag IMAGE --set TAG' adds one; see also 'likewise tags --help'."
-        )
+        say(f"{said}; 'likewise tag IMAGE --set TAG' adds one; see also 'likewise tags --help'.")
         return
     for suggestion in found:
-        typer.echo(line(suggestion))
+        say(line(suggestion))
     if not found[0].calibrated:
-        typer.echo("(too few pictures are tagged to measure how reliable this is)")
+        say("(too few pictures are tagged to measure how reliable this is)")
 
 
 def _own(col: Collection, one: int | str) -> list[str]:
@@ -197,16 +195,16 @@ def _tell_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: 
     for image, tags in list(run.found.items())[:_LISTED]:
         if image in rows:
             names = ", ".join(f"{printable(tag)} {sure:.0%}" for tag, sure in tags)
-            typer.echo(f"{printable(rows[image].path)}: {names}")
+            say(f"{printable(rows[image].path)}: {names}")
     if len(run.found) > _LISTED:
-        typer.echo(f"... and {len(run.found) - _LISTED:,} more; --json lists them all")
+        say(f"... and {len(run.found) - _LISTED:,} more; --json lists them all")
     if run.resumed and not run.pictures:
-        typer.echo("Nothing is left to do: no picture and no tag is new since the last run.")
+        say("Nothing is left to do: no picture and no tag is new since the last run.")
         return
     would = "would get" if dry_run else "got"
-    typer.echo(
+    say(
         f"{plural(run.pictures, 'picture')} checked: {run.tagged:,} {would} "
         f"{plural(run.tags, 'tag')} with a confidence of {above:.0%} or more"
     )
     if not run.measured:
-        typer.echo("Too few pictures are tagged to measure confidence, so none is above 50%.")
+        say("Too few pictures are tagged to measure confidence, so none is above 50%.")

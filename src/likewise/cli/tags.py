@@ -9,7 +9,7 @@ import typer
 
 from likewise.cli.feedback_output import format_time
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, printable
+from likewise.cli.output import echo_json, echo_table, plural, printable, say
 from likewise.cli.progress import progress_bar
 
 _LISTED = 20
@@ -34,7 +34,7 @@ def list_(
         echo_json([{"tag": r.tag, "pictures": r.pictures, "sources": r.sources} for r in found])
         return
     if not found:
-        typer.echo(f"No tag begins with {prefix!r}." if prefix else "No picture has tags yet.")
+        say(f"No tag begins with {prefix!r}." if prefix else "No picture has tags yet.")
         return
     rows = [
         (printable(row.tag), f"{row.pictures:,}",
@@ -77,12 +77,12 @@ def import_(
         )  # fmt: skip
         return
     for where, name in done.unknown[:_LISTED]:
-        typer.echo(f"{where}: not in the collection: {printable(name)}")
+        say(f"{where}: not in the collection: {printable(name)}")
     if len(done.unknown) > _LISTED:
-        typer.echo(f"... and {len(done.unknown) - _LISTED:,} more; --json lists them all")
-    typer.echo(f"{plural(done.tags, 'tag')} for {plural(done.pictures, 'picture')}")
+        say(f"... and {len(done.unknown) - _LISTED:,} more; --json lists them all")
+    say(f"{plural(done.tags, 'tag')} for {plural(done.pictures, 'picture')}")
     if done.refused:
-        typer.echo(f"{done.refused:,} of them were rejected by hand before, and stay rejected")
+        say(f"{done.refused:,} of them were rejected by hand before, and stay rejected")
 
 
 @tags.command("from-folders")
@@ -104,9 +104,9 @@ def from_folders(
     if json_:
         echo_json({"changed": moved, "levels": None if off else levels, "tags": named})
     elif off:
-        typer.echo(f"{plural(moved, 'tag')} removed; folder names are no longer used")
+        say(f"{plural(moved, 'tag')} removed; folder names are no longer used")
     else:
-        typer.echo(f"{plural(moved, 'tag')} changed; {plural(named, 'folder name')} in use")
+        say(f"{plural(moved, 'tag')} changed; {plural(named, 'folder name')} in use")
 
 
 @tags.command()
@@ -124,8 +124,8 @@ def read(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json({"pictures": found.pictures, "tags": found.tags, "problems": problems})
         return
     for path, reason in found.problems[:_LISTED]:
-        typer.echo(f"{printable(path)}: {printable(reason)}")
-    typer.echo(f"{plural(found.tags, 'keyword')} in {plural(found.pictures, 'picture')}")
+        say(f"{printable(path)}: {printable(reason)}")
+    say(f"{plural(found.tags, 'keyword')} in {plural(found.pictures, 'picture')}")
 
 
 @tags.command()
@@ -149,9 +149,9 @@ def log(
             more = f" and {len(one.pictures) - 8} more" if len(one.pictures) > 8 else ""
             said = f"{what} {', '.join(map(repr, one.tags))} for {where}{more}"
         mark = "" if one.stands else "  (undone)"
-        typer.echo(f"{one.number:>6}  {format_time(one.made)}  {printable(said)}{mark}")
+        say(f"{one.number:>6}  {format_time(one.made)}  {printable(said)}{mark}")
     if not found:
-        typer.echo("No tags were changed by hand yet.")
+        say("No tags were changed by hand yet.")
 
 
 @tags.command()
@@ -168,7 +168,7 @@ def undo(
     if json_:
         echo_json({"withdrawn": done})
     else:
-        typer.echo(f"Undid line {done}.")
+        say(f"Undid line {done}.")
 
 
 @tags.command("save")
@@ -191,7 +191,7 @@ def save(
     if json_:
         echo_json(done._asdict())
         return
-    typer.echo(
+    say(
         f"{plural(len(done.tagged), 'picture')} tagged {printable(done.tag)!r}, suggested for "
         f"{len(done.suggested)} more"
         + (f" ('likewise tags undo {done.line}' undoes this)" if done.line is not None else "")
@@ -206,4 +206,4 @@ def clear(collection: Where = DEFAULT, json_: Json = False) -> None:
     if json_:
         echo_json({"cleared": gone})
     else:
-        typer.echo(f"{plural(gone, 'suggestion')} removed")
+        say(f"{plural(gone, 'suggestion')} removed")

@@ -7,10 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from likewise.cli.options import Usage, picture
-from likewise.cli.output import day, echo_json, echo_table, printable
+from likewise.cli.output import day, echo_json, echo_table, printable, say
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -73,7 +71,7 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
         )  # fmt: skip
         return
     if not hits:
-        typer.echo("No hits." if len(col) else "The collection is empty.")
+        say("No hits." if len(col) else "The collection is empty.")
     else:
         echo_table(
             ("score", "id", "date", "path", "why"),
@@ -86,4 +84,4 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
             right="rr",
         )  # fmt: skip
     if hits.hint:
-        typer.echo(f"Note: {hits.hint}", err=True)
+        say(f"Note: {hits.hint}", err=True)

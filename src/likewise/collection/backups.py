@@ -9,50 +9,75 @@ again.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from likewise._durable import rename_whole, sync_file
+from likewise._durable import private_folder, rename_whole, sync_file
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.integrity import verify
 from likewise.collection.store.segments import sweep
 from likewise.collection.store.store import FILE, Store
 
+_PLAIN_ONLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TRIES = 100
 """How often the catalog is copied again when files go before they are copied."""
 
 
 def backup(store: Store, target: Path) -> Path:
-    """Copy the collection to a new folder ``target``; it appears whole or not at all."""
+    """Copy the collection to a new folder ``target``: whole and checked, or not there at all."""
     if target.exists():
         raise CollectionError(f"{target} exists already; choose another name for the backup")
     if store.root == target or store.root in target.parents:
         raise CollectionError(f"{target} lies inside the collection; choose a place outside")
-    part = target.with_name(f"{target.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    try:
+    with _unfinished(target) as part:
         for attempt in range(_TRIES):
             try:
                 _copy_state(store, part)
             except OSError as error:
-                if not _misses(error):
+                if not isinstance(error, FileNotFoundError):
                     raise CollectionError(f"{target} cannot be written: {error}") from error
                 if attempt + 1 == _TRIES or not catalog_moved(store, part):
                     raise DamagedCollection(f"a file is missing ({error}); run verify") from error
             else:
                 break
+        wrong = _check(part)
+        if wrong:
+            raise DamagedCollection(
+                f"{store.root} is damaged and no backup was made: {_first_of(wrong)}"
+            )
         rename_whole(part, target)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return target
 
 
-def _misses(error: OSError) -> bool:
-    """Whether something was not there; copytree gathers all that it could not copy."""
-    if isinstance(error, shutil.Error):
-        return any(not os.path.exists(source) for source, _, _ in error.args[0])
-    return isinstance(error, FileNotFoundError)
+@contextmanager
+def _unfinished(target: Path) -> Iterator[Path]:
+    """A folder beside a target, ours alone: nobody else's has its name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
+    part.mkdir(mode=0o700)
+    try:
+        yield part
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _check(part: Path) -> list[str]:
+    """What is wrong with a copy."""
+    copy = Store.open(part / FILE)
+    try:
+        wrong = verify(copy)
+        copy.fold_journal()
+    finally:
+        copy.close()
+    return wrong
+
+
+def _first_of(wrong: list[str]) -> str:
+    return wrong[0] + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else "")
 
 
 def _copy_state(store: Store, part: Path) -> None:
@@ -64,17 +89,22 @@ def _copy_state(store: Store, part: Path) -> None:
     try:
         named = copy.named_files()
         sweep(part, named)
-        for name in sorted(named):
-            if not (part / name).exists():
-                # Under its name only when it is whole: a later attempt relies on that.
-                shutil.rmtree(part / "copying", ignore_errors=True)
-                _copy(store.root / name, part / "copying" / "one")
-                (part / name).parent.mkdir(parents=True, exist_ok=True)
-                os.replace(part / "copying" / "one", part / name)
-        shutil.rmtree(part / "copying", ignore_errors=True)
+        _copy_named(store.root, part, named)
         copy.fold_journal()
     finally:
         copy.close()
+
+
+def _copy_named(source: Path, part: Path, named: set[str]) -> None:
+    for name in sorted(named):
+        if not (part / name).exists():
+            # Under its name only when it is whole: a later attempt relies on that.
+            shutil.rmtree(part / "copying", ignore_errors=True)
+            private_folder(part / "copying")
+            _copy(source / name, part / "copying" / "one")
+            private_folder((part / name).parent)
+            os.replace(part / "copying" / "one", part / name)
+    shutil.rmtree(part / "copying", ignore_errors=True)
 
 
 def catalog_moved(store: Store, part: Path) -> bool:
@@ -87,37 +117,64 @@ def catalog_moved(store: Store, part: Path) -> bool:
 
 
 def restore(source: Path, target: Path) -> None:
-    """A collection from a backup, checked byte by byte before it gets its name."""
+    """A collection from a backup, checked byte by byte before it gets its name.
+
+    A backup may come from anybody: what is no plain file or folder in it (a link to somewhere else,
+    a device that never ends) is refused, and only what its catalog names is copied.
+    """
     if not (source / FILE).is_file():
         raise CollectionError(f"{source} is not a backup (it has no {FILE})")
     if target.exists():
         raise CollectionError(f"{target} exists already; choose another name")
-    part = target.with_name(f"{target.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
+    for folder, folders, files in os.walk(source):
+        for name in (*folders, *files):
+            _kind_of(Path(folder) / name)
     try:
-        _copy(source, part)
-        store = Store.open(part / FILE)
-        try:
-            wrong = verify(store)
-            store.fold_journal()
-        finally:
-            store.close()
-        if wrong:
-            raise DamagedCollection(
-                f"{source} is damaged and was not restored: {wrong[0]}"
-                + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else "")
-            )
-        rename_whole(part, target)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        with _unfinished(target) as part:
+            # A collection that somebody copied by hand may have its last changes in the journal.
+            for name in (FILE, f"{FILE}-wal"):
+                if (source / name).exists():
+                    _copy(source / name, part / name)
+                    os.chmod(part / name, 0o600)
+            copy = Store.open(part / FILE)
+            try:
+                named = copy.named_files()
+            finally:
+                copy.close()
+            try:
+                _copy_named(source, part, named)
+            except FileNotFoundError as error:
+                raise DamagedCollection(f"a file is missing ({error.filename})") from error
+            wrong = _check(part)
+            if wrong:
+                raise DamagedCollection(_first_of(wrong))
+            rename_whole(part, target)
+    except DamagedCollection as error:
+        raise DamagedCollection(f"{source} is damaged and was not restored: {error}") from error
+
+
+def _kind_of(path: Path) -> bool:
+    """Whether this is a folder; what is neither that nor a plain file is refused."""
+    mode = path.lstat().st_mode
+    if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+        raise CollectionError(
+            f"{path} is neither a plain file nor a folder (a link, a device or a pipe); a backup "
+            "holds nothing of the kind"
+        )
+    return stat.S_ISDIR(mode)
 
 
 def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, target)
-    else:
-        shutil.copy2(source, target)
-    for path in target.rglob("*") if target.is_dir() else [target]:
-        if path.is_file():
-            sync_file(path)
+    """A plain file, or a folder of them, on the disk; no link is followed."""
+    if _kind_of(source):
+        target.mkdir(mode=0o700)
+        for child in sorted(source.iterdir()):
+            _copy(child, target / child.name)
+        return
+    # It may have become a link, or a pipe that waits for a writer, since it was looked at.
+    handle = os.open(source, os.O_RDONLY | _PLAIN_ONLY)
+    with open(handle, "rb") as old, open(target, "xb") as new:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise CollectionError(f"{source} is no plain file; a backup holds nothing of the kind")
+        shutil.copyfileobj(old, new, 1 << 20)
+    sync_file(target)

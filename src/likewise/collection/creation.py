@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from likewise._durable import rename_whole
+from likewise._durable import private_folder, rename_whole
 from likewise.collection.errors import CollectionError
 from likewise.collection.ingest.new_space import first_recipes, put_first_spaces
 from likewise.collection.store.store import FILE, Store
@@ -25,7 +25,7 @@ def create_collection(
         if others:
             what = "a collection" if root / FILE in others else "not empty"
             raise CollectionError(f"{root} is {what} already; open it, or choose another name")
-    root.mkdir(parents=True, exist_ok=True)
+    private_folder(root)
     # Made whole under another name: a collection half created must not look like one.
     part = root / f"{FILE}.part"
     for leftover in root.glob(f"{FILE}.part*"):

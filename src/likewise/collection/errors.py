@@ -17,6 +17,14 @@ class DamagedCollection(CollectionError):
     """Files of the collection are missing or are not what the catalog says."""
 
 
+class ReadOnlyCollection(CollectionError):
+    """A collection that may be read and not written: another user's, or on a medium of its kind."""
+
+
+class DiskFull(CollectionError):
+    """The disk is full: what was asked for was not done, and nothing that was there is lost."""
+
+
 class UnknownName(CollectionError, KeyError):
     """A similarity, profile or model that is not there; a missing key of the part that holds it."""
 

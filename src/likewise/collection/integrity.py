@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from likewise.collection.errors import DamagedCollection
 from likewise.collection.jobs import running
 from likewise.collection.search.learned_models import check_model_files
 from likewise.collection.spaces import rows as space_rows
@@ -13,7 +15,7 @@ from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import open_graph
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import segments as seg
-from likewise.collection.store.backfills import WAITING, backfill_of
+from likewise.collection.store.backfills import UNREACHED, backfill_of
 from likewise.collection.store.checks import loose_ends
 from likewise.collection.store.model_table import models
 from likewise.collection.store.row_formats import open_idf
@@ -41,6 +43,7 @@ def info(store: Store) -> dict[str, Any]:
             "sealed": sum(row.n_pictures for row in segments),
             "fresh": fresh,
             "bytes": sum(row.n_bytes for row in segments),
+            "gaps": len(store.gaps(name, space.generation)),
         }
     return {
         "path": str(store.root),
@@ -55,9 +58,28 @@ def info(store: Store) -> dict[str, Any]:
 
 def verify(store: Store) -> list[str]:
     """Everything that is wrong, in sentences; empty when all is well."""
-    wrong = [f"catalog: {text}" for text in (*store.integrity(), *loose_ends(store))]
-    wrong += [f"tags: {text}" for text in tag_log.verify(store)]
-    wrong += [f"words: {text}" for text in loose_words(store)]
+    wrong: list[str] = []
+    for part, check in (
+        ("catalog", store.integrity),
+        ("catalog", partial(loose_ends, store)),
+        ("tags", partial(tag_log.verify, store)),
+        ("words", partial(loose_words, store)),
+    ):
+        try:
+            wrong += [f"{part}: {text}" for text in check()]
+        except DamagedCollection as error:
+            # What cannot be read is one more thing that is wrong; the others are still looked for.
+            wrong.append(f"{part}: {error}")
+    try:
+        wrong += _verify_rows(store)
+    except DamagedCollection as error:
+        wrong.append(str(error))
+    return wrong
+
+
+def _verify_rows(store: Store) -> list[str]:
+    """What is wrong with the rows of spaces and with learned models."""
+    wrong: list[str] = []
     with store.snapshot():
         spaces = open_spaces(store)
         for space in spaces.values():
@@ -104,10 +126,22 @@ def _verify_space(store: Store, space: Space) -> list[str]:
     there = store.ids()
     strangers = set(counts) - there - dead
     wrong += [f"a vector for picture {i}, which is not there" for i in sorted(strangers)]
-    # Pictures that were added where the space's vectors cannot be made are waiting for them.
+    # A gap that is known is no damage: rows that wait for a machine that can make them, that a
+    # job was making when it died, that the file cannot be reached for or cannot be made of.
     lacks = backfill_of(store, space.name)
-    if space.describes_pictures and (lacks is None or lacks.state != WAITING):
-        unreached = frozenset() if lacks is None else lacks.images
-        lacking = there - set(counts) - unreached
+    if space.describes_pictures and (lacks is None or lacks.state == UNREACHED):
+        lacking = there - set(counts) - store.gaps(space.name, space.generation)
+        lacking -= frozenset() if lacks is None else lacks.images
+        if space.takes_rows_of is not None:
+            lacking &= _pictures_with_rows(store, space.takes_rows_of)
         wrong += [f"picture {i} has no vector" for i in sorted(lacking)]
     return wrong
+
+
+def _pictures_with_rows(store: Store, name: str) -> set[int]:
+    """Pictures that a space has a row of, the live ones."""
+    space = store.spaces().get(name)
+    found: set[int] = set()
+    for ids, _ in () if space is None else space_rows.raw_rows(store, space):
+        found |= set(ids.tolist())
+    return found

@@ -6,6 +6,7 @@ however that ended; what the file says about the holder is only for the message 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from likewise.collection.errors import CollectionBusy
+from likewise.collection.errors import CollectionBusy, ReadOnlyCollection
 
 FILE = "job.lock"
 _PATIENCE = 0.5
@@ -96,7 +97,7 @@ def silent(_: Progress) -> None:
 @contextmanager
 def lease(root: Path, job: str) -> Iterator[None]:
     """Hold the one lease of a collection, or raise :class:`CollectionBusy` within a second."""
-    with open(root / FILE, "a+", encoding="utf-8") as file:
+    with _open_lock(root) as file:
         # Somebody who only looks (``running``) holds the lock for an instant too.
         deadline = time.monotonic() + _PATIENCE
         while not (held := _lock(file)) and time.monotonic() < deadline:
@@ -113,6 +114,17 @@ def lease(root: Path, job: str) -> Iterator[None]:
         finally:
             file.truncate(0)
             _unlock(file)
+
+
+def _open_lock(root: Path) -> IO[str]:
+    try:
+        return open(root / FILE, "a+", encoding="utf-8")
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise ReadOnlyCollection(
+                f"{root} is read-only: it can be searched, not changed"
+            ) from error
+        raise
 
 
 def running(root: Path) -> str | None:

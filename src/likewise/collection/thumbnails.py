@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._durable import private_folder
 from likewise.errors import ImageError
 from likewise.images import Source, decode, small_jpeg
 
@@ -82,7 +83,8 @@ def _keep(root: Path, key: bytes, content: bytes, side: int) -> bytes:
     place = _place(root, key, side)
     part = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(place.parent.parent)
+        private_folder(place.parent)
         part.write_bytes(content)
         os.replace(part, place)
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 from collections.abc import AsyncIterator, Mapping
@@ -18,8 +19,10 @@ from likewise.collection.errors import (
     CollectionBusy,
     CollectionError,
     DamagedCollection,
+    DiskFull,
     LostPicture,
     NoPlaces,
+    ReadOnlyCollection,
     UnknownName,
     UnknownPicture,
 )
@@ -67,6 +70,8 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (MissingDecoder, 501, "no_decoder"),
     (UnreadableImage, 404, "lost_picture"),
     (CollectionBusy, 409, "busy"),
+    (ReadOnlyCollection, 403, "read_only"),
+    (DiskFull, 507, "disk_full"),
     (NoPlaces, 409, "no_places"),
     (DamagedCollection, 500, "damaged"),
     (DamagedIndex, 500, "damaged"),
@@ -185,6 +190,12 @@ def _say_errors(app: FastAPI) -> None:
         elif message == "Method Not Allowed":
             message = f"this address does not take {request.method}"
         return _error(error.status_code, kind, message, error.headers)
+
+    @app.exception_handler(OSError)
+    async def disk(_: Request, error: OSError) -> Response:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return _error(507, "disk_full", "the disk is full; nothing was changed")
+        return _error(500, "fault", f"{error.strerror or error}; the server's output says more")
 
     @app.exception_handler(Exception)
     async def fault(_: Request, error: Exception) -> Response:

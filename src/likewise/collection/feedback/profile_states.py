@@ -220,7 +220,7 @@ class ProfileStates:
 
         Not if codes came in since ``made_in``: others would then go on from a fold without them.
         """
-        if self._read_only:
+        if self._read_only or self._store.read_only:
             return
         n = state.n_items
         place = {digest: i for i, digest in enumerate(history.digests)}

@@ -60,7 +60,8 @@ class Shares:
 
     def revoke(self, name: str) -> None:
         """Close a link; what was said through it stays."""
-        with self._store.write() as c:
+        # Durable: a power cut must not open again what somebody closed.
+        with self._store.write(durable=True) as c:
             shares = self._load()
             left = [one for one in shares if one.name != name]
             if len(left) == len(shares):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._durable import sync_file, sync_folder
+from likewise._durable import private_folder, sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
 from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
 from likewise.collection.ingest.pool import run
@@ -145,6 +145,8 @@ def renew_idf(store: Store, space: Space, report: Report) -> None:
                 change.put_vector(c, space.name, number, image, blob)
         done += len(ids)
         report(Progress("copying term counts", done, store.n_images()))
+    with store.write() as c:
+        change.copy_gaps(c, space.name, space.generation, number)
     files = {key: name for key, name in space.files.items() if key != "bag"}
     coming = replace(space, generation=number, files=files, n_pictures=done)
     _weigh_and_switch(store, space, coming, report)
@@ -163,9 +165,11 @@ def describe_all(
         with store.write() as c:
             for one in batch:
                 row = one.vectors.get((space.name, space.generation), space.placeholder)
+                image = id_of[one.candidate.path]
                 if row is not None:
-                    image = id_of[one.candidate.path]
                     change.put_vector(c, space.name, space.generation, image, row)
+                else:
+                    change.put_gap(c, space.name, space.generation, image)
         batch.clear()
 
     done = 0
@@ -194,7 +198,7 @@ def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -
             idf.partial_fit(raw)
         idf.refresh()
         file = f"{WORDS_FOLDER}/{coming.name}-{coming.generation}-{secrets.token_hex(6)}.bag"
-        (store.root / WORDS_FOLDER).mkdir(exist_ok=True)
+        private_folder(store.root / WORDS_FOLDER)
         idf.save(store.root / file)
         coming = replace(coming, files={**coming.files, "bag": file}, n_pictures=idf.n_pictures_)
     # A kind may have written its files in any way; what the switch names must be on the disk.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from likewise.collection.ingest.backfill import settle_backfill
+from likewise.collection.ingest.backfill import fill_gaps, settle_backfill
 from likewise.collection.ingest.generations import describe_all, start_generation
 from likewise.collection.ingest.growth import learn_space
 from likewise.collection.ingest.workers import n_workers
@@ -21,7 +21,7 @@ from likewise.collection.spaces.registry import (
     validate_recipe,
 )
 from likewise.collection.store import changes as change
-from likewise.collection.store.backfills import RUNNING, put_backfill
+from likewise.collection.store.backfills import RUNNING, backfill_of, put_backfill
 from likewise.collection.store.store import Store
 
 WITHOUT_NETWORK = ("words", "holistic")
@@ -83,12 +83,34 @@ def create_space(
     planned = replace(planned, recipe=planned.bind(open_spaces(store)))
     planned.load()
     whole, files = planned.adopt_files()
+    width = new_space(store.root, name, whole).fixed_width()
     with store.write(durable=True) as c:
         change.put_space(c, name, planned.row_format.name, whole)
         put_backfill(c, name, RUNNING)
-    width = new_space(store.root, name, whole).fixed_width()
-    if width is not None:
-        start_generation(store, name, width, files)
+        if width is not None:
+            change.switch_generation(c, name, 1, width=width, n_pictures=0, files=files)
+    _fill_or_drop(store, name, workers=workers, report=report)
+
+
+def is_unfinished(store: Store, name: str, recipe: Recipe) -> bool:
+    """Whether a space was being made by this recipe when its job died; the caller holds the lease.
+
+    A kind that copies files in, or is bound to another space, has a longer recipe in the catalog.
+    """
+    lacks, row = backfill_of(store, name), store.spaces()[name]
+    same = all(row.recipe.get(key) == value for key, value in recipe.items() if key != "path")
+    return lacks is not None and lacks.state == RUNNING and same
+
+
+def finish_space(store: Store, name: str, *, workers: int | None, report: Report) -> None:
+    """Fill a space whose job died; the caller holds the lease."""
+    if store.spaces()[name].generation:
+        fill_gaps(store, workers=workers, report=report)
+    else:
+        _fill_or_drop(store, name, workers=workers, report=report)
+
+
+def _fill_or_drop(store: Store, name: str, *, workers: int | None, report: Report) -> None:
     try:
         _fill(store, name, workers=workers, report=report)
     except Exception:

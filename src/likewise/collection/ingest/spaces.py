@@ -12,7 +12,12 @@ from likewise.collection.feedback.similarities import Similarities
 from likewise.collection.feedback.subjects import fill_codes, invalidate_states
 from likewise.collection.ingest.generations import renew_idf
 from likewise.collection.ingest.growth import learn_space
-from likewise.collection.ingest.new_space import WITHOUT_NETWORK, create_space
+from likewise.collection.ingest.new_space import (
+    WITHOUT_NETWORK,
+    create_space,
+    finish_space,
+    is_unfinished,
+)
 from likewise.collection.ingest.own_vectors import put_vectors
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.search.views import Views
@@ -103,10 +108,14 @@ class Spaces(Mapping[str, Space]):
             )
         store = self._store
         with jobs.lease(store.root, "space add"):
-            if name in self or name in self._similarities:
-                raise CollectionError(f"there is a space or similarity {name!r} already")
             space_rows.tidy(store)
-            create_space(store, name, whole, workers=workers, report=report)
+            if name in self and is_unfinished(store, name, whole):
+                # Whoever was filling it died, since the lease is ours: go on where that was.
+                finish_space(store, name, workers=workers, report=report)
+            elif name in self or name in self._similarities:
+                raise CollectionError(f"there is a space or similarity {name!r} already")
+            else:
+                create_space(store, name, whole, workers=workers, report=report)
             if self[name].generation:
                 fill_codes(self._views, name)
             space_rows.tidy(store)

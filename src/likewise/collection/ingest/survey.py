@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._durable import private_folder
 from likewise.collection.content import read_content
 from likewise.collection.ingest.pool import Failure, run
 from likewise.collection.jobs import Progress, Report
@@ -83,7 +84,7 @@ class PictureSurvey:
 
     def new_file(self, suffix: str) -> str:
         """A name for a file of the generation, below the collection's folder."""
-        (self._root / WORDS_FOLDER).mkdir(exist_ok=True)
+        private_folder(self._root / WORDS_FOLDER)
         return f"{WORDS_FOLDER}/{self._stem}{suffix}"
 
     def rows(self, space: str) -> Iterator[tuple[NDArray[np.int64], Any]]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._durable import private_folder
 from likewise._lazy import linalg
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.store.model_table import Model
@@ -206,7 +207,7 @@ def place_rows(fitted: LearnedModel, ids: Ids, rows: Any) -> Floats32:
 
 def save_model(root: Path, fitted: LearnedModel, ids: Ids, rows: Floats32) -> dict[str, str]:
     """Write both files, synced; gives their names for the catalog."""
-    (root / FOLDER).mkdir(exist_ok=True)
+    private_folder(root / FOLDER)
     stem = f"{FOLDER}/{fitted.kind}-{secrets.token_hex(8)}"
     files = {"model": f"{stem}.lwm", "rows": f"{stem}.rows"}
     meta = {"kind": fitted.kind, "n_ranked": fitted.n_ranked}

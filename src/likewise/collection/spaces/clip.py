@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from likewise._durable import write_whole
+from likewise._durable import private_folder, write_whole
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.spaces.base import Pixels, Recipe, Space, TextRow, Words
@@ -60,7 +60,8 @@ class ClipSpace(Space):
         name = f"{FOLDER}/{model.digest[:20]}-towers"
         for file in FILES:
             target = self.root / name / file
-            target.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(target.parent.parent)
+            private_folder(target.parent)
             write_whole(target, (source / file).read_bytes())
         if ImageTextModel.open(self.root / name).digest != model.digest:
             shutil.rmtree(self.root / name, ignore_errors=True)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._durable import private_folder
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.spaces.rows import raw_rows
 from likewise.collection.store import changes as change
@@ -71,7 +72,7 @@ def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> No
         index = HNSW(
             metric, links=_LINKS, ef_build=_EF_BUILD, ef_search=_EF_SEARCH, compact=True
         ).build(rows)
-        (store.root / "words").mkdir(exist_ok=True)
+        private_folder(store.root / "words")
         stem = f"words/{space.name}-{space.generation}-{store.revision}"
         files = {"graph": f"{stem}.graph", "graph_ids": f"{stem}.ids"}
         index.save(store.root / files["graph"])

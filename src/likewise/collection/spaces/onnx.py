@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from likewise._durable import write_whole
+from likewise._durable import private_folder, write_whole
 from likewise._validation import number
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.filters_and_metadata import absolute
@@ -96,7 +96,7 @@ class OnnxSpace(Space):
             "card": f"{FOLDER}/{self.name}-{sha256[:20]}.json",
         }
         card = model_card(network, source.name, sha256, layer, recipe["licence"])
-        (self.root / FOLDER).mkdir(exist_ok=True)
+        private_folder(self.root / FOLDER)
         write_whole(self.root / files["model"], content)
         write_whole(self.root / files["card"], (json.dumps(card, indent=2) + "\n").encode())
         stored = {key: value for key, value in recipe.items() if key != "path"}

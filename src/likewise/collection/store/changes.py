@@ -14,6 +14,7 @@ from typing import Any
 from likewise.collection.filters_and_metadata import plain_metadata
 from likewise.collection.store.log_tables import forget_older, forget_space, forget_unfinished
 from likewise.collection.store.store import REMOVED, SPACES_DROPPED, Transaction
+from likewise.collection.store.sums import blob_sum
 from likewise.images import ImageInfo
 
 
@@ -116,8 +117,32 @@ def remove_images(c: Transaction, images: Iterable[int]) -> None:
 
 def put_vector(c: Transaction, space: str, generation: int, image: int, vector: bytes) -> None:
     c.execute(
-        "INSERT OR REPLACE INTO vectors (space, generation, image, vector) VALUES (?, ?, ?, ?)",
-        (space, generation, image, vector),
+        """INSERT OR REPLACE INTO vectors (space, generation, image, vector, sum)
+           VALUES (?, ?, ?, ?, ?)""",
+        (space, generation, image, vector, blob_sum(vector, space, generation, image)),
+    )
+    c.execute(
+        "DELETE FROM gaps WHERE space = ? AND generation = ? AND image = ?",
+        (space, generation, image),
+    )
+
+
+def put_gap(c: Transaction, space: str, generation: int, image: int) -> None:
+    """A picture that a space could not describe, though it is there: no damage, and no row."""
+    c.execute(
+        """INSERT OR IGNORE INTO gaps SELECT ?, ?, id FROM images WHERE id = ?
+           AND NOT EXISTS (SELECT 1 FROM vectors WHERE space = ? AND generation = ? AND image = ?)
+        """,
+        (space, generation, image, space, generation, image),
+    )
+
+
+def copy_gaps(c: Transaction, space: str, old: int, new: int) -> None:
+    """The next generation is made of the rows of this one, and lacks what it lacks."""
+    c.execute(
+        """INSERT OR IGNORE INTO gaps SELECT space, ?, image FROM gaps
+           WHERE space = ? AND generation = ?""",
+        (new, space, old),
     )
 
 
@@ -168,6 +193,7 @@ def switch_generation(
     c.execute("DELETE FROM generations WHERE space = ? AND number < ?", (space, number))
     c.execute("DELETE FROM vectors WHERE space = ? AND generation < ?", (space, number))
     c.execute("DELETE FROM segments WHERE space = ? AND generation < ?", (space, number))
+    c.execute("DELETE FROM gaps WHERE space = ? AND generation < ?", (space, number))
     forget_older(c, space, number)
 
 
@@ -181,7 +207,7 @@ def put_files(c: Transaction, space: str, generation: int, files: Mapping[str, s
 
 def drop_unfinished(c: Transaction) -> None:
     """Vectors and segments of generations that were being built when their job died."""
-    for table in ("vectors", "segments"):
+    for table in ("vectors", "segments", "gaps"):
         c.execute(
             f"""DELETE FROM {table} WHERE generation >
                 (SELECT generation FROM spaces WHERE name = {table}.space)"""

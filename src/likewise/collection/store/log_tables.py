@@ -11,7 +11,16 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from likewise.collection.store.names import plain_name
 from likewise.collection.store.store import Store, Transaction, marks, parts
+from likewise.collection.store.sums import (
+    LINE,
+    START,
+    blob_sum,
+    check_blob,
+    check_line,
+    line_digest,
+)
 
 # Tags belong to the collection: no profile learns from these lines, or rolls them back.
 _NO_TAGS = "kind NOT IN ('accept', 'reject', 'withdraw')"
@@ -59,13 +68,13 @@ def last_entry(store: Store, profile: str) -> int:
 def entries(store: Store, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
     """Lines of a profile's own log behind number ``after``, in order; none about tags."""
     rows = store.all(
-        f"""SELECT * FROM log WHERE profile = ? AND number > ? AND number <= coalesce(?, number)
-            AND {_NO_TAGS} ORDER BY number""",
+        f"""SELECT {LINE} FROM log WHERE profile = ? AND number > ?
+            AND number <= coalesce(?, number) AND {_NO_TAGS} ORDER BY number""",
         (profile, after, upto),
     )
     return [
         Entry(r["number"], r["profile"], r["kind"], r["made"], r["session"], json.loads(r["body"]))
-        for r in rows
+        for r in map(check_line, rows)
     ]
 
 
@@ -118,11 +127,14 @@ def codes(store: Store, space: str, generation: int, subjects: Iterable[int]) ->
     found: dict[int, bytes] = {}
     for part in parts(sorted(set(subjects))):
         rows = store.all(
-            f"""SELECT subject, vector FROM codes
+            f"""SELECT subject, vector, sum FROM codes
                 WHERE space = ? AND generation = ? AND subject IN ({marks(part)})""",
             (space, generation, *part),
         )
-        found |= {row[0]: row[1] for row in rows}
+        found |= {
+            subject: check_blob(vector, due, space, generation, subject)
+            for subject, vector, due in rows
+        }
     return found
 
 
@@ -131,30 +143,35 @@ def subjects_without_code(
 ) -> list[tuple[int, bytes | None]]:
     """Subjects without a code in the new generation, each with its old one if it has one."""
     rows = store.all(
-        """SELECT s.id, a.vector FROM subjects s LEFT JOIN codes a
+        """SELECT s.id, a.vector, a.sum FROM subjects s LEFT JOIN codes a
            ON a.subject = s.id AND a.space = ? AND a.generation = ?
            WHERE NOT EXISTS (SELECT 1 FROM codes b WHERE b.space = ? AND b.generation = ?
                              AND b.subject = s.id) ORDER BY s.id""",
         (space, old, space, new),
     )
-    return [(row[0], row[1]) for row in rows]
+    return [
+        (subject, None if vector is None else check_blob(vector, due, space, old, subject))
+        for subject, vector, due in rows
+    ]
 
 
 def imported_weights(store: Store, entry: int, space: str, generation: int) -> bytes | None:
     """Weights that came in whole (imported, or learned in one go), as a blob."""
-    found = store.one(
-        "SELECT weights FROM given WHERE entry = ? AND space = ? AND generation = ?",
+    rows = store.all(
+        "SELECT weights, sum FROM given WHERE entry = ? AND space = ? AND generation = ?",
         (entry, space, generation),
     )
-    return None if found is None else bytes(found)
+    return check_blob(rows[0][0], rows[0][1], space, generation, entry) if rows else None
 
 
 def all_imported_weights(store: Store, space: str, generation: int) -> list[tuple[int, bytes]]:
     rows = store.all(
-        "SELECT entry, weights FROM given WHERE space = ? AND generation = ? ORDER BY entry",
+        "SELECT entry, weights, sum FROM given WHERE space = ? AND generation = ? ORDER BY entry",
         (space, generation),
     )
-    return [(row[0], row[1]) for row in rows]
+    return [
+        (entry, check_blob(weights, due, space, generation, entry)) for entry, weights, due in rows
+    ]
 
 
 def checkpoints(store: Store, space: str, generation: int) -> dict[bytes, int]:
@@ -167,17 +184,22 @@ def checkpoints(store: Store, space: str, generation: int) -> dict[bytes, int]:
 
 
 def checkpoint(store: Store, space: str, generation: int, history: bytes) -> bytes | None:
-    found = store.one(
-        "SELECT state FROM checkpoints WHERE space = ? AND generation = ? AND history = ?",
+    """A kept state; one that is not what was written counts as none, since the log has it all."""
+    rows = store.all(
+        """SELECT state, sum, n_items FROM checkpoints
+           WHERE space = ? AND generation = ? AND history = ?""",
         (space, generation, history),
     )
-    return None if found is None else bytes(found)
+    for state, due, n_items in rows:
+        if blob_sum(state, space, generation, history, n_items) == due:
+            return bytes(state)
+    return None
 
 
 def compacted_segments(store: Store, profile: str) -> dict[str, tuple[str, int]]:
     """Segment to (its smaller copy for a profile, bytes)."""
     rows = store.all("SELECT segment, name, n_bytes FROM compacted WHERE profile = ?", (profile,))
-    return {row[0]: (row[1], row[2]) for row in rows}
+    return {row[0]: (plain_name(row[1]), row[2]) for row in rows}
 
 
 # -- writes, inside ``Store.write`` ----------------------------------------------------------
@@ -213,8 +235,10 @@ def put_code(c: Transaction, subject: int, space: str, generation: int, vector: 
 
     Gives whether this is the first.
     """
-    made = c.execute("INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?)",
-                     (subject, space, generation, vector))  # fmt: skip
+    made = c.execute(
+        "INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?, ?)",
+        (subject, space, generation, vector, blob_sum(vector, space, generation, subject)),
+    )
     return made.rowcount > 0
 
 
@@ -227,30 +251,40 @@ def append_entry(
     body: Mapping[str, Any],
 ) -> int:
     """A new line of the log; gives its number.  No session begins one, named by this line."""
+    text = json.dumps(body, separators=(",", ":"))
     cursor = c.execute(
         "INSERT INTO log (profile, kind, made, session, body) VALUES (?, ?, ?, ?, ?)",
-        (profile, kind, made, session or 0, json.dumps(body, separators=(",", ":"))),
+        (profile, kind, made, session or 0, text),
     )
     number = cursor.lastrowid
     assert number is not None
-    if session is None:
-        c.execute("UPDATE log SET session = ? WHERE number = ?", (number, number))
+    before = c.execute(
+        "SELECT digest FROM log WHERE number < ? ORDER BY number DESC LIMIT 1", (number,)
+    ).fetchone()
+    session = number if session is None else session
+    digest = line_digest(
+        START if before is None else before[0], number, profile, kind, made, session, text
+    )
+    c.execute("UPDATE log SET session = ?, digest = ? WHERE number = ?", (session, digest, number))
     return number
 
 
 def put_imported_weights(
     c: Transaction, entry: int, space: str, generation: int, weights: bytes
 ) -> None:
-    c.execute("INSERT OR REPLACE INTO given VALUES (?, ?, ?, ?)",
-              (entry, space, generation, weights))  # fmt: skip
+    c.execute(
+        "INSERT OR REPLACE INTO given VALUES (?, ?, ?, ?, ?)",
+        (entry, space, generation, weights, blob_sum(weights, space, generation, entry)),
+    )
 
 
 def put_checkpoint(
     c: Transaction, space: str, generation: int, history: bytes, n_items: int, state: bytes
 ) -> None:
+    due = blob_sum(state, space, generation, history, n_items)
     c.execute(
-        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
-        (space, generation, history, n_items, state),
+        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)",
+        (space, generation, history, n_items, state, due),
     )
 
 

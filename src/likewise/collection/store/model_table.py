@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.collection.store.store import Store, Transaction, marks, parts
+from likewise.collection.store.names import check_names
+from likewise.collection.store.store import Store, Transaction, marks, parts, read_json
+from likewise.collection.store.sums import LINE, check_line
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ def bodies(store: Store, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
     """What lines of the log say, by their numbers."""
     found: dict[int, dict[str, Any]] = {}
     for part in parts(list(numbers)):
-        rows = store.all(f"SELECT number, body FROM log WHERE number IN ({marks(part)})", part)
-        found |= {row[0]: json.loads(row[1]) for row in rows}
+        rows = store.all(f"SELECT {LINE} FROM log WHERE number IN ({marks(part)})", part)
+        found |= {row["number"]: json.loads(check_line(row)["body"]) for row in rows}
     return found
 
 
@@ -70,8 +72,8 @@ def last_tombstone(store: Store) -> int:
 def _model(row: sqlite3.Row) -> Model:
     return Model(
         row["name"], row["kind"], row["space"], row["generation"], row["profile"],
-        row["position"], row["made"], json.loads(row["files"]), json.loads(row["options"]),
-        json.loads(row["figures"]),
+        row["position"], row["made"], check_names(read_json(row["files"], "files")),
+        read_json(row["options"], "options"), read_json(row["figures"], "figures"),
     )  # fmt: skip
 
 

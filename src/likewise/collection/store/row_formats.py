@@ -140,6 +140,7 @@ class SparseFormat(RowFormat):
         return columns, values
 
     def check_matrix(self, X: Any) -> Any:
+        _refuse_complex(X, "X")
         try:
             rows = sparse.csr_array(X, dtype=np.float32, copy=True)
         except (TypeError, ValueError) as error:
@@ -150,9 +151,11 @@ class SparseFormat(RowFormat):
         rows.eliminate_zeros()
         if not np.isfinite(rows.data).all():
             raise InvalidInput("X has NaN or infinite values")
+        _check_range(abs(rows).max(axis=1).toarray() if rows.nnz else [], "X")
         return rows
 
     def check_vector(self, vector: Any, width: int, space: str) -> Any:
+        _refuse_complex(vector, "vector")
         row = sparse.csr_array(vector) if not hasattr(vector, "tocsr") else vector.tocsr()
         row = row.reshape((1, -1)) if row.ndim == 1 else row
         _check_shape(row, vector, width, space)
@@ -215,6 +218,7 @@ class DenseFormat(RowFormat):
         return made
 
     def check_matrix(self, X: Any) -> Any:
+        _refuse_complex(X, "X")
         try:
             rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float32)
         except (TypeError, ValueError) as error:
@@ -223,11 +227,14 @@ class DenseFormat(RowFormat):
             raise InvalidInput(f"X has shape {rows.shape}; (pictures, columns) expected")
         if not np.isfinite(rows).all():
             raise InvalidInput("X has NaN or infinite values")
+        _check_range(np.abs(rows).max(axis=1, initial=0), "X")
         return rows
 
     def check_vector(self, vector: Any, width: int, space: str) -> Any:
+        _refuse_complex(vector, "vector")
         row = np.asarray(vector, np.float32).reshape(1, -1)
         _check_shape(row, vector, width, space)
+        _check_range(np.abs(row).max(axis=1, initial=0), "vector")
         return row[0]
 
     def values(self, rows: Any) -> NDArray[np.float32]:
@@ -283,6 +290,26 @@ def open_idf(root: Path, space: SpaceRow) -> BagOfWords | None:
 def apply_idf(idf: BagOfWords | None, raw: Any) -> Any:
     """Raw sparse rows as the index holds them."""
     return raw if idf is None else idf.transform(raw)
+
+
+_SMALLEST, _LARGEST = 1e-18, 1e18
+"""Between these the squares of float32 numbers, and sums of many, are float32 numbers too."""
+
+
+def _refuse_complex(given: Any, name: str) -> None:
+    if np.iscomplexobj(given):
+        raise InvalidInput(f"{name} has complex numbers; real ones expected")
+
+
+def _check_range(largest: Any, name: str) -> None:
+    """Refuse rows whose largest number is so large or small that products of them are lost."""
+    sizes = np.abs(np.asarray(largest, np.float64))
+    odd = sizes[(sizes > 0) & ((sizes < _SMALLEST) | (sizes > _LARGEST))]
+    if len(odd):
+        raise InvalidInput(
+            f"{name} has a row of numbers like {odd[0]:.0e}; between {_SMALLEST:.0e} and "
+            f"{_LARGEST:.0e} expected: divide it by its length"
+        )
 
 
 def _check_shape(row: Any, given: Any, width: int, space: str) -> None:

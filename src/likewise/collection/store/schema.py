@@ -238,4 +238,28 @@ MIGRATIONS: tuple[str, ...] = (
              OR folder >= old.path || '/' AND folder < old.path || '0')
         AND image NOT IN (SELECT image FROM written_stale); END;
     """,
+    # Checksums (``sums.py``, which fills them in) and gaps: pictures that a space could not
+    # describe and that are not tried again.  Older catalogs did not note them: the next add looks.
+    """
+    CREATE TABLE sums (
+        name TEXT PRIMARY KEY, digest BLOB NOT NULL, n_rows INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    ALTER TABLE vectors ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE codes ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE given ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE checkpoints ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE text_vectors ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE log ADD COLUMN digest BLOB NOT NULL DEFAULT x'';
+    CREATE TABLE gaps (
+        space TEXT NOT NULL REFERENCES spaces ON DELETE CASCADE, generation INTEGER NOT NULL,
+        image INTEGER NOT NULL REFERENCES images ON DELETE CASCADE,
+        PRIMARY KEY (space, generation, image)
+    ) WITHOUT ROWID;
+    CREATE INDEX gaps_by_image ON gaps (image);
+    UPDATE backfills SET state = 'waiting' WHERE state = 'unreached'
+        AND space IN (SELECT name FROM spaces WHERE generation > 0);
+    INSERT OR IGNORE INTO backfills SELECT name, 'waiting' FROM spaces WHERE generation > 0;
+    """,
 )
+SCHEMA_DIGEST = "144a03cefab472266712c7d6b7d28c88"
+"""The name of the schema that all of them make (``schema_check.py``); a test says the new one."""

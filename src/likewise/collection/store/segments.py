@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._durable import rename_whole
+from likewise._durable import private_folder, rename_whole
 from likewise._lazy import sparse
 from likewise.collection.errors import DamagedCollection
 from likewise.index.inverted import InvertedIndex
@@ -93,7 +93,8 @@ def write_sparse(root: Path, name: str, raw: SparseRows, weighted: Any) -> int:
     target = root / name
     part = target.with_name(f"{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+    private_folder(target.parent)
+    private_folder(part)
     arrays: dict[str, NDArray[Any]] = {
         "ids": raw.ids.astype(np.int64),
         "starts": raw.rows.indptr.astype(np.int64),
@@ -123,7 +124,7 @@ def open_index(root: Path, name: str) -> InvertedIndex:
 
 def write_dense(root: Path, name: str, data: DenseRows) -> int:
     target = root / name
-    target.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(target.parent)
     arrays: dict[str, NDArray[Any]] = {
         "ids": data.ids.astype(np.int64),
         "rows": data.rows.astype(np.float32),

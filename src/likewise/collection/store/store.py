@@ -8,17 +8,27 @@ state or the new one.  ``revision`` grows with every change a reader must notice
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from likewise.collection.errors import CollectionBusy, CollectionError, DamagedCollection
+from likewise.collection.errors import (
+    CollectionBusy,
+    CollectionError,
+    DamagedCollection,
+    ReadOnlyCollection,
+)
+from likewise.collection.store import sums
+from likewise.collection.store.connections import connect, is_writable, retell
+from likewise.collection.store.names import check_names, plain_name
 from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.collection.store.schema import MIGRATIONS
+from likewise.collection.store.schema_check import check_schema
 from likewise.collection.store.written_index import refresh_written
 
 FILE = "catalog.sqlite"
@@ -95,6 +105,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.root = path.parent
+        self.read_only = path.exists() and not is_writable(path)
         self._local = threading.local()
         self._open: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._lock = threading.Lock()
@@ -102,10 +113,16 @@ class Store:
     @classmethod
     def create(cls, path: Path, settings: Mapping[str, Any]) -> Store:
         """A new, empty catalog."""
+        # What people keep in a collection is theirs: names of pictures, small copies of them, what
+        # they said.  The journal gets the rights of the file.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         store = cls(path)
-        connection = store._connect()
-        connection.execute("PRAGMA journal_mode = WAL")
-        store._migrate(connection)
+        try:
+            connection = store._connect()
+            connection.execute("PRAGMA journal_mode = WAL")
+            store._migrate(connection)
+        except sqlite3.Error as error:
+            raise retell(error, path) from error
         with store.write() as c:
             c.executemany(
                 "INSERT INTO settings VALUES (?, ?)",
@@ -124,16 +141,27 @@ class Store:
             if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
                 raise DamagedCollection(f"{path} is empty; restore it from a backup")
             store._migrate(connection)
+            check_schema(connection, MIGRATIONS, str(path))
             if store.one("SELECT 1 FROM written_stale LIMIT 1") is not None:
                 with store.write():
                     pass  # an index that a migration left empty is filled by any transaction
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            store.close()
+            told = retell(error, path)
+            if isinstance(told, CollectionError):
+                raise told from error
             raise DamagedCollection(f"{path} cannot be read as a catalog: {error}") from error
+        except BaseException:
+            store.close()
+            raise
         return store
 
     def fold_journal(self) -> None:
         """Bring everything from the write-ahead log into the file itself."""
-        self._connect().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try:
+            self._connect().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise retell(error, self.path) from error
 
     def close(self) -> None:
         with self._lock:
@@ -145,15 +173,14 @@ class Store:
     def _connect(self) -> sqlite3.Connection:
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if found is not None:
-            return found
-        # Autocommit: transactions are opened explicitly, so that their kind is visible.
-        connection = sqlite3.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        self._local.connection = connection
+            # A file that cannot be locked is read as one that never changes; where it did, anew.
+            if self._local.fixed is None or self._local.fixed == _state_of(self.path):
+                return found
+            if found.in_transaction:
+                return found
+        connection, fixed = connect(self.path, BUSY_SECONDS, read_only=self.read_only)
+        self._local.connection, self._local.ledger = connection, None
+        self._local.fixed = _state_of(self.path) if fixed else None
         with self._lock:
             # A server's threads come and go; their connections would stay open for ever.
             for thread, left in self._open:
@@ -170,12 +197,19 @@ class Store:
                 f"{self.path} has schema {version}; this Likewise knows {len(MIGRATIONS)}. "
                 "Use a newer Likewise"
             )
+        if version < len(MIGRATIONS) and self.read_only:
+            raise ReadOnlyCollection(
+                f"{self.root} is of an earlier Likewise and read-only; open it once where it can "
+                "be written, or restore a copy"
+            )
         for number in range(version, len(MIGRATIONS)):
             try:
                 connection.executescript(
-                    f"BEGIN IMMEDIATE;{MIGRATIONS[number]};"
-                    f"PRAGMA user_version = {number + 1};COMMIT;"
+                    f"BEGIN IMMEDIATE;{MIGRATIONS[number]};PRAGMA user_version = {number + 1};"
                 )
+                if number + 1 == len(MIGRATIONS):
+                    sums.seal(connection)
+                connection.execute("COMMIT")
             except sqlite3.Error as error:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
@@ -195,31 +229,60 @@ class Store:
         In WAL mode a commit survives the death of the process; ``durable`` makes it survive a
         power cut too.
         """
+        if self.read_only:
+            raise ReadOnlyCollection(f"{self.root} is read-only: it can be searched, not changed")
         connection = self._connect()
         if durable:
             connection.execute("PRAGMA synchronous = FULL")
         try:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error):
-                    raise
-                raise CollectionBusy(
-                    f"{self.path.parent} was being written for {BUSY_SECONDS:.0f} s; try again"
-                ) from error
+            ledger = self._begin(connection)
             try:
                 yield connection
                 refresh_written(connection)
                 connection.execute("UPDATE revision SET number = number + 1")
+                ledger.write()
                 connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 # On a full disk SQLite has rolled back already; the first error is the one to see.
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
+                ledger.forget()
+                if isinstance(error, sqlite3.Error):
+                    told = retell(error, self.path)
+                    if told is not error:
+                        raise told from error
                 raise
         finally:
             if durable:
-                connection.execute("PRAGMA synchronous = NORMAL")
+                with suppress(sqlite3.Error):
+                    connection.execute("PRAGMA synchronous = NORMAL")
+
+    def _begin(self, connection: sqlite3.Connection) -> sums.Ledger:
+        try:
+            ledger: sums.Ledger | None = self._local.ledger
+            if ledger is None:
+                # Outside the transaction, which would take its triggers away when it fails.
+                ledger = self._local.ledger = sums.Ledger(connection)
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            if "locked" not in str(error):
+                raise retell(error, self.path) from error
+            raise CollectionBusy(
+                f"{self.path.parent} was being written for {BUSY_SECONDS:.0f} s; try again"
+            ) from error
+        try:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version != len(MIGRATIONS):
+                # Rows written by older rules would be rows without their sums.
+                raise CollectionError(
+                    f"{self.path} was brought to schema {version} meanwhile; start Likewise again"
+                )
+            ledger.forget()
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+        return ledger
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -227,10 +290,20 @@ class Store:
         connection = self._connect()
         connection.execute("BEGIN")
         try:
-            connection.execute("SELECT number FROM revision").fetchone()
+            self.one("SELECT number FROM revision")
             yield
         finally:
-            connection.execute("COMMIT")
+            # Nothing was written.  An error of the disk may have ended it: that is the one to see.
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """What SQLite finds wrong inside is told in the words of a collection."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise retell(error, self.path) from error
 
     @property
     def connection(self) -> Transaction:
@@ -238,21 +311,30 @@ class Store:
         return self._connect()
 
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        return self._connect().execute(sql, parameters).fetchall()
+        try:
+            return self._connect().execute(sql, parameters).fetchall()
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise retell(error, self.path) from error
 
     def one(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
-        row = self._connect().execute(sql, parameters).fetchone()
+        try:
+            row = self._connect().execute(sql, parameters).fetchone()
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise retell(error, self.path) from error
         return None if row is None else row[0]
 
     # -- what readers ask -------------------------------------------------------------------
 
     @property
     def revision(self) -> int:
-        return int(self.one("SELECT number FROM revision"))
+        found = self.one("SELECT number FROM revision")
+        if not isinstance(found, int):
+            raise DamagedCollection(f"the revision of {self.path} is gone; restore a backup")
+        return found
 
     def setting(self, key: str, default: Any = None) -> Any:
         text = self.one("SELECT value FROM settings WHERE key = ?", (key,))
-        return default if text is None else json.loads(text)
+        return default if text is None else read_json(text, f"the setting {key}")
 
     def n_images(self) -> int:
         return int(self.one("SELECT count(*) FROM images"))
@@ -372,6 +454,13 @@ class Store:
         )
         return {row[0] for row in rows}
 
+    def gaps(self, space: str, generation: int) -> set[int]:
+        """Pictures that a space could not describe."""
+        rows = self.all(
+            "SELECT image FROM gaps WHERE space = ? AND generation = ?", (space, generation)
+        )
+        return {row[0] for row in rows}
+
     def removed_files(self) -> set[str]:
         """Paths of pictures that were taken out on purpose."""
         return {row[0] for row in self.all("SELECT path FROM files WHERE problem = ?", (REMOVED,))}
@@ -430,8 +519,8 @@ class Store:
         )
         return {
             row["name"]: SpaceRow(
-                row["name"], row["kind"], json.loads(row["recipe"]), row["generation"],
-                row["width"], row["n_pictures"], json.loads(row["files"]),
+                row["name"], row["kind"], read_json(row["recipe"], "a recipe"), row["generation"],
+                row["width"], row["n_pictures"], check_names(read_json(row["files"], "files")),
             )
             for row in rows
         }  # fmt: skip
@@ -441,17 +530,18 @@ class Store:
             "SELECT * FROM segments WHERE space = ? AND generation = ? ORDER BY name",
             (space, generation),
         )
-        return [SegmentRow(**dict(row)) for row in rows]
+        return [_segment(row) for row in rows]
 
     def every_segment(self) -> list[SegmentRow]:
-        return [SegmentRow(**dict(r)) for r in self.all("SELECT * FROM segments ORDER BY name")]
+        return [_segment(row) for row in self.all("SELECT * FROM segments ORDER BY name")]
 
     def named_files(self) -> set[str]:
         """Every file below the collection's folder that the catalog vouches for."""
         names = {row.name for row in self.every_segment()}
-        names |= {row[0] for row in self.all("SELECT name FROM compacted")}
+        names |= {plain_name(row[0]) for row in self.all("SELECT name FROM compacted")}
         for row in self.all("SELECT files FROM generations UNION ALL SELECT files FROM models"):
-            names |= {name for name in json.loads(row[0]).values() if "/" in name}
+            files = check_names(read_json(row[0], "files"))
+            names |= {name for name in files.values() if "/" in name}
         return names
 
     def vectors(
@@ -459,11 +549,14 @@ class Store:
     ) -> list[tuple[int, int, bytes]]:
         """(number, image, vector) of the fresh rows behind number ``after``."""
         rows = self.all(
-            """SELECT number, image, vector FROM vectors
+            """SELECT number, image, vector, sum FROM vectors
                WHERE space = ? AND generation = ? AND number > ? ORDER BY number LIMIT ?""",
             (space, generation, after, limit),
         )
-        return [(row[0], row[1], row[2]) for row in rows]
+        return [
+            (number, image, sums.check_blob(vector, found, space, generation, image))
+            for number, image, vector, found in rows
+        ]
 
     def vectors_in_chunks(
         self, space: str, generation: int, size: int
@@ -484,11 +577,13 @@ class Store:
         )
 
     def vector(self, space: str, generation: int, image: int) -> bytes | None:
-        found = self.one(
-            "SELECT vector FROM vectors WHERE space = ? AND generation = ? AND image = ?",
+        rows = self.all(
+            "SELECT vector, sum FROM vectors WHERE space = ? AND generation = ? AND image = ?",
             (space, generation, image),
         )
-        return None if found is None else bytes(found)
+        if not rows:
+            return None
+        return sums.check_blob(rows[0][0], rows[0][1], space, generation, image)
 
     def tombstones(self, after: int = 0) -> list[tuple[int, int]]:
         """(number, image) of removed pictures whose vectors are still in segments."""
@@ -502,20 +597,55 @@ class Store:
         return [(row[0], row[1]) for row in rows]
 
     def integrity(self) -> list[str]:
-        """What SQLite itself finds wrong; empty when all is well."""
+        """What SQLite itself and the checksums find wrong; empty when all is well."""
         found = [row[0] for row in self.all("PRAGMA integrity_check")]
         broken = self.all("PRAGMA foreign_key_check")
-        return [text for text in found if text != "ok"] + [
-            f"table {row[0]}, row {row[1]} refers to a row of {row[2]} that is not there"
-            for row in broken
+        return [
+            *(text for text in found if text != "ok"),
+            *(
+                f"table {row[0]}, row {row[1]} refers to a row of {row[2]} that is not there"
+                for row in broken
+            ),
+            *self._compare_sums(),
         ]
+
+    def _compare_sums(self) -> list[str]:
+        try:
+            return sums.compare(self._connect())
+        except sqlite3.Error as error:
+            return [f"the checksums cannot be compared: {error}"]
+
+    def check_index_of_words(self) -> list[str]:
+        """Whether the pages of the index of words say what its documents do."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+            connection = self._connect()
+            if self.read_only or connection.in_transaction:
+                # The check is a write to SQLite, so that it needs a catalog that may be written.
+                connection.backup(copy)
+                connection = copy
+            try:
+                connection.execute("BEGIN")
+                connection.execute("INSERT INTO written(written) VALUES ('integrity-check')")
+            except sqlite3.OperationalError as error:
+                if "locked" in str(error):
+                    raise CollectionBusy(f"{self.root} is being written; try again") from error
+                return [f"the index of words cannot be read: {error}"]
+            except sqlite3.DatabaseError as error:
+                return [f"the index of words is damaged: {error}"]
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        return []
 
     def backup_to(self, path: Path) -> None:
         """A copy of the state now, in one file."""
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         target = sqlite3.connect(path)
         try:
             self._connect().backup(target)
             target.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.Error as error:
+            raise retell(error, path) from error
         finally:
             target.close()
 
@@ -528,11 +658,26 @@ def _image(row: sqlite3.Row) -> ImageRow:
 
 
 def _metadata(row: sqlite3.Row) -> Mapping[str, Any]:
-    try:
-        found: Mapping[str, Any] = json.loads(row["metadata"])
-    except ValueError as error:
-        raise DamagedCollection(f"picture {row['id']} has metadata that is no JSON") from error
+    found: Mapping[str, Any] = read_json(row["metadata"], f"metadata of picture {row['id']}")
     return found
+
+
+def _segment(row: sqlite3.Row) -> SegmentRow:
+    plain_name(row["name"])
+    return SegmentRow(**dict(row))
+
+
+def read_json(text: Any, what: str) -> Any:
+    """What a column of the catalog says."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise DamagedCollection(f"{what} in the catalog: no JSON; run verify") from error
+
+
+def _state_of(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _file(row: sqlite3.Row) -> FileRow:

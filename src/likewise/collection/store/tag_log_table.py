@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from likewise.collection.store.store import Store
+from likewise.collection.store.sums import LINE, check_line
 
 _PAGE = 1000
 
@@ -32,7 +33,7 @@ class TagLine(NamedTuple):
 
 
 # The kinds in full, each time: so SQLite sees that its index of these lines serves.
-_LINES = """SELECT number, kind, made, body FROM log
+_LINES = f"""SELECT {LINE} FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw')"""
 _TAKEN_BACK = """SELECT json_extract(body, '$.line') FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw') AND kind = 'withdraw'"""
@@ -75,7 +76,7 @@ def standing_before(store: Store, line: TagLine) -> Iterator[TagLine]:
 
 
 def _line(row: sqlite3.Row) -> TagLine:
-    body = json.loads(row["body"])
+    body = json.loads(check_line(row)["body"])
     return TagLine(
         row["number"], row["kind"], row["made"],
         tuple(bytes.fromhex(text) for text in body.get("pictures", ())),

@@ -12,8 +12,9 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.errors import CollectionBusy
+from likewise.collection.errors import CollectionError
 from likewise.collection.store.store import Store, marks, parts
+from likewise.collection.store.sums import blob_sum
 from likewise.collection.store.written_index import FIELDS, Written, read_written
 
 MOST = 200_000
@@ -79,7 +80,8 @@ def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
     """What is written about pictures, by id."""
     found: dict[int, Written] = {}
     for part in parts(list(images)):
-        found |= read_written(store.connection, part)
+        with store.telling():
+            found |= read_written(store.connection, part)
     return found
 
 
@@ -99,7 +101,7 @@ def loose_words(store: Store) -> list[str]:
         for image in sorted(held.keys() | due.keys())
         if held.get(image) != due.get(image)
     ]
-    return wrong
+    return wrong + store.check_index_of_words()
 
 
 def vectors_of_texts(store: Store, model: str, texts: Iterable[str]) -> dict[str, bytes]:
@@ -107,10 +109,16 @@ def vectors_of_texts(store: Store, model: str, texts: Iterable[str]) -> dict[str
     found: dict[str, bytes] = {}
     for part in parts(list(texts)):
         rows = store.all(
-            f"SELECT text, vector FROM text_vectors WHERE model = ? AND text IN ({marks(part)})",
+            f"""SELECT text, vector, sum FROM text_vectors
+                WHERE model = ? AND text IN ({marks(part)})""",
             (model, *part),
         )
-        found |= {row[0]: bytes(row[1]) for row in rows}
+        # One that is not what was written is made again.
+        found |= {
+            text: bytes(vector)
+            for text, vector, due in rows
+            if blob_sum(vector, model, text) == due
+        }
     return found
 
 
@@ -120,11 +128,11 @@ def keep_text_vectors(store: Store, model: str, vectors: Mapping[str, bytes]) ->
     Whoever only searches may not be allowed to write, and must not wait for who does: vectors that
     are not kept are made again next time.
     """
-    with suppress(CollectionBusy, sqlite3.OperationalError), store.write() as c:
+    with suppress(CollectionError, sqlite3.OperationalError), store.write() as c:
         c.execute("DELETE FROM text_vectors WHERE model <> ?", (model,))
         c.executemany(
-            "INSERT OR REPLACE INTO text_vectors VALUES (?, ?, ?)",
-            [(model, text, vector) for text, vector in vectors.items()],
+            "INSERT OR REPLACE INTO text_vectors VALUES (?, ?, ?, ?)",
+            [(model, text, one, blob_sum(one, model, text)) for text, one in vectors.items()],
         )
 
 
