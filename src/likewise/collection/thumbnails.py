@@ -83,9 +83,12 @@ def _keep(root: Path, key: bytes, content: bytes, side: int) -> bytes:
     place = _place(root, key, side)
     part = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
     try:
-        private_folder(place.parent.parent)
-        private_folder(place.parent)
-        part.write_bytes(content)
+        try:
+            part.write_bytes(content)
+        except FileNotFoundError:  # the first of its folder
+            private_folder(place.parent.parent)
+            private_folder(place.parent)
+            part.write_bytes(content)
         os.replace(part, place)
     except OSError:
         # A full or read-only disk costs speed, not the picture.

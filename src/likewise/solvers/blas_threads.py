@@ -7,6 +7,7 @@ the first sets it and the last puts back what was there before the first.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,12 +20,16 @@ _inside = 0
 _limit: Any = None
 
 
-@functools.cache
 def libraries() -> Any:
-    """The BLAS libraries loaded; finding them takes a millisecond, so once."""
-    # scipy brings a BLAS of its own: what is not loaded yet would not be found, nor limited.
-    import scipy.linalg  # noqa: F401
+    """The BLAS libraries loaded; finding them takes a millisecond, so once for those there are.
 
+    scipy brings a BLAS of its own when its first part with products is imported.
+    """
+    return _libraries("scipy.linalg" in sys.modules or "scipy.sparse.linalg" in sys.modules)
+
+
+@functools.cache
+def _libraries(with_scipy: bool) -> Any:
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
