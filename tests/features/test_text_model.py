@@ -418,3 +418,17 @@ def test_what_a_model_does_not_know_is_told(tmp_path: Path) -> None:
     np.testing.assert_allclose(known, [1, 0.5, 0, 0.5])
     cut = Tokenizer(tokenizer_json(spelt).encode(), "tokenizer.json", length=16)
     np.testing.assert_allclose(cut(["a dogo", "lakes"]).known, [0.5, 0])
+
+
+@needs_tokenizers
+def test_a_model_of_ones_own_is_named_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = text_folder(tmp_path / "tiny")
+    monkeypatch.setenv("LIKEWISE_TEXT_MODEL", str(folder))
+    assert text_model_status().where == folder
+    assert TextModel.open().digest == TextModel.open(folder).digest
+    (folder / "config.json").unlink()
+    status = text_model_status()
+    assert not status.available
+    assert status.missing == (f"{folder}/config.json",)

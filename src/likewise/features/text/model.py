@@ -55,7 +55,7 @@ class TextModel:
 
     @classmethod
     def open(cls, folder: str | Path | None = None) -> TextModel:
-        """The model of a folder; None: the installed package's.
+        """The model of a folder; None: that of ``LIKEWISE_TEXT_MODEL``, else the installed one.
 
         Raises :class:`TextModelMissing` with the command that brings it, ``DamagedWeights`` and
         ``UnusableModel`` for what is there and cannot be used.

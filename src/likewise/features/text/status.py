@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,12 @@ class TextModelStatus:
 
 
 def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
-    """What is there and what is missing; nothing heavy is imported to find out."""
+    """What is there and what is missing; nothing heavy is imported to find out.
+
+    ``folder`` is that of a model of one's own; None: ``LIKEWISE_TEXT_MODEL`` names it, else the
+    installed package has one.
+    """
+    folder = folder or os.environ.get("LIKEWISE_TEXT_MODEL") or None
     where = Path(folder) if folder is not None else packaged_folder()
     missing = [name for name in ("onnxruntime", "onnx") if not importlib.util.find_spec(name)]
     commands = [f"pip install {' '.join(missing)}"] if missing else []
