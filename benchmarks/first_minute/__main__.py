@@ -37,7 +37,7 @@ from likewise.features.deep.weights import read_tensors
 from likewise.images import ImageInfo
 
 ROUNDS = 3
-SETS = {"small": (1_000, 1_000), "large": (200, 1_000), "heic": (20, 200), "screens": (40, 200)}
+SETS = {"small": (1_000, 1_000), "large": (200, 1_000), "heic": (15, 200), "screens": (20, 200)}
 WHAT = {
     "small": "photographs of 533 pixels",
     "large": "photographs of 12 megapixels",

@@ -223,7 +223,9 @@ class TypedSearcher:
                 share = 1 - sum(part.share for part in parts)
                 parts.append(meaning.see(self._views, space, asking, share, depth))
         ids, values = meaning.look(self._views, self._statistics, parts)
-        convincing = frozenset(ids[values >= CONVINCING].tolist())
+        # Of the first answer it is said in any case: it is why it is the first.
+        enough = min(CONVINCING, float(values.max(initial=0.0)))
+        convincing = frozenset(ids[values >= enough].tolist())
         if own and len(parts) > 1 and not said.liked:
             values = meaning.weave(ids, values, own)
         return ids, values, convincing
