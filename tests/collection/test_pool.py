@@ -172,3 +172,16 @@ def test_a_worker_that_leaves_while_it_is_given_work_blames_nobody(
 ) -> None:
     monkeypatch.setenv("LEFT", str(tmp_path / "left"))
     assert sorted(run(leave_quietly, range(5), 1, failed)) == [(i, "") for i in range(5)]
+
+
+def whose(_: int) -> int:
+    return os.getpid()
+
+
+def test_whoever_is_at_work_when_all_are_dismissed_never_rests() -> None:
+    """A worker knows the environment it was started in; after a dismissal nobody meets an old one."""
+    answers = run(whose, [1, 2], 1, lambda *_: 0)
+    first = next(answers)
+    pool.dismiss()
+    assert list(answers) == [first]
+    assert list(run(whose, [3], 1, lambda *_: 0)) != [first]

@@ -81,6 +81,7 @@ class _Worker(Generic[T]):
     ready: bool = False
     is_new: bool = True
     since: float = 0.0
+    term: int = 0
 
     def send(self, work: Callable[[T], Any], task: T, seconds: float, stay: float) -> None:
         if not self.tasks:
@@ -108,6 +109,8 @@ class _Worker(Generic[T]):
 
 _resting: list[_Worker[Any]] = []
 _resting_lock = threading.Lock()
+_term = 0
+"""How often everybody was dismissed: a worker rests only in the term it was hired in."""
 # Threads of a server start workers too; what is hidden meanwhile is hidden once.
 _starting_lock = threading.Lock()
 
@@ -230,16 +233,19 @@ def run(
     finally:
         # Whatever they decode, Ctrl-C waits for none of them.
         for one in staff:
-            if one.tasks or not one.ready:
-                one.kill()
-            else:
-                with _resting_lock:
+            with _resting_lock:
+                rests = one.ready and not one.tasks and one.term == _term
+                if rests:
                     _resting.append(one)
+            if not rests:
+                one.kill()
 
 
 def dismiss() -> None:
-    """End the workers that wait for new work."""
+    """End the workers that wait for new work, and those at work now once it is done."""
+    global _term
     with _resting_lock:
+        _term += 1
         leaving = _resting[:]
         _resting.clear()
     for one in leaving:
@@ -273,6 +279,7 @@ def _part_with(
 def _hire() -> _Worker[Any]:
     while True:
         with _resting_lock:
+            term = _term
             if not _resting:
                 break
             one = _resting.pop()
@@ -285,7 +292,7 @@ def _hire() -> _Worker[Any]:
     with _starting_lock, _own_children():
         process.start()
     there.close()
-    return _Worker(process, here)
+    return _Worker(process, here, term=term)
 
 
 @contextmanager
