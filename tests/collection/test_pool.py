@@ -179,7 +179,7 @@ def whose(_: int) -> int:
 
 
 def test_whoever_is_at_work_when_all_are_dismissed_never_rests() -> None:
-    """A worker knows the environment it was started in; after a dismissal nobody meets an old one."""
+    """A worker keeps the environment it was started in: after a dismissal nobody meets it."""
     answers = run(whose, [1, 2], 1, lambda *_: 0)
     first = next(answers)
     pool.dismiss()

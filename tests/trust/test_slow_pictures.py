@@ -19,6 +19,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.decoding import LEFT, Decoders, NobodyWaits
 from likewise.collection.ingest import pool
 from likewise.errors import DecoderFailed
+from tests.cli.process import Likewise
 from tests.collection.pictures import small_scenes, write
 from tests.server.conftest import Client, check_error
 from tests.trust.attacks import empty_chunks, empty_scans, filling
@@ -68,7 +69,7 @@ def test_adding_survives_and_remembers(tmp_path: Path, hurried: None, name: str)
         assert col.add(folder).added == 1
         (problem,) = col.problems()
         assert Path(problem.path).name == name
-        assert "takes more than 1 s" in str(problem.problem)
+        assert "takes more than" in str(problem.problem)
         again = col.add(folder)
         assert (again.added, again.known) == (0, 2)
 
@@ -78,7 +79,7 @@ def test_the_server_survives_and_remembers(client: Client, hurried: None, name: 
     content = ATTACKS[name]()
     for _ in range(2):
         message = check_error(client.post("/api/uploads", content=content), 415, "cannot_decode")
-        assert "takes more than 1 s" in message
+        assert "takes more than" in message
     assert client.get(f"/api/pictures/{client.ids()[0]}/image").status_code == 200
 
 
@@ -106,7 +107,7 @@ def test_the_file_of_a_picture_that_hangs_is_tried_once(
     path = tmp_path / "a.gif"
     path.write_bytes(HANG)
     for _ in range(3):
-        with pytest.raises(DecoderFailed, match="takes more than 1 s"):
+        with pytest.raises(DecoderFailed, match="takes more than"):
             decoders.small_copy(path, 160)
     assert len(tried) == 1
     write(tmp_path / "b.jpg", small_scenes()["rocket"])
@@ -186,6 +187,25 @@ def test_five_regions_of_one_upload_wait_for_each_other(
     assert most <= max(1, DRAWERS - 1)
 
 
+def test_commands_that_look_at_files_go_on(tmp_path: Path, choking: None) -> None:
+    """One hangs and one crashes; both are told, and the others are looked at."""
+    from likewise.cli.page import thumbnail
+
+    folder = tmp_path / "pictures"
+    write(folder / "c.jpg", small_scenes()["rocket"])
+    (folder / "a.gif").write_bytes(HANG)
+    (folder / "b.gif").write_bytes(CRASH)
+    done = Likewise(tmp_path)("check", folder)
+    assert done.returncode == 1
+    told = done.stdout
+    assert "takes more than" in told
+    assert "crashes its decoder" in told
+    assert "1 usable, 2 refused" in told
+    # Exported pages show the reason in the place of the picture, without trying once more.
+    assert "crashes its decoder" in thumbnail(str(folder / "b.gif"), 60).problem
+    assert thumbnail(str(folder / "c.jpg"), 60).uri
+
+
 @pytest.mark.parametrize("command", ["add", "open"])
 def test_ctrl_c_ends_whatever_is_decoded(
     tmp_path: Path, choking: None, monkeypatch: pytest.MonkeyPatch, command: str
@@ -220,6 +240,26 @@ def test_ctrl_c_ends_whatever_is_decoded(
     finally:
         if process.poll() is None:
             process.kill()
+
+
+def test_ctrl_c_ends_a_search_whatever_decodes(tmp_path: Path) -> None:
+    with Collection.create(tmp_path / "c.lw", deep=False):
+        pass
+    (tmp_path / "slow.jpg").write_bytes(empty_scans(2_000_000))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "likewise", "search", "slow.jpg", "-C", "c.lw"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not busy(process.pid):
+            assert process.poll() is None, "it ended before anything hung"
+            threading.Event().wait(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == -signal.SIGINT
+    finally:
+        process.kill()
 
 
 def children(session: int) -> list[int]:

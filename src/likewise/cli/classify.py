@@ -86,16 +86,16 @@ def predict(
 ) -> None:
     """Predict the labels of pictures; exit code 1 if any cannot be read."""
     from likewise.collection.classifier import Classifier
+    from likewise.collection.decoding import decoders
     from likewise.collection.spaces.base import DECODE_SIDE
     from likewise.errors import ImageError
-    from likewise.images import decode
 
     classifier = Classifier.open(model)
     found: list[dict[str, Any]] = []
     for path in pictures:
         said: dict[str, Any] = {"picture": str(path)}
         try:
-            guesses = classifier.predict(decode(path, max_side=DECODE_SIDE), top)
+            guesses = classifier.predict(decoders().pixels(path, DECODE_SIDE, None), top)
             said["labels"] = [{"label": one.label, "score": one.score} for one in guesses]
         except ImageError as error:
             said["problem"] = error.reason

@@ -276,11 +276,11 @@ def _uri(jpeg: bytes) -> str:
 
 @lru_cache(maxsize=16)
 def _pixels(path: str) -> Any:
+    from likewise.collection.decoding import decoders
     from likewise.collection.spaces.base import DECODE_SIDE
-    from likewise.images import decode
 
     try:
-        return decode(path, max_side=DECODE_SIDE).pixels
+        return decoders().pixels(path, DECODE_SIDE, None)
     except ImageError:
         return None
 

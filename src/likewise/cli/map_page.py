@@ -71,7 +71,8 @@ def _sheets(
     paths: Sequence[str], side: int, report: Callable[[int, int], None]
 ) -> tuple[list[str], list[tuple[int, int, int]]]:
     """(sheets as data URIs; width, height and mean colour of each picture), in order."""
-    from likewise.images import decode, small_jpeg
+    from likewise.collection.decoding import decoders
+    from likewise.images import small_jpeg
 
     across = SHEET // side
     per_sheet = across * across
@@ -81,7 +82,7 @@ def _sheets(
     for number, path in enumerate(paths):
         place = number % per_sheet
         try:
-            pixels = decode(path, max_side=side).pixels[:side, :side]
+            pixels = decoders().pixels(path, side, None)[:side, :side]
             if pixels.ndim == 2:
                 pixels = np.repeat(pixels[:, :, None], 3, axis=2)
             height, width = pixels.shape[:2]

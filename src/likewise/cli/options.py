@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +63,22 @@ def stoppable(message: str) -> Iterator[None]:
     except KeyboardInterrupt:
         say(f"\nlikewise: stopped; {message}", err=True)
         raise typer.Exit(STOPPED) from None
+
+
+@contextmanager
+def ends_at_once() -> Iterator[None]:
+    """Ctrl-C ends the process, whatever decodes: Python would wait until the decoder returns.
+
+    For commands that change nothing, and so need no farewell.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def picture(text: str) -> int | str:

@@ -91,10 +91,10 @@ def thumbnail(path: str, side: int) -> Thumbnail:
     """The picture at ``path``, small, as a data URI."""
     from PIL import Image
 
-    from likewise.images import decode
+    from likewise.collection.decoding import decoders
 
     try:
-        pixels = decode(path, max_side=side).pixels
+        pixels = decoders().pixels(path, side, None)
     except ImageError as error:
         return Thumbnail("", 4, 3, error.reason)
     buffer = io.BytesIO()

@@ -124,15 +124,15 @@ def check(
     Every picture is decoded in full, so that a truncated one is found.  Exit code 1 if any file
     was refused.
     """
+    from likewise.collection.decoding import decoders
     from likewise.errors import ImageError
-    from likewise.images import decode
 
     refused = 0
     rows: list[dict[str, object]] = []
     for path in _files(paths):
         row: dict[str, object] = {"path": str(path), "usable": True}
         try:
-            info = decode(path).info
+            info = decoders().info(path)
         except ImageError as error:
             refused += 1
             row |= {"usable": False, "reason": error.reason}

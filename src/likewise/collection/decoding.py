@@ -1,4 +1,4 @@
-"""Decoding for a server: every picture in a worker, for a few seconds, a few at a time.
+"""Decoding apart from whoever asks: every picture in a worker, for a few seconds, a few at a time.
 
 The one idea: whoever waits for a picture may wait in vain, and nobody else.  A decoder that hangs
 or crashes takes its worker along and becomes an error that says so; the picture is remembered, so
@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from likewise.collection.ingest.pool import Failure, picture_seconds, run
 from likewise.collection.search.pixels import Region, decode_here
 from likewise.collection.thumbnails import QUALITY, small_copy
 from likewise.errors import DecoderFailed, LikewiseError
-from likewise.images import Source, decode
+from likewise.images import ImageInfo, Source, decode
 
 SECONDS = 5.0
 """Processor time a request may spend on a picture, at most."""
@@ -87,6 +88,10 @@ class Decoders:
             for _ in run(_nothing, [0], 1, lambda *_: None, stay=STAY):
                 pass
 
+    def info(self, path: str | os.PathLike[str]) -> ImageInfo:
+        """What is known of a picture that was decoded in full."""
+        return self._do(_info, _Task(os.fspath(path)), stranger=True)
+
     def _do(self, work: Callable[[_Task], T | LikewiseError], task: _Task, stranger: bool) -> T:
         name = _name(task.source)
         key = _key(task.source)
@@ -126,6 +131,12 @@ class Decoders:
                 held.callback(places.release)
             _stop_if_left()
             yield
+
+
+@lru_cache(maxsize=1)
+def decoders() -> Decoders:
+    """Those of this process, for a command that shows or checks pictures one after another."""
+    return Decoders(2)
 
 
 def _stop_if_left() -> None:
@@ -177,6 +188,13 @@ def _size(task: _Task) -> tuple[int, int] | LikewiseError:
     except LikewiseError as error:
         return error
     return info.width, info.height
+
+
+def _info(task: _Task) -> ImageInfo | LikewiseError:
+    try:
+        return decode(task.source).info
+    except LikewiseError as error:
+        return error
 
 
 def _nothing(task: int) -> None:
