@@ -89,7 +89,7 @@ def test_a_folder_is_indexed_from_the_page(chrome: Browser, tmp_path: Path) -> N
         page.goto(server.entrance)
         assert page.url == f"{server.url}/", "the ticket left the address"
         page.get_by_role("heading", name="No pictures yet.").wait_for()
-        assert page.get_by_role("region", name="Ask about a picture").count() == 0
+        assert page.get_by_role("region", name="Search by picture or words").count() == 0
         page.get_by_role("button", name="Add a folder").click()
         assert page.evaluate("document.activeElement.id") == "add-folder"
         page.keyboard.insert_text(str(folder))
@@ -97,8 +97,8 @@ def test_a_folder_is_indexed_from_the_page(chrome: Browser, tmp_path: Path) -> N
         said(page, "3 pictures added, 1 file skipped")
         reasons = page.get_by_role("listitem").filter(has_text="broken.jpg")
         assert len(reasons.inner_text()) > len(str(folder / "broken.jpg")) + 10, "with a reason"
-        page.get_by_role("button", name="Verify every byte").click()
-        page.get_by_text("Every byte is as it was written.").wait_for()
+        page.get_by_role("button", name="Check every file").click()
+        page.get_by_text("Every file is as it was written.").wait_for()
         # The news of a change settles within two seconds: here it finds another view on the page.
         page.wait_for_timeout(2500)
         page.get_by_role("link", name="Search", exact=True).click()
@@ -195,7 +195,7 @@ def test_a_dropped_picture_finds_its_like(page: Page, pictures: Path, tmp_path: 
     page.wait_for_url("**/?up=*")
     settle(page)
     assert {name.split("-")[0] for name in order(page, 3)} == {"chelsea"}
-    assert page.get_by_role("img", name="The picture you showed").is_visible()
+    assert page.get_by_role("img", name="Your picture").is_visible()
     kept = order(page)
     page.reload()
     settle(page)
@@ -242,7 +242,7 @@ def test_judging_moves_pictures_and_undo_brings_them_back(
     assert after.index(chosen) < before.index(chosen)
     assert page.evaluate("moved") > 0, "and one sees them move"
     assert page.locator(f'.tile.liked .pic[aria-label^="{chosen},"]').count() == 1
-    assert page.get_by_label("What was said about this picture").inner_text().startswith("1 more")
+    assert page.get_by_label("Judgements about this picture").inner_text().startswith("1 more")
 
     refused = after[1]
     tile = page.locator(".tile", has=page.locator(f'.pic[aria-label^="{refused},"]'))
@@ -253,7 +253,7 @@ def test_judging_moves_pictures_and_undo_brings_them_back(
     assert order(page, 31).index(refused) > 1
 
     page.keyboard.press("u")
-    said(page, "Took back")
+    said(page, "undone")
     settle(page)
     assert order(page, 31) == after
     page.get_by_role("button", name="Undo").first.click()
@@ -332,7 +332,7 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     page.wait_for_function("() => document.activeElement.classList.contains('pic')")
     settle(page)
     assert (
-        page.get_by_label("The asked picture", exact=True)
+        page.get_by_label("The picture you searched with", exact=True)
         .get_by_text(below.split(",")[0])
         .is_visible()
     )
@@ -345,7 +345,7 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     settle(page)
     assert order(page, 31) != before
     press("u")
-    said(page, "Took back")
+    said(page, "undone")
     settle(page)
     assert order(page, 31) == before
 
@@ -355,11 +355,11 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     at_home()
     press("o")
     page.wait_for_url("**&look=*")
-    page.get_by_role("button", name="Find its like").wait_for()
+    page.get_by_role("button", name="Find similar").wait_for()
     press("Escape")
     at_home()
     press("?")
-    assert page.get_by_role("dialog", name="Keys").get_by_text("more like this").is_visible()
+    assert page.get_by_role("dialog", name="Keyboard shortcuts").get_by_text("more like this").is_visible()
     press("Escape")
     at_home()
 
@@ -375,11 +375,11 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     page.get_by_role("heading", name="Nothing passes these filters.").wait_for()
     press("Escape")
     press("5")
-    page.get_by_role("heading", name="What I learned", exact=True).wait_for()
+    page.get_by_role("heading", name="What it learned", exact=True).wait_for()
     press("6")
     page.get_by_role("heading", name="photos.lw").wait_for()
     page.go_back()
-    page.get_by_role("heading", name="What I learned", exact=True).wait_for()
+    page.get_by_role("heading", name="What it learned", exact=True).wait_for()
     press("t")
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
@@ -426,7 +426,7 @@ def test_the_address_holds_everything(page: Page, server: Served) -> None:
     for _ in range(8):
         page.keyboard.press("PageUp")
     page.wait_for_url("**above=*")
-    page.get_by_role("heading", name=re.compile("above the cut-off")).wait_for()
+    page.get_by_role("heading", name=re.compile("above the minimum similarity")).wait_for()
     settle(page)
     cut = order(page)
     assert 0 < len(cut) < 31
@@ -481,7 +481,7 @@ def test_a_phone_is_wide_enough(chrome: Browser, server: Served, profile: str) -
     why = page.get_by_role("dialog", name="Why it matched")
     why.get_by_role("button", name="Close", exact=True).tap()
     page.wait_for_function("() => !location.search.includes('why') && !history.state?.opens")
-    page.get_by_role("button", name="Ranking and cut-off").tap()
+    page.get_by_role("button", name="Ranking and minimum similarity").tap()
     assert page.get_by_label("Rank by").is_visible()
     page.get_by_role("link", name="Collection", exact=True).tap()
     page.get_by_role("heading", name="photos.lw").wait_for()
@@ -582,7 +582,7 @@ def test_judgements_in_quick_succession_all_count(page: Page, server: Served, pr
     held[1].continue_()
     sent(3)
     held[2].continue_()
-    said(page, "Took back")
+    said(page, "undone")
     settle(page)
     assert len(held) == 3
     learned = server.ask(f"/api/profiles/{profile}/learned")
@@ -662,11 +662,11 @@ def test_who_loses_the_server_is_told_until_it_is_back(chrome: Browser, tmp_path
         assert told.inner_text() == ""
         page.route("**/api/events", lambda route: route.abort())
         page.reload()
-        told.filter(has_text="Likewise does not answer.").wait_for()
+        told.filter(has_text="Likewise is not responding.").wait_for()
         page.unroute("**/api/events")
         said(page, "Likewise is back.")
         assert told.inner_text() == ""
-    told.filter(has_text="Likewise does not answer.").wait_for()
+    told.filter(has_text="Likewise is not responding.").wait_for()
     page.get_by_role("link", name="Collection", exact=True).click()
     page.get_by_role("heading", name="That did not work.").wait_for()
     drawn = page.locator(".empty > .icon use").evaluate("one => one.getBBox().width")
@@ -679,9 +679,10 @@ def test_everything_has_a_name_and_a_role(page: Page, server: Served, profile: s
     page.locator(".pic").first.focus()
     snapshot = page.locator("body").aria_snapshot()
     for part in (
-        "- banner", '- navigation "Views"', "- main", '- complementary "The asked picture"',
-        '- grid "Pictures like the asked one"', "- row", "- gridcell", '- combobox "Rank by"',
-        '- slider "Cut-off"', '- combobox "Order"', "- status",
+        "- banner", '- navigation "Views"', "- main",
+        '- complementary "The picture you searched with"',
+        '- grid "Similar pictures"', "- row", "- gridcell", '- combobox "Rank by"',
+        '- slider "Minimum similarity"', '- combobox "Order"', "- status",
     ):  # fmt: skip
         assert part in snapshot, part
     grid = page.get_by_role("grid")

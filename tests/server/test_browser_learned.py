@@ -44,7 +44,7 @@ def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
     found = server.ask(f"/api/profiles/{PROFILE}/learned")
     page.get_by_role("heading", name="Pictures that moved most").wait_for()
     figures = page.locator(".figures").inner_text()
-    assert "when told only by the other judgements" in figures
+    assert "on judgements left out" in figures
     assert "of the directions" in figures
     assert "words" not in figures
     for way in ("more", "less"):
@@ -63,14 +63,14 @@ def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
     assert moves.count() == len(found["moved"]) > 0
     first = found["moved"][0]
     assert f"Up from {first['before']} to {first['after']}" in moves.first.inner_text()
-    assert moves.first.get_by_alt_text(f"Asked about: {first['query']['name']}").is_visible()
+    assert moves.first.get_by_alt_text(f"Searched with: {first['query']['name']}").is_visible()
     # Every picture leads to what is like it; the sentence beside it knows what is learned.
     moves.first.get_by_role("link", name=first["picture"]["name"], exact=True).click()
     page.wait_for_url(f"**q={first['picture']['id']}*")
     page.goto(f"/?q={first['picture']['id']}&by={PROFILE}")
     settle(page)
     said = page.locator(".figures-said").inner_text()
-    assert "when told only by the other judgements" in said
+    assert "on judgements left out" in said
     page.context.close()
     assert wrong == []
 

@@ -162,7 +162,7 @@ def test_many_are_selected_and_tagged_once(page: Page, server: Served) -> None:
     page.get_by_role("button", name="Undo", exact=True).click()
     page.wait_for_function("() => !document.querySelector('.toast')")
     assert server.ask("/api/pictures?tag=picked")["total"] == 0
-    page.get_by_role("button", name="Select none").click()
+    page.get_by_role("button", name="Clear selection").click()
     assert page.locator(".tile.selected").count() == 0
 
 
@@ -189,10 +189,10 @@ def test_a_picture_looked_at_closely_shows_its_tags(page: Page, server: Served) 
     page.goto(f"/?look={picture}")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("link", name="coins", exact=True).wait_for()
-    dialog.get_by_label("A new tag").fill("metal")
+    dialog.get_by_label("New tag").fill("metal")
     page.keyboard.press("Enter")
     dialog.get_by_role("link", name="metal").wait_for()
-    dialog.get_by_role("button", name="Remove the tag metal").click()
+    dialog.get_by_role("button", name="Remove tag metal").click()
     dialog.get_by_role("link", name="metal").wait_for(state="detached")
     assert "metal" not in tags_of(server, picture)
 
@@ -255,7 +255,7 @@ def test_somebody_else_answers_through_a_link(chrome: Browser, page: Page, serve
     page.goto("/?view=compare")
     page.get_by_role("button", name="Ask others").click()
     page.get_by_label("Name of who answers").fill("Grace")
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create link").click()
     link = page.get_by_label("Link for Grace").input_value()
     context = chrome.new_context(**PHONE)
     context.set_default_timeout(60_000)
@@ -328,7 +328,7 @@ def test_a_click_on_the_map_asks_and_a_lasso_selects(page: Page, server: Served)
     page.mouse.up()
     total = server.ask("/api/pictures?limit=1")["total"]
     page.get_by_text(f"{total} pictures selected").wait_for()
-    page.get_by_role("button", name="Select none").click()
+    page.get_by_role("button", name="Clear selection").click()
 
     page.locator(".chart").focus()
     page.keyboard.press("0")
@@ -376,8 +376,8 @@ def test_a_map_that_was_forgotten_is_not_shown(chrome: Browser, tmp_path: Path) 
         page.goto("/?view=map")
         drawn(page)
         page.keyboard.press("5")
-        page.get_by_role("button", name="Forget map").click()
-        page.get_by_role("dialog").get_by_role("button", name="Forget it").click()
+        page.get_by_role("button", name="Delete map").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         page.get_by_role("rowheader", name="map", exact=True).wait_for(state="detached")
         page.keyboard.press("4")
         page.get_by_role("heading", name="No map yet.").wait_for()
@@ -395,7 +395,7 @@ def test_the_map_is_coloured_by_tag_and_by_likeness(page: Page, server: Served) 
     assert "paint=tags" in page.url
     picture = server.picture("coins-0.jpg")["id"]
     page.goto(f"/?view=map&q={picture}&paint=likeness")
-    page.locator(".legend li").filter(has_text="most alike").wait_for()
+    page.locator(".legend li").filter(has_text="most similar").wait_for()
 
 
 # -- models ------------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def test_the_map_is_coloured_by_tag_and_by_likeness(page: Page, server: Served) 
 def test_a_metric_is_learned_and_two_rankings_compared(page: Page, server: Served) -> None:
     page.goto("/?view=learned")
     page.get_by_role("rowheader", name="map", exact=True).wait_for()
-    page.get_by_role("button", name="Learn a metric now").click()
+    page.get_by_role("button", name="Learn a metric").click()
     page.get_by_role("rowheader", name="metric", exact=True).wait_for()
     page.get_by_role("button", name="Take any picture").click()
     page.get_by_label("Left", exact=True).select_option("holistic")
@@ -412,8 +412,8 @@ def test_a_metric_is_learned_and_two_rankings_compared(page: Page, server: Serve
     page.wait_for_url("**left=holistic*")
     page.locator(".versus").get_by_text("are the same; the others are framed").wait_for()
     assert page.locator(".versus-hits li").count() >= 16
-    page.get_by_role("button", name="Forget metric").click()
-    page.get_by_role("dialog").get_by_role("button", name="Forget it").click()
+    page.get_by_role("button", name="Delete metric").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.get_by_role("rowheader", name="metric", exact=True).wait_for(state="detached")
     assert [one["name"] for one in server.ask("/api/models")["items"]] == ["map"]
 

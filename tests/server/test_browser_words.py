@@ -128,13 +128,13 @@ def test_a_reason_is_struck_out_and_counted_again(page: Page) -> None:
     assert len(cats) == 2
     first = tile(page, cats[0])
     first.hover()
-    first.get_by_role("button", name="Do not count: tagged cat").click()
-    page.get_by_role("button", name="Count again: tagged cat").wait_for()
+    first.get_by_role("button", name="Ignore: tagged cat").click()
+    page.get_by_role("button", name="Use again: tagged cat").wait_for()
     settle(page)
     assert without(page) == ["tag:cat"]
     assert order(page, 16) == [name for name in before if name not in cats]
     page.reload()
-    again = page.get_by_role("button", name="Count again: tagged cat")
+    again = page.get_by_role("button", name="Use again: tagged cat")
     again.wait_for()
     again.click()
     again.wait_for(state="detached")
@@ -143,9 +143,9 @@ def test_a_reason_is_struck_out_and_counted_again(page: Page) -> None:
     assert order(page, 16) == before
     # All reasons there are stand above the pictures too, for who does not hover.
     bar = page.get_by_role("region", name="Why these pictures")
-    folder = bar.get_by_role("button", name=re.compile("Do not count: folder .*harbour"))
+    folder = bar.get_by_role("button", name=re.compile("Ignore: folder .*harbour"))
     folder.click()
-    bar.get_by_role("button", name=re.compile("Count again: folder .*harbour")).wait_for()
+    bar.get_by_role("button", name=re.compile("Use again: folder .*harbour")).wait_for()
     settle(page)
     assert order(page) == cats
 
@@ -169,7 +169,7 @@ def test_words_learn_and_become_a_tag(page: Page, server: Served) -> None:
     settle(page)
     assert order(page, 16).index(refused) > 0
     page.keyboard.press("u")
-    said(page, "Took back")
+    said(page, "undone")
     page.wait_for_function("() => !document.querySelector('.tile.disliked')")
 
     save.click()
@@ -183,13 +183,13 @@ def test_words_learn_and_become_a_tag(page: Page, server: Served) -> None:
     said(page, "Tag outside taken back.")
     assert "outside" not in {one["tag"] for one in server.ask("/api/tags")["items"]}
 
-    page.get_by_role("link", name="What I learned", exact=True).first.click()
+    page.get_by_role("link", name="What it learned", exact=True).first.click()
     page.get_by_text("“garden things”").first.wait_for()
     page.go_back()
     settle(page)
     assert order(page, 16)[0] == chosen, "it is remembered"
     page.keyboard.press("u")
-    said(page, "Took back")
+    said(page, "undone")
     page.wait_for_function("() => !document.querySelector('.tile.liked')")
     settle(page)
     assert order(page, 16) == before
@@ -239,15 +239,15 @@ def test_everything_about_words_by_keyboard(page: Page) -> None:
     said(page, "Tag morning taken back.")
 
     press("/")
-    tab_to("Do not count: tagged breakfast")
+    tab_to("Ignore: tagged breakfast")
     press("Enter")
-    page.get_by_role("button", name="Count again: tagged breakfast").wait_for()
+    page.get_by_role("button", name="Use again: tagged breakfast").wait_for()
     press("/")
-    tab_to("Count again: tagged breakfast")
+    tab_to("Use again: tagged breakfast")
     press("Enter")
-    page.get_by_role("button", name="Do not count: tagged breakfast").first.wait_for()
+    page.get_by_role("button", name="Ignore: tagged breakfast").first.wait_for()
     press("u")
-    said(page, "Took back")
+    said(page, "undone")
     page.wait_for_function("() => !document.querySelector('.tile.liked')")
     # Escape leaves what was begun, then the search.
     press("/")
@@ -344,11 +344,11 @@ def test_pictures_are_found_by_what_they_look_like(chrome: Browser, tmp_path: Pa
         search(page, "motorbike")
         assert all(name.startswith("motorcycle") for name in order(page, 2))
         bar = page.get_by_role("region", name="Why these pictures")
-        strike = bar.get_by_role("button", name=re.compile("Do not count: looks like: "))
+        strike = bar.get_by_role("button", name=re.compile("Ignore: looks like: "))
         names = [one.get_attribute("aria-label") for one in strike.all()]
         assert len(names) > 1, "each name it looks like can be struck out"
         strike.first.click()
-        bar.get_by_role("button", name=re.compile("Count again: looks like: ")).wait_for()
+        bar.get_by_role("button", name=re.compile("Use again: looks like: ")).wait_for()
         settle(page)
         assert names[0] not in [one.get_attribute("aria-label") for one in strike.all()]
         page.context.close()

@@ -112,7 +112,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def line(page: Page) -> str:
-    return page.get_by_role("region", name="Work under way").locator("p").first.inner_text()
+    return page.get_by_role("region", name="Work in progress").locator("p").first.inner_text()
 
 
 def said(page: Page, text: str) -> None:
@@ -127,7 +127,7 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
         job.tell(Progress(ADDING, 1240, 3068, problems=2, rate=7.6, note="learning 60 words"))
         page, wrong = visit(chrome, server)
         words = "1,240 of 3,068 searchable, 4 min left"
-        for view in ("Search", "Tags", "Compare", "Map", "What I learned", "Collection"):
+        for view in ("Search", "Tags", "Compare", "Similarity map", "What it learned", "Collection"):
             if view == "Search":
                 page.goto("/")
             else:
@@ -136,7 +136,7 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
             assert line(page) == f"{words} 7.6 a second, 2 skipped, learning 60 words"
             assert page.title() == f"{words} · Likewise"
             assert page.locator(".working progress").evaluate("one => one.value") == 1240
-        assert page.get_by_role("button", name="Look again").is_disabled()
+        assert page.get_by_role("button", name="Rescan folders").is_disabled()
         assert str(Progress(ADDING, 1240, 3068, rate=7.6)).endswith(
             "1,240 of 3,068 searchable, 7.6 a second, 4 min left"
         ), "the terminal says the same"
@@ -144,14 +144,14 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
         # A stage never takes the count back.
         job.tell(Progress(ADDING, 1200, 3068, rate=7.6))
         job.tell(Progress(ADDING, 1300, 3068, rate=80.0))
-        page.get_by_text("1,300 of 3,068 searchable, 22 s left", exact=True).first.wait_for()
+        page.get_by_text("1,300 of 3,068 searchable, 22 sec left", exact=True).first.wait_for()
         assert line(page).endswith("80 a second")
 
         job.end()
         page.locator(".working").wait_for(state="hidden")
         said(page, "6 pictures added, 1 file skipped")
         assert page.title() == "Collection · Likewise"
-        page.get_by_role("link", name="Map", exact=True).click()
+        page.get_by_role("link", name="Similarity map", exact=True).click()
         page.get_by_role("button", name="Show skipped files").click()
         skipped = page.get_by_role("region", name="Skipped files")
         skipped.get_by_role("listitem").filter(has_text="broken.jpg").wait_for()

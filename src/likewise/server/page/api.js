@@ -1,5 +1,7 @@
 // All talk with the server.  Every failure becomes an ApiError whose message a person can act on.
 
+import { t } from "./texts.js";
+
 /** @typedef {import("./types.js").Query} Query */
 /** @typedef {import("./types.js").Shapes} Shapes */
 
@@ -38,7 +40,7 @@ async function call(method, place, sent) {
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError("offline", "Likewise does not answer. Is it still running in its terminal?", 0);
+    throw new ApiError("offline", t.api.offline, 0);
   }
   let said = null;
   try {
@@ -48,9 +50,9 @@ async function call(method, place, sent) {
   }
   if (answer.ok) return said;
   if (answer.status === 401) {
-    throw new ApiError("unknown_visitor", "This page may no longer ask: open the address that Likewise printed when it started.", 401);
+    throw new ApiError("unknown_visitor", t.api.unknownVisitor, 401);
   }
-  const { kind = "error", message = `The server answered ${answer.status} and did not say why.` } = said?.error ?? {};
+  const { kind = "error", message = t.api.noReason(answer.status) } = said?.error ?? {};
   throw new ApiError(kind, message, answer.status);
 }
 

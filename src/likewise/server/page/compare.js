@@ -3,11 +3,12 @@
 import { api, ApiError, messageOf, thumbnail } from "./api.js";
 import { openShareDialog } from "./compare-share.js";
 import { fill, h, icon } from "./dom.js";
-import { count, counted, percent } from "./format.js";
+import { count, percent } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import { empty } from "./search.js";
 import { current, go } from "./state.js";
+import { t } from "./texts.js";
 import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
 
@@ -26,11 +27,11 @@ export class CompareView {
     this.told = h("p", { class: "compare-told", role: "status" });
     this.body = h("div", { class: "compare-body" });
     this.people = h("section", { class: "people", hidden: true });
-    this.share = h("button", { type: "button", class: "small", onclick: () => openShareDialog(this.profile, () => this.#report()) }, icon("share"), "Ask others");
-    this.undo = h("button", { type: "button", class: "quiet small", disabled: true, "aria-keyshortcuts": "u", onclick: () => this.#undo() }, icon("undo"), "Undo");
+    this.share = h("button", { type: "button", class: "small", onclick: () => openShareDialog(this.profile, () => this.#report()) }, icon("share"), t.compare.askOthers);
+    this.undo = h("button", { type: "button", class: "quiet small", disabled: true, "aria-keyshortcuts": "u", onclick: () => this.#undo() }, icon("undo"), t.undo);
     this.job = jobBox(["learn map"], (done) => done.told);
     this.el = h("div", { class: "view compare" },
-      h("header", { class: "view-head" }, h("h1", {}, "Which is closer?"), this.whose,
+      h("header", { class: "view-head" }, h("h1", {}, t.compare.which), this.whose,
         h("div", { class: "how" }, this.undo, !me.guest && this.share)),
       this.told, this.body, this.people, this.job.el);
     /** @type {Comparison[]} */
@@ -47,7 +48,7 @@ export class CompareView {
 
   /** @param {import("./state.js").State} state */
   async show(state) {
-    title("Compare");
+    title(t.compare.title);
     const about = this.me.guest ? null : await known.collection.get().catch(() => null);
     const profile = state.profile || about?.profile || "default";
     if (profile !== this.profile) {
@@ -57,7 +58,7 @@ export class CompareView {
       this.answered = [];
       this.undo.disabled = true;
     }
-    this.whose.textContent = this.me.guest || profile === "default" ? "" : `for the profile ${profile}`;
+    this.whose.textContent = this.me.guest || profile === "default" ? "" : t.compare.forProfile(profile);
     if (!this.questions.length) await this.#more();
     else this.#draw();
     if (!this.me.guest) this.#report();
@@ -66,7 +67,7 @@ export class CompareView {
   async #more() {
     if (this.asking) return;
     this.asking = true;
-    if (!this.questions.length) fill(this.body, h("p", { class: "empty", role: "status" }, "Looking for a question that teaches…"));
+    if (!this.questions.length) fill(this.body, h("p", { class: "empty", role: "status" }, t.compare.looking));
     try {
       const { questions, progress } = await api.questions(AHEAD, this.profile, Math.floor(Math.random() * 2 ** 31));
       const waiting = new Set(this.questions.map(keyOf));
@@ -76,7 +77,7 @@ export class CompareView {
       this.#progress(progress);
       this.#draw();
     } catch (error) {
-      if (!this.questions.length) fill(this.body, empty("No question now.", messageOf(error), "Try again", () => this.#more(), true));
+      if (!this.questions.length) fill(this.body, empty(t.compare.noQuestion, messageOf(error), t.tryAgain, () => this.#more(), true));
       else complain(error);
     } finally {
       this.asking = false;
@@ -87,27 +88,27 @@ export class CompareView {
   #draw() {
     const question = this.questions[0];
     if (!question && this.asking) {
-      fill(this.body, h("p", { class: "empty", role: "status" }, "Looking for a question that teaches…"));
+      fill(this.body, h("p", { class: "empty", role: "status" }, t.compare.looking));
       return;
     }
     if (!question) {
-      fill(this.body, empty("No more questions now.", "All that came to mind were answered or skipped.", "Ask again", () => { this.seen.clear(); this.#more(); }));
+      fill(this.body, empty(t.compare.noMore, t.compare.noMoreWhy, t.compare.again, () => { this.seen.clear(); this.#more(); }));
       return;
     }
     const { anchor, left, right } = question;
     const side = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement) ? (document.activeElement.classList.contains("right") ? ".right" : ".left") : "";
     fill(this.body,
-      h("figure", { class: "anchor" }, shown(anchor), h("figcaption", {}, "is closer to")),
+      h("figure", { class: "anchor" }, shown(anchor), h("figcaption", {}, t.compare.closerTo)),
       h("div", { class: "choice" },
         this.#choice(left, "left", "←"), this.#choice(right, "right", "→")),
-      h("p", { class: "buttons" }, h("button", { type: "button", class: "quiet", "aria-keyshortcuts": "0", onclick: () => this.#skip() }, "Cannot say, skip", h("kbd", { "aria-hidden": "true" }, "0"))));
+      h("p", { class: "buttons" }, h("button", { type: "button", class: "quiet", "aria-keyshortcuts": "0", onclick: () => this.#skip() }, t.compare.skip, h("kbd", { "aria-hidden": "true" }, "0"))));
     // Who answers by keyboard or touch goes on from the same place.
     if (side) /** @type {HTMLElement|null} */ (this.body.querySelector(side))?.focus({ preventScroll: true });
   }
 
   /** @param {Picture} picture @param {"left"|"right"} side @param {string} key */
   #choice(picture, side, key) {
-    return h("button", { type: "button", class: `pick ${side}`, "aria-label": `Closer: the ${side} one, ${picture.name}`, onclick: () => this.#answer(side) },
+    return h("button", { type: "button", class: `pick ${side}`, "aria-label": t.compare.choice(side, picture.name), onclick: () => this.#answer(side) },
       shown(picture), h("kbd", { "aria-hidden": "true" }, key));
   }
 
@@ -186,23 +187,23 @@ export class CompareView {
 
   /** @param {Progress} progress */
   #progress({ yours, all, agreement, tested }) {
-    const said = [counted(yours, "answer")];
-    if (all > yours) said.push(`${count(all)} with those of others`);
-    if (agreement !== null) said.push(`a map that had not heard them agrees with ${percent(agreement)} of ${count(tested)}`);
-    this.told.textContent = `${this.me.guest ? `${this.me.name}: ` : ""}${said.join(" · ")}`;
+    const said = [t.compare.answers(yours)];
+    if (all > yours) said.push(t.compare.withOthers(all));
+    if (agreement !== null) said.push(t.compare.agrees(agreement, tested));
+    this.told.textContent = this.me.guest ? t.compare.guest(this.me.name, said.join(" · ")) : said.join(" · ");
   }
 
   async #report() {
     try {
       const { people, repeated } = await api.compareReport(this.profile);
       this.people.hidden = !people.length;
-      fill(this.people, h("h2", {}, "Who said what"),
-        h("p", { class: "soft" }, repeated ? `Where two people answered the same question (${counted(repeated.questions, "time")}), they agreed ${percent(repeated.agreement)}.` : "No question was answered by two people yet."),
-        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of who said what" }, h("table", { class: "table" }, h("thead", {}, h("tr", {}, ...["Who", "Answers", "Agree with the map", "Agree with others"].map((one) => h("th", { scope: "col" }, one)))),
-          h("tbody", {}, ...people.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name || "you"),
+      fill(this.people, h("h2", {}, t.compare.who),
+        h("p", { class: "soft" }, repeated ? t.compare.repeated(repeated.questions, repeated.agreement) : t.compare.notRepeated),
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t.compare.table }, h("table", { class: "table" }, h("thead", {}, h("tr", {}, ...t.compare.columns.map((one) => h("th", { scope: "col" }, one)))),
+          h("tbody", {}, ...people.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name || t.compare.you),
             h("td", {}, count(one.answers)), h("td", {}, one.agreement === null ? "–" : percent(one.agreement)), h("td", {}, one.with_others === null ? "–" : percent(one.with_others))))))));
       if (people.reduce((sum, one) => sum + one.answers, 0) >= 5) {
-        this.people.append(h("p", {}, h("button", { type: "button", onclick: () => this.#learn() }, icon("map"), "Draw the map from these")));
+        this.people.append(h("p", {}, h("button", { type: "button", onclick: () => this.#learn() }, icon("map"), t.compare.draw)));
       }
     } catch (error) {
       complain(error);
@@ -213,7 +214,7 @@ export class CompareView {
     try {
       const { job } = await api.learnModel({ kind: "map", name: "map", profile: this.profile });
       this.job.started(job);
-      toast("The map is being drawn.", { label: "Show it", act: () => go({ view: "map", map: "map" }) });
+      toast(t.compare.drawing, { label: t.compare.show, act: () => go({ view: "map", map: "map" }) });
     } catch (error) {
       complain(error);
     }

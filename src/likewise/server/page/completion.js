@@ -2,6 +2,7 @@
 
 import { api } from "./api.js";
 import { fill, h, settled } from "./dom.js";
+import { t } from "./texts.js";
 
 let made = 0;
 
@@ -16,7 +17,7 @@ export function tagField({ label, placeholder = "" }) {
   const look = settled(async () => {
     try {
       const { items } = await api.tags(input.value.trim().slice(0, 200), 12);
-      fill(list, ...items.map((one) => h("option", { value: one.tag }, `${one.pictures}`)));
+      fill(list, ...items.map((one) => h("option", { value: one.tag }, t.completion.pictures(one.pictures))));
     } catch {
       // Without completion one can still type.
     }

@@ -1,7 +1,8 @@
 // The learning curve: how often the profile was right before it was told, beside plain weights.
 
 import { h, s } from "./dom.js";
-import { counted, percent } from "./format.js";
+import { percent } from "./format.js";
+import { t } from "./texts.js";
 
 /** @typedef {import("./types.js").CurvePoint} CurvePoint */
 
@@ -35,13 +36,13 @@ export function curve(points) {
   const last = points[points.length - 1];
   return h("figure", { class: "curve" },
     h("figcaption", {},
-      key("learned", `learned ${percent(last.learned)}`), key("plain", `without learning ${percent(last.plain)}`)),
-    s("svg", { viewBox: `0 0 ${across} ${HEIGHT}`, role: "img", "aria-label": `After ${counted(points.length, "judgement")}: ${percent(last.learned)} right with what was learned, ${percent(last.plain)} without` },
+      key("learned", t.curve.learned(last.learned)), key("plain", t.curve.plain(last.plain))),
+    s("svg", { viewBox: `0 0 ${across} ${HEIGHT}`, role: "img", "aria-label": t.curve.label(points.length, last.learned, last.plain) },
       ...ticks.flatMap((value) => {
         const [, y] = at(0, value);
         return [s("line", { class: "tick", x1: LEFT, x2: across - 10, y1: y, y2: y }), s("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, percent(value))];
       }),
-      s("text", { x: LEFT, y: HEIGHT - 4 }, across > 400 ? "first judgement" : "first"), s("text", { x: across - 10, y: HEIGHT - 4, "text-anchor": "end" }, counted(points.length, "judgement")),
+      s("text", { x: LEFT, y: HEIGHT - 4 }, across > 400 ? t.curve.first : t.curve.firstShort), s("text", { x: across - 10, y: HEIGHT - 4, "text-anchor": "end" }, t.judgements(points.length)),
       line("plain"), line("learned")));
 }
 

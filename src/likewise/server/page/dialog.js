@@ -1,6 +1,7 @@
 // Dialogs: the browser's own, which keep the keyboard inside and close with Escape.
 
 import { h, icon } from "./dom.js";
+import { t } from "./texts.js";
 
 /**
  * @param {string} title
@@ -12,7 +13,7 @@ export function dialog(title, kind, closed) {
   const body = h("div", { class: "inside" });
   const el = h("dialog", { class: `dialog ${kind}`, "aria-labelledby": heading.id },
     h("header", {}, heading,
-      h("button", { type: "button", class: "quiet round", "aria-label": "Close", onclick: () => close() }, icon("close"))),
+      h("button", { type: "button", class: "quiet round", "aria-label": t.close, onclick: () => close() }, icon("close"))),
     body);
   // The browser tells of a close some time after it: a key pressed in between would act on a page
   // that still thinks the dialog open.  So closing is done whole, at once, and only here.
@@ -55,6 +56,6 @@ export function confirmed(title, text, yes) {
       h("p", {}, text),
       h("p", { class: "buttons" },
         h("button", { type: "button", class: "main", onclick: () => { said = true; made.close(); } }, yes),
-        h("button", { type: "button", onclick: () => made.close() }, "Leave it")));
+        h("button", { type: "button", onclick: () => made.close() }, t.cancel)));
   });
 }

@@ -1,21 +1,27 @@
-// Numbers, dates and counts as people read them.
+// Numbers, dates and sizes as the browser's language writes them.  No word of any language is here:
+// those are in texts.js.
 
-const whole = new Intl.NumberFormat("en");
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const moment = new Intl.DateTimeFormat("en-GB", {
+const whole = new Intl.NumberFormat();
+const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 });
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const moment = new Intl.DateTimeFormat(undefined, {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit",
 });
 
 /** @param {number} n */
 export const count = (n) => whole.format(n);
 
+const decimals = [0, 1, 2].map((places) => new Intl.NumberFormat(undefined, { minimumFractionDigits: places, maximumFractionDigits: places }));
+const few = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 });
+
 /**
- * "1 picture", "2 pictures".
- * @param {number} n
- * @param {string} one
- * @param {string} [many]
+ * @param {number} value
+ * @param {0|1|2} places behind the point
  */
-export const counted = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+export const decimal = (value, places) => decimals[places].format(value);
+
+/** In two figures, wherever the point is. @param {number} value */
+export const figures = (value) => few.format(value);
 
 /**
  * A score in few figures: scales differ from one similarity to the next.
@@ -23,30 +29,37 @@ export const counted = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? on
  */
 export function score(value) {
   const size = Math.abs(value);
-  if (size >= 100) return value.toFixed(0);
-  if (size >= 10) return value.toFixed(1);
-  if (size >= 0.1 || size === 0) return value.toFixed(2);
-  return value.toPrecision(2);
+  if (size >= 100) return decimal(value, 0);
+  if (size >= 10) return decimal(value, 1);
+  if (size >= 0.1 || size === 0) return decimal(value, 2);
+  return figures(value);
 }
 
-/** @param {number|null} share */
-export const percent = (share) => (share === null ? "–" : `${Math.round(share * 100)}\u00a0%`);
+/** @param {number|null} part */
+export const percent = (part) => (part === null ? "–" : share.format(part));
+
+/**
+ * @param {number} n
+ * @param {string} unit one that Intl knows
+ * @param {number} [places]
+ */
+const measured = (n, unit, places = 0) => new Intl.NumberFormat(undefined, { style: "unit", unit, maximumFractionDigits: places }).format(n);
 
 /** @param {number} n */
 export function bytes(n) {
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
   let at = 0;
   while (n >= 1000 && at < units.length - 1) {
     n /= 1000;
     at += 1;
   }
-  return `${at && n < 10 ? n.toFixed(1) : Math.round(n)} ${units[at]}`;
+  return measured(n, units[at], at && n < 10 ? 1 : 0);
 }
 
-/** @param {string|null|undefined} iso */
+/** @param {string|null|undefined} iso @returns {string} "" where there is no date */
 export function date(iso) {
   const time = iso ? new Date(iso) : null;
-  return time && !Number.isNaN(time.getTime()) ? day.format(time) : "no date";
+  return time && !Number.isNaN(time.getTime()) ? day.format(time) : "";
 }
 
 /** @param {string} iso */
@@ -57,7 +70,7 @@ export function when(iso) {
 
 /** @param {number} seconds */
 export function duration(seconds) {
-  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return `${(seconds / 3600).toFixed(1)} h`;
+  if (seconds < 90) return measured(Math.max(1, Math.round(seconds)), "second");
+  if (seconds < 5400) return measured(Math.round(seconds / 60), "minute");
+  return measured(seconds / 3600, "hour", 1);
 }

@@ -4,6 +4,7 @@
 
 import { calm, h } from "./dom.js";
 import { aspect, justify } from "./layout.js";
+import { t } from "./texts.js";
 import { Tile } from "./tile.js";
 
 /** @typedef {import("./types.js").Item} Item */
@@ -26,7 +27,7 @@ export class Grid {
   /** @param {import("./tile.js").TileActions} actions */
   constructor(actions) {
     this.actions = actions;
-    this.el = h("div", { class: "grid", role: "grid", "aria-label": "Pictures", "aria-readonly": "true" });
+    this.el = h("div", { class: "grid", role: "grid", "aria-label": t.search.results, "aria-readonly": "true" });
     /** @type {Source|null} */
     this.source = null;
     /** @type {Chunk[]} */
@@ -301,7 +302,7 @@ export class Grid {
       const index = chunk.start + row.first + i;
       const item = this.item(index);
       if (!item) {
-        const box = h("div", { class: "tile waiting", role: "gridcell", "aria-label": "loading" });
+        const box = h("div", { class: "tile waiting", role: "gridcell", "aria-label": t.loading });
         box.style.left = `${left}px`;
         box.style.width = `${row.width[i]}px`;
         box.style.height = `${row.height}px`;

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import * as live from "./live.js";
+import { t } from "./texts.js";
 import { toast } from "./toast.js";
 
 /** @typedef {import("./live.js").Done} Done */
@@ -45,19 +46,19 @@ export function jobBox(kinds, ended) {
     if (!isShown(data)) return;
     end(data.job, () => {
       const told = ended(data);
-      say("Done.", told);
+      say(t.collection.done, told);
       toast(told);
     });
   });
   live.on("failed", (data) => {
     if (!shown(data.what)) return;
     end(data.job, () => {
-      say(data.stopped ? "Stopped." : "It failed.", data.stopped ? "What was done by then is kept." : data.message);
-      toast(data.stopped ? "Stopped. What was done by then is kept." : data.message, { bad: !data.stopped });
+      say(data.stopped ? t.collection.stopped : t.collection.failed, data.stopped ? t.collection.kept : data.message);
+      toast(data.stopped ? t.collection.stoppedKept : data.message, { bad: !data.stopped });
     });
   });
   live.on("lost", () => {
-    if (ours) say("The server went away.", "What was done by then is kept.");
+    if (ours) say(t.collection.gone, t.collection.kept);
     ours = 0;
   });
   return {

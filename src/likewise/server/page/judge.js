@@ -2,7 +2,7 @@
 // before the server answers; the order that follows from it is then asked for.
 
 import { api } from "./api.js";
-import { counted } from "./format.js";
+import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
 
 /** @typedef {import("./types.js").Item} Item */
@@ -49,7 +49,7 @@ export class Judge {
     if (item.verdict === verdict) {
       const known = this.said.get(key);
       if (known?.verdict === verdict) await this.undo(known.number);
-      else toast(`${item.name} is already marked. u takes back the last judgement.`);
+      else toast(t.judge.already(item.name));
       return;
     }
     // What it is about is settled now: the page may be elsewhere when its turn comes.
@@ -63,13 +63,13 @@ export class Judge {
       const made = await api.judge({ ...asked, ...list, shown: null, profile });
       this.said.set(key, { number: made.judgement, verdict });
       await this.#again();
-      const what = verdict === "liked" ? "More like" : "Not";
-      const so = made.learned ? ` ${counted(made.learned.judgements, "judgement")} so far.` : "";
-      const against = made.contradicts.length ? " This goes against something said before; the newer one counts." : "";
+      const said = t.judge.said(verdict, item.name);
+      const so = made.learned ? t.judge.so(made.learned.judgements) : "";
+      const against = made.contradicts.length ? t.judge.against : "";
       if (this.links.ranked()) {
-        toast(`${what} ${item.name}.${so}${against}`, { label: "Undo", act: () => this.undo(made.judgement, profile) });
+        toast(t.judge.learned(said, `${so}${against}`), { label: t.undo, act: () => this.undo(made.judgement, profile) });
       } else {
-        toast(`${what} ${item.name}: learned by ${profile}, which is not what ranks here.${against}`, { label: `Rank by ${profile}`, act: this.links.rankByProfile });
+        toast(t.judge.elsewhere(said, profile, against), { label: t.judge.rankBy(profile), act: this.links.rankByProfile });
       }
     });
     this.under.delete(way);
@@ -84,7 +84,7 @@ export class Judge {
       const { judgement } = await api.undo(number, profile);
       for (const [key, one] of this.said) if (one.number === judgement) this.said.delete(key);
       await this.#again();
-      toast(`Took back judgement ${judgement}.`);
+      toast(t.judge.undone(judgement));
     });
   }
 

@@ -3,28 +3,14 @@
 import { dialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { asking, current, forget, go, hasPicture, hasQuery, open, VIEWS, viewing } from "./state.js";
+import { t } from "./texts.js";
 import { nextTheme } from "./themes.js";
 import { toggleDates } from "./toolbar.js";
 import * as words from "./typed-words.js";
 
-/** @type {[string, [string, string][]][]} */
-const LIST = [
-  ["Pictures", [
-    ["← → ↑ ↓", "from picture to picture"], ["Home End", "first and last of a row; with Ctrl of all"], ["Page ↑ ↓", "a screen up or down"],
-    ["Enter", "find its like"], ["o", "look closer"], ["w", "why it matched"],
-  ]],
-  ["Judging", [["+", "more like this"], ["−", "not this"], ["u", "undo"]]],
-  ["Asking", [["/", "type words; Enter searches; -word: not that"], ["Tab", "from the field: pick a picture"], ["Ctrl V", "paste a picture"], ["r", "choose a part: arrows move, Shift with arrows sizes, Enter searches"], ["Del", "on the asked picture: the whole of it again"]]],
-  ["Tagging", [["a x", "accept, reject the first suggestion, or the one in focus"], ["e", "type a tag"], ["n p", "next, previous picture"], ["u", "undo"]]],
-  ["Selecting", [["s", "select pictures, or no more"], ["x", "select this one; with Shift all up to it"], ["Esc", "select nothing"]]],
-  ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
-  ["Map", [["← → ↑ ↓", "move"], ["+ −", "closer, farther"], ["0", "all of it"], ["g", "side by side, or at their true places"], ["l", "lasso; or drag with Shift"], ["Enter", "find the like of the picture in the middle"]]],
-  ["The page", [["1 … 6", "search, tags, compare, map, what I learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "these keys"]]],
-];
-
 export function showKeys() {
-  const made = dialog("Keys", "keys", () => {});
-  made.body.append(...LIST.map(([title, rows]) => h("section", {}, h("h3", {}, title),
+  const made = dialog(t.keys.title, "keys", () => {});
+  made.body.append(...t.keys.list.map(([title, rows]) => h("section", {}, h("h3", {}, title),
     h("dl", {}, ...rows.flatMap(([keys, what]) => [h("dt", {}, ...keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, what)])))));
 }
 

@@ -5,7 +5,7 @@ import { api, messageOf } from "./api.js";
 import { curve } from "./curve.js";
 import { confirmed } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
-import { count, counted, percent, when } from "./format.js";
+import { count, decimal, percent, when } from "./format.js";
 import * as known from "./known.js";
 import { Models } from "./models.js";
 import { openProfileDialog } from "./profiles.js";
@@ -13,6 +13,7 @@ import { asking, current, go, hrefFor } from "./state.js";
 import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
 import { empty } from "./search.js";
+import { t } from "./texts.js";
 
 /** @typedef {import("./types.js").Learned} Learned */
 /** @typedef {import("./types.js").Line} Line */
@@ -27,35 +28,35 @@ const LEAST = 72; // pixels a patch is cut with at least
 export class LearnedView {
   constructor() {
     this.profiles = h("select", { id: "profile", onchange: () => go({ profile: this.profiles.value }) });
-    this.use = h("button", { type: "button", class: "small", onclick: () => this.#use() }, icon("check"), "Use by default");
+    this.use = h("button", { type: "button", class: "small", onclick: () => this.#use() }, icon("check"), t.learned.use);
     this.body = h("div", {});
     this.models = new Models();
     this.el = h("div", { class: "view" },
-      h("header", { class: "view-head" }, h("h1", {}, "What I learned"),
-        h("div", { class: "how" }, h("label", { for: "profile" }, "Profile"), this.profiles, this.use,
-          h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), "New profile"))),
+      h("header", { class: "view-head" }, h("h1", {}, t.learnedTitle),
+        h("div", { class: "how" }, h("label", { for: "profile" }, t.learned.profile), this.profiles, this.use,
+          h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), t.newProfile))),
       this.models.el, this.body, this.models.versus.el);
     this.turn = 0;
   }
 
   /** @param {import("./state.js").State} state */
   async show(state) {
-    title("What I learned");
+    title(t.learnedTitle);
     const turn = ++this.turn;
     this.models.show(state);
-    if (!this.body.childElementCount) fill(this.body, h("p", { class: "empty", role: "status" }, "Reading what was learned…"));
+    if (!this.body.childElementCount) fill(this.body, h("p", { class: "empty", role: "status" }, t.learned.reading));
     try {
       const [all, about] = await Promise.all([known.similarities.get(), known.collection.get()]);
       const name = state.profile || known.profileFor(state.by, all, about);
       const names = all.items.filter((one) => one.learned && one.name !== "default").map((one) => one.name);
       if (!names.includes(name)) names.unshift(name);
-      fill(this.profiles, ...names.map((one) => h("option", { value: one }, one === about.profile ? `${one} (in use)` : one)));
+      fill(this.profiles, ...names.map((one) => h("option", { value: one }, one === about.profile ? t.learned.inUse(one) : one)));
       this.profiles.value = name;
       this.use.hidden = name === about.profile;
       const found = await api.learned(name);
       if (turn === this.turn) this.#draw(found);
     } catch (error) {
-      if (turn === this.turn) fill(this.body, empty("That did not work.", messageOf(error), "Try again", () => this.show(current()), true));
+      if (turn === this.turn) fill(this.body, empty(t.failed, messageOf(error), t.tryAgain, () => this.show(current()), true));
     }
   }
 
@@ -63,7 +64,7 @@ export class LearnedView {
     try {
       await api.use(this.profiles.value);
       known.forgetAll();
-      toast(`${this.profiles.value} is now what ranks by default.`);
+      toast(t.learned.used(this.profiles.value));
       this.show(current());
     } catch (error) {
       complain(error);
@@ -74,34 +75,34 @@ export class LearnedView {
   #draw(found) {
     const { figures } = found;
     if (!found.versions.length) {
-      fill(this.body, empty("Nothing yet.", "Ask about a picture, then press + on results that should be higher and − on those that should not be there. What changes will be told here.", "Start searching", () => go(asking({ by: found.profile }))));
+      fill(this.body, empty(t.learned.none, t.learned.noneHow, t.learned.start, () => go(asking({ by: found.profile }))));
       return;
     }
     fill(this.body,
       h("dl", { class: "figures" },
-        figure(count(figures.judgements), figures.judgements === 1 ? "judgement" : "judgements", "that stand"),
-        figures.agreement !== null && figure(percent(figures.agreement), "right", figures.units === "directions" ? "when told only by the other judgements" : "before being told"),
-        figures.agreement_plain !== null && figure(percent(figures.agreement_plain), "right", "without learning"),
-        figure(percent(figures.changed), `of the ${figures.units}`, figures.units === "directions" ? "count otherwise" : "moved"),
-        figures.sparsity > 0 && figure(percent(figures.sparsity), "of the words", "count no more")),
-      found.curve.length > 0 && h("section", {}, h("h2", {}, "Getting better?"),
-        h("p", { class: "soft" }, "Each judgement is a test first and a lesson afterwards: the share of comparisons that were right before I was told."), curve(found.curve)),
-      words("Words that gained", "Where these are, pictures count as more alike.", "gained", found.gained),
-      words("Words that lost", "Where these are, pictures count as less alike.", "lost", found.lost),
-      directions("Directions that count more now", "Pictures differ in many ways. Between the two ends of these they are less alike than before.", "gained", found.directions.filter((one) => one.value > 1)),
-      directions("Directions that count less now", "Between the two ends of these, pictures are more alike than before.", "lost", found.directions.filter((one) => one.value < 1)),
+        figure(count(figures.judgements), t.learned.judgement(figures.judgements), t.learned.stand),
+        figures.agreement !== null && figure(percent(figures.agreement), t.learned.right, figures.units === "directions" ? t.learned.heldOut : t.learned.before),
+        figures.agreement_plain !== null && figure(percent(figures.agreement_plain), t.learned.right, t.learned.without),
+        figure(percent(figures.changed), t.learned.changed(figures.units), t.learned.changedHow(figures.units)),
+        figures.sparsity > 0 && figure(percent(figures.sparsity), t.learned.ofWords, t.learned.zero)),
+      found.curve.length > 0 && h("section", {}, h("h2", {}, t.learned.better),
+        h("p", { class: "soft" }, t.learned.betterHow), curve(found.curve)),
+      words(t.learned.gained, t.learned.gainedHow, "gained", found.gained),
+      words(t.learned.lost, t.learned.lostHow, "lost", found.lost),
+      directions(t.learned.more, t.learned.moreHow, "gained", found.directions.filter((one) => one.value > 1)),
+      directions(t.learned.less, t.learned.lessHow, "lost", found.directions.filter((one) => one.value < 1)),
       moves(found.moved),
       this.#versions(found));
   }
 
   /** @param {Learned} found */
   #versions(found) {
-    return h("section", {}, h("h2", {}, "Versions"),
-      h("p", { class: "soft" }, "Every line is a version one can go back to. Nothing is deleted: going back is a line of its own, and can be undone the same way."),
+    return h("section", {}, h("h2", {}, t.learned.versions),
+      h("p", { class: "soft" }, t.learned.versionsHow),
       h("ol", { class: "log", reversed: true },
         ...found.versions.map((line, i) => this.#line(line, i === 0, found)),
         h("li", { class: "start" }, h("span", { class: "number" }, "0"),
-          h("div", { class: "what" }, h("b", {}, "The beginning"), h("span", { class: "soft" }, "nothing learned")),
+          h("div", { class: "what" }, h("b", {}, t.learned.beginning), h("span", { class: "soft" }, t.learned.nothing)),
           this.#back(0, found, false))));
   }
 
@@ -112,7 +113,7 @@ export class LearnedView {
    */
   #line(line, newest, found) {
     return h("li", { class: line.stands ? "" : "off" }, h("span", { class: "number" }, line.number),
-      h("div", { class: "what" }, h("b", {}, told(line)), h("span", { class: "soft" }, when(line.made), line.stands ? "" : " · does not count any more"),
+      h("div", { class: "what" }, h("b", {}, told(line)), h("span", { class: "soft" }, when(line.made), line.stands ? "" : t.learned.off),
         faces(line)),
       this.#back(line.number, found, newest));
   }
@@ -123,18 +124,18 @@ export class LearnedView {
    * @param {boolean} here
    */
   #back(position, found, here) {
-    if (here) return h("span", { class: "here" }, icon("check"), "now");
-    return h("button", { type: "button", class: "small", "aria-label": `Go back to version ${position}`, onclick: () => this.#rollBack(position, found) }, icon("undo"), "Go back");
+    if (here) return h("span", { class: "here" }, icon("check"), t.learned.now);
+    return h("button", { type: "button", class: "small", "aria-label": t.learned.goBackTo(position), onclick: () => this.#rollBack(position, found) }, icon("undo"), t.learned.goBack);
   }
 
   /** @param {number} position @param {Learned} found */
   async #rollBack(position, found) {
-    const text = position ? `${found.profile} will rank as it did after line ${position}. What was said later is kept, and you can return to it.` : `${found.profile} will rank as if nothing had been said. What was said is kept, and you can return to it.`;
-    if (!(await confirmed(position ? `Go back to version ${position}?` : "Go back to the beginning?", text, "Go back"))) return;
+    const text = t.learned.askBackHow(found.profile, position);
+    if (!(await confirmed(t.learned.askBack(position), text, t.learned.goBack))) return;
     try {
       await api.rollBack(found.profile, position);
       known.forgetAll();
-      toast(position ? `Back at version ${position}.` : "Back at the beginning.", { label: "Undo", act: () => this.#return(found) });
+      toast(t.learned.back(position), { label: t.undo, act: () => this.#return(found) });
       await this.show(current());
     } catch (error) {
       complain(error);
@@ -158,30 +159,30 @@ const figure = (value, unit, of) => h("div", {}, h("dt", {}, unit, " ", h("span"
 
 /** @param {Line} line */
 function told(line) {
-  if (line.kind === "undo") return `Took back ${line.about}`;
-  if (line.kind === "rollback") return line.about ? `Went back to version ${line.about}` : "Went back to the beginning";
-  if (line.kind === "merge") return `Took in what another profile had learned by version ${line.about}`;
-  if (line.kind === "weights") return "What was learned elsewhere came in whole";
-  if (line.kind === "compare") return "A comparison: the first is nearer than the second";
+  if (line.kind === "undo") return t.learned.undid(line.about);
+  if (line.kind === "rollback") return t.learned.wentBack(line.about);
+  if (line.kind === "merge") return t.learned.merged(line.about);
+  if (line.kind === "weights") return t.learned.weights;
+  if (line.kind === "compare") return t.learned.comparison;
   const parts = [];
-  if (line.liked.length) parts.push(`${count(line.liked.length)} more like it`);
-  if (line.disliked.length) parts.push(`${count(line.disliked.length)} not`);
-  if (line.text) parts.unshift(`“${line.text}”`);
-  const against = line.contradicts.length ? `, against ${line.contradicts.join(", ")}` : "";
-  return (parts.join(", ") || "About pictures that have left") + against;
+  if (line.liked.length) parts.push(t.learned.liked(line.liked.length));
+  if (line.disliked.length) parts.push(t.learned.disliked(line.disliked.length));
+  if (line.text) parts.unshift(t.quoted(line.text));
+  const against = line.contradicts.length ? t.learned.against(line.contradicts) : "";
+  return (parts.join(", ") || t.learned.gone) + against;
 }
 
 /** @param {Line} line */
 function faces(line) {
   /** @type {[import("./types.js").Picture, string, string][]} */
   const all = [];
-  if (line.query) all.push([line.query, "asked", "Asked about"]);
-  for (const picture of line.liked.slice(0, 8)) all.push([picture, "liked", "More like it"]);
-  for (const picture of line.disliked.slice(0, 8)) all.push([picture, "disliked", "Not"]);
+  if (line.query) all.push([line.query, "asked", t.learned.asked]);
+  for (const picture of line.liked.slice(0, 8)) all.push([picture, "liked", t.learned.moreLike]);
+  for (const picture of line.disliked.slice(0, 8)) all.push([picture, "disliked", t.learned.not]);
   if (!all.length) return null;
   return h("div", { class: "faces" }, ...all.map(([picture, kind, word]) =>
-    h("a", { class: kind, href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, title: `${word}: ${picture.name}` },
-      h("img", { src: `${picture.thumbnail}?side=160`, alt: `${word}: ${picture.name}`, loading: "lazy" }),
+    h("a", { class: kind, href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, title: t.about(word, picture.name) },
+      h("img", { src: `${picture.thumbnail}?side=160`, alt: t.about(word, picture.name), loading: "lazy" }),
       kind !== "asked" && icon(kind === "liked" ? "plus" : "minus"))));
 }
 
@@ -199,10 +200,10 @@ function words(title, text, kind, list) {
       const bar = h("i");
       bar.style.width = `${(100 * Math.abs(word.change)) / most}%`;
       return h("li", {},
-        h("div", { class: "patches" }, ...word.examples.slice(0, 4).map(patch), !word.examples.length && h("p", { class: "soft" }, "no picture left that shows it")),
+        h("div", { class: "patches" }, ...word.examples.slice(0, 4).map(patch), !word.examples.length && h("p", { class: "soft" }, t.learned.noPatch)),
         h("div", { class: "bar" }, bar),
-        h("p", {}, h("b", {}, `${word.change > 0 ? "+" : "−"}${Math.abs(word.change).toPrecision(2)}`),
-          h("span", { class: "soft" }, ` to weight ${word.weight.toPrecision(2)}, in ${counted(word.frequency, "picture")}`)));
+        h("p", {}, h("b", {}, t.learned.change(word.change)),
+          h("span", { class: "soft" }, t.learned.weight(word.weight, word.frequency))));
     })));
 }
 
@@ -219,8 +220,8 @@ function directions(title, text, kind, list) {
     h("ul", { class: `words directions ${kind}` }, ...list.map((one) => {
       const bar = h("i");
       bar.style.width = `${(100 * Math.abs(one.value - 1)) / most}%`;
-      return h("li", {}, end("from", one.one_end), end("to", one.other_end), h("div", { class: "bar" }, bar),
-        h("p", {}, "counts ", h("b", {}, one.value.toFixed(2)), " times"));
+      return h("li", {}, end(t.learned.from, one.one_end), end(t.learned.to, one.other_end), h("div", { class: "bar" }, bar),
+        h("p", {}, t.learned.counts, h("b", {}, decimal(one.value, 2)), t.learned.times));
     })));
 }
 
@@ -230,18 +231,18 @@ function directions(title, text, kind, list) {
  * @param {Picture[]} pictures
  */
 const end = (word, pictures) => h("div", { class: "end" }, h("span", { class: "soft" }, word),
-  h("div", { class: "patches" }, ...pictures.slice(0, 4).map((picture) => small(picture, picture.name)), !pictures.length && h("p", { class: "soft" }, "no picture left")));
+  h("div", { class: "patches" }, ...pictures.slice(0, 4).map((picture) => small(picture, picture.name)), !pictures.length && h("p", { class: "soft" }, t.learned.noPicture)));
 
 /** @param {Move[]} list */
 function moves(list) {
   if (!list.length) return null;
-  return h("section", {}, h("h2", {}, "Pictures that moved most"),
-    h("p", { class: "soft" }, "Places among the answers without learning, and now. What was said about the very picture asked about is left out: this is what I do for every picture."),
+  return h("section", {}, h("h2", {}, t.learned.moved),
+    h("p", { class: "soft" }, t.learned.movedHow),
     h("ul", { class: "moves" }, ...list.map((move) => {
       const rose = place(move.after) < place(move.before);
       return h("li", { class: rose ? "gained" : "lost" }, small(move.picture, move.picture.name),
-        h("p", {}, h("b", {}, `${rose ? "Up" : "Down"} from ${placed(move.before)} to ${placed(move.after)}`), h("span", { class: "soft" }, "when asked about"),
-          small(move.query, `Asked about: ${move.query.name}`)));
+        h("p", {}, h("b", {}, t.learned.rose(rose, placed(move.before), placed(move.after))), h("span", { class: "soft" }, t.learned.when),
+          small(move.query, t.about(t.learned.asked, move.query.name))));
     })));
 }
 
@@ -249,7 +250,7 @@ function moves(list) {
 const place = (at) => at ?? Infinity;
 
 /** @param {number|null} at */
-const placed = (at) => (at === null ? "far behind" : count(at));
+const placed = (at) => (at === null ? t.learned.farBehind : count(at));
 
 /** @param {Picture} picture @param {string} text */
 const small = (picture, text) => h("a", { class: "patch whole", href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, title: text },
@@ -272,7 +273,7 @@ function patch({ picture, box }) {
     width: `${(100 * width) / side}%`, height: `${(100 * height) / side}%`,
     left: `${(-100 * left) / side}%`, top: `${(-100 * top) / side}%`,
   });
-  const link = h("a", { class: "patch", href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, "aria-label": `An example, in ${picture.name}` }, img);
+  const link = h("a", { class: "patch", href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, "aria-label": t.learned.example(picture.name) }, img);
   if (box) {
     const mark = h("i");
     Object.assign(mark.style, {

@@ -3,9 +3,9 @@
 import { api, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
-import { count, date } from "./format.js";
 import { TagPanel } from "./tag-panel.js";
 import { asking, go, hasQuery, shut } from "./state.js";
+import { t } from "./texts.js";
 
 /**
  * @typedef {object} Around
@@ -54,7 +54,7 @@ export class Look {
       fill(body, this.#picture(picture), this.#facts(picture, state));
       this.tags.show(id);
     } catch (error) {
-      heading.textContent = "This picture cannot be shown";
+      heading.textContent = t.viewer.cannot;
       fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
     }
   }
@@ -70,10 +70,10 @@ export class Look {
     const img = h("img", { src: picture.image, alt: picture.name, width: picture.width, height: picture.height });
     img.style.width = `min(100%, ${2 * picture.width}px)`; // a small picture is not blown up without end
     const frame = h("div", { class: "large" },
-      h("button", { type: "button", class: "quiet round before", "aria-label": "The picture before", onclick: () => this.#step(-1) }, icon("left")),
+      h("button", { type: "button", class: "quiet round before", "aria-label": t.viewer.before, onclick: () => this.#step(-1) }, icon("left")),
       img,
-      h("button", { type: "button", class: "quiet round after", "aria-label": "The next picture", onclick: () => this.#step(1) }, icon("right")));
-    img.addEventListener("error", () => img.replaceWith(h("p", { class: "empty" }, "Its file cannot be read now. Was it moved? Collection, Look again finds out.")));
+      h("button", { type: "button", class: "quiet round after", "aria-label": t.viewer.after, onclick: () => this.#step(1) }, icon("right")));
+    img.addEventListener("error", () => img.replaceWith(h("p", { class: "empty" }, t.viewer.unreadable)));
     return frame;
   }
 
@@ -84,18 +84,18 @@ export class Look {
   #facts(picture, state) {
     /** @type {[string, string][]} */
     const rows = [
-      ["Taken", date(picture.date)],
-      ["Size", `${count(picture.width)} × ${count(picture.height)}`],
-      ["Format", picture.format],
-      ["File", picture.path],
+      [t.viewer.taken, t.dated(picture.date)],
+      [t.viewer.size, t.rail.pixels(picture.width, picture.height)],
+      [t.viewer.format, picture.format],
+      [t.viewer.file, picture.path],
     ];
     for (const [key, value] of Object.entries(picture.metadata)) {
       if (value !== null && typeof value !== "object") rows.push([key, String(value)]);
     }
     return h("div", { class: "about" },
       h("p", { class: "buttons" },
-        h("button", { type: "button", class: "main", onclick: () => go(asking({ q: picture.id })) }, icon("search"), "Find its like"),
-        hasQuery(state) && state.q !== picture.id && h("button", { type: "button", onclick: () => go({ look: "", why: picture.id }, { replace: true }) }, icon("why"), "Why it matched")),
+        h("button", { type: "button", class: "main", onclick: () => go(asking({ q: picture.id })) }, icon("search"), t.findSimilar),
+        hasQuery(state) && state.q !== picture.id && h("button", { type: "button", onclick: () => go({ look: "", why: picture.id }, { replace: true }) }, icon("why"), t.whyMatched)),
       h("dl", {}, ...rows.filter(([, value]) => value).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])),
       this.tags.el);
   }

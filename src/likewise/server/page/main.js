@@ -12,8 +12,10 @@ import { MapView } from "./map.js";
 import { SearchView } from "./search.js";
 import { selection } from "./selection.js";
 import { selectionBar } from "./selection-bar.js";
+import { dressShell } from "./shell.js";
 import { asking, current, go, onChange, VIEWS, viewing } from "./state.js";
 import { goTag, TagView } from "./tag.js";
+import { t } from "./texts.js";
 import * as themes from "./themes.js";
 import { toast } from "./toast.js";
 import * as words from "./typed-words.js";
@@ -95,15 +97,16 @@ live.on("changed", () => {
 });
 const away = need("#away");
 live.on("lost", () => {
-  away.textContent = "Likewise does not answer. Is it still running in its terminal? This page goes on by itself when it is back; started anew, it prints a new address to open.";
+  away.textContent = t.main.lost;
 });
 live.on("found", () => {
   away.textContent = "";
-  toast("Likewise is back.");
+  toast(t.main.found);
   known.forgetAll();
   search.changed();
 });
 Object.assign(window, { likewise: { compare, map } }); // for whoever measures frames
 bringIcons();
+dressShell();
 if (me.guest) showGuest();
 else showOwner();

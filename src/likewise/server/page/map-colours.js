@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { h } from "./dom.js";
-import { count } from "./format.js";
+import { t } from "./texts.js";
 
 /** @typedef {{colour: string, name: string}} Key */
 
@@ -18,8 +18,8 @@ const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 /** @param {number[]} rgb */
 const css = (rgb) => `rgb(${rgb.join(" ")})`;
 
-/** @param {number[]} from @param {number[]} to @param {number} t */
-const between = (from, to, t) => from.map((value, i) => Math.round(value + (to[i] - value) * t));
+/** @param {number[]} from @param {number[]} to @param {number} part */
+const between = (from, to, part) => from.map((value, i) => Math.round(value + (to[i] - value) * part));
 
 /**
  * @param {import("./types.js").MapPoints} map
@@ -34,7 +34,7 @@ export async function paint(map, by, asked) {
     const none = packed(NONE);
     return {
       colours: Uint32Array.from(points, (kind) => (kind < 0 ? none : kinds[kind % kinds.length])),
-      keys: [...tags.map((tag, i) => ({ colour: css(KINDS[i % KINDS.length]), name: `${tag} (${count(counts[i])})` })), { colour: css(NONE), name: tags.length ? "none of these" : "no tags yet" }],
+      keys: [...tags.map((tag, i) => ({ colour: css(KINDS[i % KINDS.length]), name: t.map.tagged(tag, counts[i]) })), { colour: css(NONE), name: t.map.untagged(tags.length > 0) }],
     };
   }
   if (by === "likeness" && asked) {
@@ -43,7 +43,7 @@ export async function paint(map, by, asked) {
     return {
       // Most of a ranking is far: the square root spreads what is near.
       colours: Uint32Array.from(ranks, (rank) => (rank > 1 ? none : packed(between(NEAR, FAR, Math.sqrt(rank))))),
-      keys: [{ colour: css(NEAR), name: "most alike" }, { colour: css(between(NEAR, FAR, 0.5)), name: "in between" }, { colour: css(FAR), name: "least alike" }],
+      keys: [{ colour: css(NEAR), name: t.map.near }, { colour: css(between(NEAR, FAR, 0.5)), name: t.map.between }, { colour: css(FAR), name: t.map.far }],
     };
   }
   return { colours: null, keys: [] };

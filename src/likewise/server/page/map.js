@@ -3,7 +3,6 @@
 import { api, messageOf } from "./api.js";
 import { Chart } from "./chart.js";
 import { fill, h, icon, settled } from "./dom.js";
-import { count, counted } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import * as live from "./live.js";
@@ -12,6 +11,7 @@ import { empty } from "./search.js";
 import { selection } from "./selection.js";
 import { Sheets } from "./sheets.js";
 import { asking, current, go, hasPicture, queryOf } from "./state.js";
+import { t } from "./texts.js";
 import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
 
@@ -20,7 +20,7 @@ import { complain, toast } from "./toast.js";
 
 export class MapView {
   constructor() {
-    this.canvas = h("canvas", { class: "chart", tabindex: "0", role: "application", "aria-label": "Map of the pictures", "aria-describedby": "map-how" });
+    this.canvas = h("canvas", { class: "chart", tabindex: "0", role: "application", "aria-label": t.map.label, "aria-describedby": "map-how" });
     this.chart = new Chart(this.canvas, {
       sprite: (i, side) => this.sheets?.sprite(i, side) ?? null,
       moved: () => this.#moved(),
@@ -30,25 +30,25 @@ export class MapView {
     });
     this.names = h("select", { id: "map-name", onchange: () => go({ map: this.names.value, at: "" }) });
     this.paint = h("select", { id: "map-paint", onchange: () => go({ paint: this.paint.value }, { replace: true }) },
-      h("option", { value: "" }, "nothing"), h("option", { value: "tags" }, "tags"), h("option", { value: "likeness" }, "likeness to the asked picture"));
-    this.lay = h("button", { type: "button", class: "small", "aria-pressed": "false", title: "Side by side they are seen whole; at their true places distances count", onclick: () => go({ lay: current().lay ? "" : "true", at: "" }, { replace: true }) }, icon("select"), "True places");
-    this.lasso = h("button", { type: "button", class: "small", "aria-pressed": "false", onclick: () => this.#lasso(!this.chart.lassoing) }, icon("lasso"), "Lasso");
-    this.learn = h("button", { type: "button", class: "small", onclick: () => this.#learn() }, icon("map"), "Draw anew");
+      ...t.map.paints.map(([value, text]) => h("option", { value }, text)));
+    this.lay = h("button", { type: "button", class: "small", "aria-pressed": "false", title: t.map.exactHow, onclick: () => go({ lay: current().lay ? "" : "true", at: "" }, { replace: true }) }, icon("select"), t.map.exact);
+    this.lasso = h("button", { type: "button", class: "small", "aria-pressed": "false", onclick: () => this.#lasso(!this.chart.lassoing) }, icon("lasso"), t.map.lasso);
+    this.learn = h("button", { type: "button", class: "small", onclick: () => this.#learn() }, icon("map"), t.map.redraw);
     this.legend = h("div", { class: "legend", "aria-live": "polite" });
     this.told = h("p", { class: "chart-name", role: "status" });
     this.about = h("p", { class: "soft map-about" });
-    this.how = h("p", { id: "map-how", class: "spoken" }, "Arrow keys move, plus and minus zoom, 0 shows all, l is the lasso, Enter asks about the picture in the middle.");
+    this.how = h("p", { id: "map-how", class: "spoken" }, t.map.how);
     this.state = h("div", { class: "state" });
     this.frame = h("div", { class: "chart-frame" }, this.canvas, this.told,
       h("div", { class: "chart-tools" },
-        h("button", { type: "button", class: "round", "aria-label": "Closer", onclick: () => this.chart.steer("+") }, icon("plus")),
-        h("button", { type: "button", class: "round", "aria-label": "Farther", onclick: () => this.chart.steer("-") }, icon("minus")),
-        h("button", { type: "button", class: "round", "aria-label": "All of it", onclick: () => this.chart.fit() }, icon("look"))));
+        h("button", { type: "button", class: "round", "aria-label": t.map.closer, onclick: () => this.chart.steer("+") }, icon("plus")),
+        h("button", { type: "button", class: "round", "aria-label": t.map.farther, onclick: () => this.chart.steer("-") }, icon("minus")),
+        h("button", { type: "button", class: "round", "aria-label": t.map.all, onclick: () => this.chart.fit() }, icon("look"))));
     this.job = jobBox(["learn map"], (done) => done.told);
     this.el = h("div", { class: "map-view" },
-      h("header", { class: "map-head" }, h("h1", {}, "Map"),
-        h("div", { class: "how" }, h("label", { for: "map-name" }, "Of"), this.names,
-          h("label", { for: "map-paint" }, "Colour by"), this.paint, this.lay, this.lasso, this.learn),
+      h("header", { class: "map-head" }, h("h1", {}, t.map.title),
+        h("div", { class: "how" }, h("label", { for: "map-name" }, t.map.which), this.names,
+          h("label", { for: "map-paint" }, t.map.colourBy), this.paint, this.lay, this.lasso, this.learn),
         this.about),
       this.how, this.legend, h("div", {}, this.state, this.job.el), this.frame);
     this.canvas.addEventListener("keydown", (event) => this.#key(event));
@@ -80,7 +80,7 @@ export class MapView {
 
   /** @param {State} state @param {State|null} [before] */
   async show(state, before = null) {
-    title("Map");
+    title(t.map.title);
     this.#colours();
     this.paint.value = state.paint;
     const arrived = before?.view !== "map";
@@ -94,7 +94,7 @@ export class MapView {
   /** @param {State} state @param {boolean} again the same map, which may have grown */
   async #load(state, again) {
     const turn = ++this.turn;
-    if (!again) fill(this.state, h("p", { class: "empty", role: "status" }, "Unfolding the map…"));
+    if (!again) fill(this.state, h("p", { class: "empty", role: "status" }, t.map.loading));
     try {
       const models = (await api.models()).items.filter((one) => one.kind === "map");
       const about = await known.collection.get();
@@ -112,7 +112,7 @@ export class MapView {
       this.frame.hidden = false;
       this.names.value = one.name;
       this.about.textContent = one.told;
-      if (state.map && state.map !== one.name) toast(`There is no map “${state.map}”; this is “${one.name}”.`);
+      if (state.map && state.map !== one.name) toast(t.map.noSuch(state.map, one.name));
       this.painted = ""; // tags and rankings may have changed even where the map has not
       if (this.map && map.name === this.map.name && map.version === this.map.version && one.made === this.made) return;
       this.made = one.made;
@@ -121,7 +121,7 @@ export class MapView {
       this.#place(map, state);
     } catch (error) {
       if (turn !== this.turn) return;
-      fill(this.state, empty("That did not work.", messageOf(error), "Try again", () => this.show(current()), true));
+      fill(this.state, empty(t.failed, messageOf(error), t.tryAgain, () => this.show(current()), true));
       this.frame.hidden = true;
     }
   }
@@ -133,8 +133,8 @@ export class MapView {
     this.map = null;
     this.sheets?.close();
     this.sheets = null;
-    if (!pictures) fill(this.state, empty("No pictures yet.", "Add a folder first, then draw their map.", "Add a folder", () => go({ view: "collection" })));
-    else fill(this.state, empty("No map yet.", "I can draw one now: from the comparisons people made, or, where nobody compared anything, from how alike the pictures look.", "Draw the map", () => this.#learn()));
+    if (!pictures) fill(this.state, empty(t.map.noPictures, t.map.noPicturesHow, t.addFolder, () => go({ view: "collection" })));
+    else fill(this.state, empty(t.map.none, t.map.noneHow, t.map.draw, () => this.#learn()));
     this.learn.hidden = true;
   }
 
@@ -161,7 +161,7 @@ export class MapView {
     if (this.laid === "tidy" && columns && rows) this.chart.place(Float32Array.from(columns), Float32Array.from(rows), { room: 1, glide: same, window });
     else this.chart.place(Float32Array.from(map.x), Float32Array.from(map.y), { glide: same, window });
     this.chart.colours = colours?.length === map.ids.length ? colours : null;
-    this.canvas.setAttribute("aria-label", `Map of ${counted(map.ids.length, "picture")}`);
+    this.canvas.setAttribute("aria-label", t.map.labelN(map.ids.length));
     this.#marks();
   }
 
@@ -196,7 +196,7 @@ export class MapView {
     try {
       if (state.paint === "likeness" && !hasPicture(state)) {
         this.chart.colours = null;
-        fill(this.legend, h("p", { class: "soft" }, "Ask about a picture first: click one here or in the search, and come back."));
+        fill(this.legend, h("p", { class: "soft" }, t.map.askFirst));
       } else {
         const made = await paint(map, state.paint, state.paint === "likeness" ? { query: queryOf(state), by: state.by || "default" } : null);
         if (wanted !== this.painted) return;
@@ -239,7 +239,7 @@ export class MapView {
     if (more) selection.add(ids);
     else selection.set(ids);
     this.#lasso(false);
-    this.told.textContent = `${count(ids.length)} selected`;
+    this.told.textContent = t.selection.caught(ids.length);
   }
 
   #marks() {

@@ -7,12 +7,11 @@ import { count, percent, when } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import { current, go, hrefFor } from "./state.js";
+import { t } from "./texts.js";
 import { complain } from "./toast.js";
 import { Versus } from "./versus.js";
 
 /** @typedef {import("./types.js").Model} Model */
-
-const KINDS = { metric: "Metric", map: "Map" };
 
 export class Models {
   constructor() {
@@ -21,12 +20,12 @@ export class Models {
     this.job = jobBox(["learn metric", "learn map"], (done) => this.#done(done));
     this.versus = new Versus();
     this.el = h("div", { class: "models" },
-      h("section", {}, h("h2", {}, "Ways to rank"),
-        h("p", { class: "soft" }, "A profile learns with every click. A metric (from what is alike and what is not) and a map (from comparisons) are learned when you say so, from the same log, and ranked by wherever they are chosen."),
+      h("section", {}, h("h2", {}, t.models.title),
+        h("p", { class: "soft" }, t.models.how),
         this.list,
-        h("div", { class: "in-line" }, h("label", { for: "learn-space" }, "From"), this.space,
-          h("button", { type: "button", onclick: () => this.#learn("metric") }, icon("learned"), "Learn a metric now"),
-          h("button", { type: "button", onclick: () => this.#learn("map") }, icon("map"), "Draw a map now")),
+        h("div", { class: "in-line" }, h("label", { for: "learn-space" }, t.models.from), this.space,
+          h("button", { type: "button", onclick: () => this.#learn("metric") }, icon("learned"), t.models.learnMetric),
+          h("button", { type: "button", onclick: () => this.#learn("map") }, icon("map"), t.models.drawMap)),
         this.job.el));
   }
 
@@ -37,14 +36,14 @@ export class Models {
       this.job.running(about.job);
       const dense = about.spaces.filter((space) => space.kind === "dense").map((space) => space.name);
       const chosen = this.space.value;
-      fill(this.space, h("option", { value: "" }, "the best vectors there are"), ...dense.map((name) => h("option", { value: name }, name)));
+      fill(this.space, h("option", { value: "" }, t.models.best), ...dense.map((name) => h("option", { value: name }, t.ranking(name))));
       if (dense.includes(chosen)) this.space.value = chosen;
       const profiles = similarities.items.filter((one) => one.learned && (one.name !== "default" || about.profile === "default"));
-      fill(this.list, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of ways to rank" }, h("table", {},
-        h("thead", {}, h("tr", {}, ...["Name", "Kind", "Told", "Right, held out", "Without learning", "Made", ""].map((name) => h("th", { scope: "col" }, name)))),
+      fill(this.list, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t.models.table }, h("table", {},
+        h("thead", {}, h("tr", {}, ...t.models.columns.map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {},
-          ...profiles.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", {}, "Profile"), h("td", {}, count(one.figures?.judgements ?? 0)),
-            h("td", {}, percent(one.figures?.agreement ?? null)), h("td", {}, percent(one.figures?.agreement_plain ?? null)), h("td", {}, "always"), h("td", {}))),
+          ...profiles.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", {}, t.models.kinds.profile), h("td", {}, count(one.figures?.judgements ?? 0)),
+            h("td", {}, percent(one.figures?.agreement ?? null)), h("td", {}, percent(one.figures?.agreement_plain ?? null)), h("td", {}, t.models.always), h("td", {}))),
           ...all.items.map((one) => this.#row(one))))));
       await this.versus.show(state, similarities.items.map((one) => one.name));
     } catch (error) {
@@ -55,13 +54,13 @@ export class Models {
   /** @param {Model} one */
   #row(one) {
     return h("tr", { title: one.told }, h("th", { scope: "row" }, one.name),
-      h("td", {}, KINDS[one.kind], one.stale ? ", out of date" : one.learned ? "" : ", nothing learned"),
-      h("td", {}, count(Number(one.figures.pairs ?? one.figures.comparisons ?? 0)), one.since ? h("span", { class: "soft" }, ` (${count(one.since)} since)`) : ""),
+      h("td", {}, t.models.kinds[one.kind], one.stale ? t.models.stale : one.learned ? "" : t.models.nothing),
+      h("td", {}, count(Number(one.figures.pairs ?? one.figures.comparisons ?? 0)), one.since ? h("span", { class: "soft" }, t.models.since(one.since)) : ""),
       h("td", {}, percent(one.agreement)), h("td", {}, percent(one.agreement_plain)), h("td", {}, when(one.made)),
       h("td", {}, h("span", { class: "buttons" },
-        one.kind === "map" && h("a", { class: "button small", href: hrefFor({ view: "map", map: one.name }), onclick: (/** @type {Event} */ event) => { event.preventDefault(); go({ view: "map", map: one.name, at: "" }); } }, "Show"),
-        h("button", { type: "button", class: "small", "aria-label": `Learn ${one.name} again`, onclick: () => this.#learn(one.kind, one.name, one.space, one.profile) }, "Again"),
-        h("button", { type: "button", class: "small", "aria-label": `Forget ${one.name}`, onclick: () => this.#forget(one) }, icon("close"), "Forget"))));
+        one.kind === "map" && h("a", { class: "button small", href: hrefFor({ view: "map", map: one.name }), onclick: (/** @type {Event} */ event) => { event.preventDefault(); go({ view: "map", map: one.name, at: "" }); } }, t.models.show),
+        h("button", { type: "button", class: "small", "aria-label": t.models.relearnOne(one.name), onclick: () => this.#learn(one.kind, one.name, one.space, one.profile) }, t.models.relearn),
+        h("button", { type: "button", class: "small", "aria-label": t.models.deleteOne(one.name), onclick: () => this.#forget(one) }, icon("close"), t.models.delete))));
   }
 
   /** @param {"metric"|"map"} kind @param {string} [name] @param {string} [space] @param {string} [profile] */
@@ -83,7 +82,7 @@ export class Models {
 
   /** @param {Model} one */
   async #forget(one) {
-    if (!(await confirmed(`Forget ${one.name}?`, "What was said stays in the log: it can be learned again.", "Forget it"))) return;
+    if (!(await confirmed(t.models.askDelete(one.name), t.models.askDeleteHow, t.models.delete))) return;
     try {
       await api.forgetModel(one.name);
       known.forgetAll();

@@ -5,6 +5,7 @@ import { dialog } from "./dialog.js";
 import { h } from "./dom.js";
 import * as known from "./known.js";
 import { current, go } from "./state.js";
+import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
 
 export async function openProfileDialog() {
@@ -15,18 +16,18 @@ export async function openProfileDialog() {
     complain(error);
     return;
   }
-  const made = dialog("New profile", "profile", () => {});
-  const name = h("input", { type: "text", id: "profile-name", required: true, maxlength: "40", autocomplete: "off", pattern: "[\\-_\\p{L}\\p{N}]+", title: "Letters, digits, - and _", placeholder: "holidays, faces, my-taste…" });
+  const made = dialog(t.newProfile, "profile", () => {});
+  const name = h("input", { type: "text", id: "profile-name", required: true, maxlength: "40", autocomplete: "off", pattern: "[\\-_\\p{L}\\p{N}]+", title: t.profiles.letters, placeholder: t.profiles.example });
   const start = h("select", { id: "profile-start" },
-    h("optgroup", { label: "Empty, over" }, ...all.items.filter((one) => !one.learned).map((one) => h("option", { value: `base ${one.name}` }, one.name))),
-    h("optgroup", { label: "A copy of" }, ...all.items.filter((one) => one.learned).map((one) => h("option", { value: `copy ${one.name}` }, one.name))));
+    h("optgroup", { label: t.profiles.empty }, ...all.items.filter((one) => !one.learned).map((one) => h("option", { value: `base ${one.name}` }, t.ranking(one.name)))),
+    h("optgroup", { label: t.profiles.copy }, ...all.items.filter((one) => one.learned).map((one) => h("option", { value: `copy ${one.name}` }, one.name))));
   const wrong = h("p", { class: "bad", role: "alert" });
   const form = h("form", { method: "dialog" },
-    h("p", { class: "soft" }, "A profile is one idea of what is alike. Several can live side by side, each learns only from what you say while it ranks."),
-    h("div", { class: "field" }, h("label", { for: "profile-name" }, "Name"), name),
-    h("div", { class: "field" }, h("label", { for: "profile-start" }, "Begin with"), start),
+    h("p", { class: "soft" }, t.profiles.how),
+    h("div", { class: "field" }, h("label", { for: "profile-name" }, t.profiles.name), name),
+    h("div", { class: "field" }, h("label", { for: "profile-start" }, t.profiles.begin), start),
     wrong,
-    h("p", { class: "buttons" }, h("button", { class: "main" }, "Make it"), h("button", { type: "button", onclick: () => made.close() }, "Leave it")));
+    h("p", { class: "buttons" }, h("button", { class: "main" }, t.profiles.create), h("button", { type: "button", onclick: () => made.close() }, t.cancel)));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const [kind, of] = [start.value.slice(0, 4), start.value.slice(5)];
@@ -38,7 +39,7 @@ export async function openProfileDialog() {
     }
     known.forgetAll();
     made.close();
-    toast(`Profile ${name.value.trim()} is ready.`);
+    toast(t.profiles.ready(name.value.trim()));
     go(current().view === "learned" ? { profile: name.value.trim() } : { by: name.value.trim(), above: null });
   });
   made.body.append(form);

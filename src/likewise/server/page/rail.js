@@ -1,10 +1,11 @@
 // Beside the results: the asked picture with its region, how to rank, the cut-off, what was said.
 
 import { h, icon, fill, settled } from "./dom.js";
-import { count, counted, date, percent, score } from "./format.js";
+import { count } from "./format.js";
 import { openProfileDialog } from "./profiles.js";
 import { Region } from "./region.js";
 import { asking, current, go, hasPicture } from "./state.js";
+import { t } from "./texts.js";
 
 /** @typedef {import("./types.js").Similarities} Similarities */
 /** @typedef {import("./state.js").State} State */
@@ -15,10 +16,10 @@ export class Rail {
     this.region = new Region((region) => go({ region, above: null, why: "", look: "" }));
     this.name = h("b", { class: "name" });
     this.where = h("span", { class: "soft" });
-    this.whole = h("button", { type: "button", class: "quiet small", onclick: () => go({ region: null, above: null }) }, icon("close"), "Whole picture");
-    this.part = h("button", { type: "button", class: "quiet small", onclick: () => this.region.start(), "aria-keyshortcuts": "r" }, icon("crop"), "Choose a part");
+    this.whole = h("button", { type: "button", class: "quiet small", onclick: () => go({ region: null, above: null }) }, icon("close"), t.rail.whole);
+    this.part = h("button", { type: "button", class: "quiet small", onclick: () => this.region.start(), "aria-keyshortcuts": "r" }, icon("crop"), t.rail.part);
     this.by = h("select", { id: "by", onchange: () => go({ by: this.by.value, above: null }) });
-    this.newProfile = h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), "New profile");
+    this.newProfile = h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), t.newProfile);
     this.cut = h("input", { type: "range", id: "cut", min: "0", max: "100", step: "1", value: "0" });
     this.cutSaid = h("output", { for: "cut" });
     /** @type {{high: number, low: number, query: string}|null} */
@@ -31,28 +32,28 @@ export class Rail {
     this.liked = h("b", { class: "good" });
     this.disliked = h("b", { class: "bad" });
     this.figures = h("p", { class: "soft figures-said" });
-    this.fold = h("button", { type: "button", class: "fold small", "aria-expanded": "false", onclick: () => this.#toggle() }, "Ranking and cut-off", icon("filter"));
-    this.undoButton = h("button", { type: "button", class: "small", onclick: links.undo, "aria-keyshortcuts": "u" }, icon("undo"), "Undo", h("kbd", { "aria-hidden": "true" }, "u"));
+    this.fold = h("button", { type: "button", class: "fold small", "aria-expanded": "false", onclick: () => this.#toggle() }, t.rail.fold, icon("filter"));
+    this.undoButton = h("button", { type: "button", class: "small", onclick: links.undo, "aria-keyshortcuts": "u" }, icon("undo"), t.undo, h("kbd", { "aria-hidden": "true" }, "u"));
     this.typed = h("b", { class: "name" });
-    this.saveButton = h("button", { type: "button", class: "small", onclick: links.save }, icon("tag"), "Save as tag");
+    this.saveButton = h("button", { type: "button", class: "small", onclick: links.save }, icon("tag"), t.rail.saveTag);
     this.saveSaid = h("p", { class: "soft save-said" });
-    this.onlyPicture = h("button", { type: "button", class: "quiet small", onclick: () => go({ text: "", without: "", above: null }) }, icon("close"), "Remove the words");
-    this.closeWords = h("button", { type: "button", class: "quiet small", onclick: () => go(asking({})) }, icon("close"), "Close search");
-    this.words = h("section", { class: "asked-words", "aria-label": "The typed words", hidden: true },
+    this.onlyPicture = h("button", { type: "button", class: "quiet small", onclick: () => go({ text: "", without: "", above: null }) }, icon("close"), t.rail.removeWords);
+    this.closeWords = h("button", { type: "button", class: "quiet small", onclick: () => go(asking({})) }, icon("close"), t.closeSearch);
+    this.words = h("section", { class: "asked-words", "aria-label": t.rail.words, hidden: true },
       this.typed, h("p", { class: "buttons" }, this.saveButton, this.onlyPicture, this.closeWords), this.saveSaid);
     this.taught = h("section", { class: "taught" },
-      h("p", {}, this.liked, " more like it, ", this.disliked, " not"), this.figures,
+      h("p", {}, this.liked, t.rail.moreLike, this.disliked, t.rail.notLike), this.figures,
       h("p", { class: "buttons" }, this.undoButton,
-        h("a", { class: "button quiet small folded", href: "/?view=learned", "data-view": "learned" }, icon("learned"), "What I learned")));
+        h("a", { class: "button quiet small folded", href: "/?view=learned", "data-view": "learned" }, icon("learned"), t.learnedTitle)));
     this.picture = h("figure", { class: "asked-picture" }, this.region.el,
         h("figcaption", {}, this.name, this.where,
           h("span", { class: "buttons" }, this.part, this.whole,
-            h("button", { type: "button", class: "quiet small", onclick: () => this.#closePicture() }, icon("close"), "Close search"))));
-    this.el = h("aside", { class: "rail", "aria-label": "The asked picture" }, this.words, this.picture,
+            h("button", { type: "button", class: "quiet small", onclick: () => this.#closePicture() }, icon("close"), t.closeSearch))));
+    this.el = h("aside", { class: "rail", "aria-label": t.askedPicture }, this.words, this.picture,
       h("div", { class: "controls" },
         this.fold,
-        h("div", { class: "field folded" }, h("label", { for: "by" }, "Rank by"), this.by, this.newProfile),
-        h("div", { class: "field folded" }, h("label", { for: "cut" }, "Cut-off"), this.cutSaid, this.cut),
+        h("div", { class: "field folded" }, h("label", { for: "by" }, t.rail.rankBy), this.by, this.newProfile),
+        h("div", { class: "field folded" }, h("label", { for: "cut" }, t.rail.cut), this.cutSaid, this.cut),
         this.taught));
   }
 
@@ -67,13 +68,13 @@ export class Rail {
     const picture = hasPicture(state);
     this.words.hidden = !state.text;
     this.picture.hidden = !picture;
-    this.typed.textContent = `“${state.text}”`;
+    this.typed.textContent = t.quoted(state.text);
     this.onlyPicture.hidden = !picture;
     this.closeWords.hidden = picture;
     this.saveButton.hidden = picture; // a tag means words alone
     this.saveSaid.hidden = picture;
-    this.el.setAttribute("aria-label", picture ? "The asked picture" : "The search");
-    this.taught.setAttribute("aria-label", picture ? "What was said about this picture" : "What was said about these words");
+    this.el.setAttribute("aria-label", picture ? t.askedPicture : t.rail.search);
+    this.taught.setAttribute("aria-label", picture ? t.rail.saidPicture : t.rail.saidWords);
     if (!picture) this.region.leave();
   }
 
@@ -92,12 +93,12 @@ export class Rail {
     if (picture) {
       this.region.show(picture.image, picture.width, picture.height, state.region, picture.name);
       this.name.textContent = picture.name;
-      this.where.textContent = `${picture.folder ? `${picture.folder} · ` : ""}${date(picture.date)}`;
+      this.where.textContent = t.rail.place(picture.folder, t.dated(picture.date));
     } else {
       const [width, height] = state.size.split("x").map(Number);
-      this.region.show(`/api/uploads/${encodeURIComponent(state.up)}/image`, width || 3, height || 2, state.region, "The picture you showed");
-      this.name.textContent = "The picture you showed";
-      this.where.textContent = width ? `${count(width)} × ${count(height)} pixels` : "";
+      this.region.show(`/api/uploads/${encodeURIComponent(state.up)}/image`, width || 3, height || 2, state.region, t.yourPicture);
+      this.name.textContent = t.yourPicture;
+      this.where.textContent = width ? t.rail.pixels(width, height) : "";
     }
     this.whole.hidden = !state.region;
     this.part.hidden = Boolean(state.region);
@@ -111,20 +112,20 @@ export class Rail {
    */
   showSimilarities(known, state, profile) {
     /** @param {import("./types.js").Similarity} one */
-    const option = (one) => h("option", { value: one.name }, one.name);
+    const option = (one) => h("option", { value: one.name }, t.ranking(one.name));
     const named = known.items.filter((one) => one.name !== "default");
     const learned = named.filter((one) => one.learned);
     const plain = named.filter((one) => !one.learned);
-    fill(this.by, h("option", { value: "" }, known.default === "default" ? "default" : `default: ${known.default}`),
-      learned.length > 0 && h("optgroup", { label: "Profiles that learn" }, ...learned.map(option)),
-      plain.length > 0 && h("optgroup", { label: "As the pictures are" }, ...plain.map(option)));
+    fill(this.by, h("option", { value: "" }, known.default === "default" ? t.rail.usual : t.rail.usualIs(known.default)),
+      learned.length > 0 && h("optgroup", { label: t.rail.profiles }, ...learned.map(option)),
+      plain.length > 0 && h("optgroup", { label: t.rail.plain }, ...plain.map(option)));
     this.by.value = state.by;
     const figures = (known.items.find((one) => one.name === profile) ?? known.items.find((one) => one.name === "default"))?.figures;
     this.undoButton.disabled = !figures?.judgements;
     this.figures.classList.toggle("folded", Boolean(figures?.judgements));
     this.figures.textContent = !figures?.judgements
-      ? `Profile ${profile} has learned nothing yet: press + on a picture that should be higher, − on one that should not be here.`
-      : `Profile ${profile}: ${counted(figures.judgements, "judgement")}${figures.agreement === null ? "" : `, right ${percent(figures.agreement)} of the time${figures.units === "directions" ? " when told only by the other judgements" : ""} (${percent(figures.agreement_plain)} without learning)`}.`;
+      ? t.rail.nothing(profile)
+      : t.rail.learned(profile, figures.judgements, figures.agreement, figures.agreement_plain, figures.units === "directions");
   }
 
   /** @param {{liked: number, disliked: number}} said */
@@ -132,7 +133,7 @@ export class Rail {
     this.liked.textContent = count(said.liked);
     this.disliked.textContent = count(said.disliked);
     this.saveButton.disabled = !said.liked;
-    this.saveSaid.textContent = said.liked ? "" : "Mark some with +, and the words can become a tag.";
+    this.saveSaid.textContent = said.liked ? "" : t.rail.saveHow;
   }
 
   /**
@@ -167,7 +168,7 @@ export class Rail {
 
   /** @param {number|null} above */
   #sayCut(above) {
-    this.cutSaid.textContent = above === null ? "none: all are shown" : `above ${score(above)}`;
+    this.cutSaid.textContent = above === null ? t.rail.cutOff : t.rail.cutAt(above);
     this.cut.setAttribute("aria-valuetext", this.cutSaid.textContent);
   }
 }

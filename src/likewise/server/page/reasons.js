@@ -2,6 +2,7 @@
 
 import { fill, h, icon } from "./dom.js";
 import { current, go } from "./state.js";
+import { t } from "./texts.js";
 
 /** @typedef {import("./types.js").Reason} Reason */
 /** @typedef {{key: string, text: string}} Said a reason as it is shown */
@@ -9,11 +10,9 @@ import { current, go } from "./state.js";
 const SHOWN = 8;
 /** Kinds that are no guess: a minus or an undo takes them back. */
 const SURE = ["liked", "like"];
-const LOOKS = "looks like: ";
+const LOOKS = "looks like: "; // as the server says it
 /** How a reason in the address is said, where the page did not see it said. */
-const KINDS = /** @type {Record<string, string>} */ ({
-  tag: "tagged ", date: "date: ", folder: "folder ", file: "file name ", camera: "camera ", suggested: "suggested: ", near: "tag by meaning: ", looks: LOOKS,
-});
+const KINDS = t.reasons.kinds;
 
 /** @type {Map<string, string>} how reasons were said when they were struck out */
 const told = new Map();
@@ -44,7 +43,7 @@ function parts(reason) {
 
 /** @param {Said} reason @param {number} [tab] */
 const cross = (reason, tab = 0) => h("button", {
-  type: "button", class: "strike", tabindex: tab, "aria-label": `Do not count: ${reason.text}`, title: "Do not count this",
+  type: "button", class: "strike", tabindex: tab, "aria-label": t.reasons.offOne(reason.text), title: t.reasons.off,
   onclick: (/** @type {Event} */ event) => {
     event.stopPropagation();
     strike(reason);
@@ -57,7 +56,7 @@ export const chip = (reason) => h("span", { class: "reason", title: reason.text 
 /** Above the pictures: the reasons there are, those that do not count, and what would make it better. */
 export class ReasonsBar {
   constructor() {
-    this.el = h("section", { class: "reasons-bar", "aria-label": "Why these pictures", hidden: true });
+    this.el = h("section", { class: "reasons-bar", "aria-label": t.reasons.why, hidden: true });
   }
 
   /**
@@ -83,10 +82,10 @@ export class ReasonsBar {
     const all = [...seen.values()].sort((a, b) => Number(a.said.key.startsWith("looks")) - Number(b.said.key.startsWith("looks")) || b.n - a.n).slice(0, SHOWN);
     const off = struck(state);
     fill(this.el,
-      all.length > 0 && h("p", { class: "chips" }, h("span", { class: "soft" }, "Found by"), ...all.map(({ said }) => h("span", { class: "chip reason-chip" }, said.text, cross(said)))),
-      off.length > 0 && h("p", { class: "chips" }, h("span", { class: "soft" }, "Not counted"), ...off.map((key) => {
+      all.length > 0 && h("p", { class: "chips" }, h("span", { class: "soft" }, t.reasons.foundBy), ...all.map(({ said }) => h("span", { class: "chip reason-chip" }, said.text, cross(said)))),
+      off.length > 0 && h("p", { class: "chips" }, h("span", { class: "soft" }, t.reasons.ignored), ...off.map((key) => {
         const text = told.get(key) ?? key.replace(/^(\w+):/, (whole, kind) => KINDS[kind] ?? whole);
-        return h("button", { type: "button", class: "chip off", "aria-label": `Count again: ${text}`, title: "Count this again", onclick: () => countAgain(key) }, h("s", {}, text), icon("undo"));
+        return h("button", { type: "button", class: "chip off", "aria-label": t.reasons.onOne(text), title: t.reasons.on, onclick: () => countAgain(key) }, h("s", {}, text), icon("undo"));
       })),
       hint && h("p", { class: "soft better" }, `${hint.charAt(0).toUpperCase()}${hint.slice(1)}`));
   }

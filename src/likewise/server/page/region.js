@@ -2,6 +2,7 @@
 // (Enter starts, arrows move, Shift with arrows sizes, Enter searches, Escape gives up).
 
 import { h } from "./dom.js";
+import { t } from "./texts.js";
 
 /** @typedef {import("./types.js").Box} Box */
 
@@ -22,7 +23,7 @@ export class Region {
     this.frame = h("div", { class: "frame", hidden: true });
     this.el = h("div", {
       class: "region", tabindex: "0", role: "group", "aria-keyshortcuts": "r",
-      "aria-label": "The asked picture. Enter chooses a part of it.",
+      "aria-label": t.region.how,
     }, this.img, this.frame);
     this.el.addEventListener("pointerdown", (event) => this.#drag(event));
     this.el.addEventListener("keydown", (event) => this.#key(event));

@@ -4,8 +4,8 @@ import { api } from "./api.js";
 import { tagField } from "./completion.js";
 import { dialog } from "./dialog.js";
 import { h, icon } from "./dom.js";
-import { counted } from "./format.js";
 import * as known from "./known.js";
+import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
 
 /**
@@ -15,14 +15,14 @@ import { complain, toast } from "./toast.js";
  * @param {() => void} saved
  */
 export function openSaveDialog(text, profile, liked, saved) {
-  const made = dialog("Save as tag", "save-tag", () => {});
-  const { field, input } = tagField({ label: "Tag" });
+  const made = dialog(t.rail.saveTag, "save-tag", () => {});
+  const { field, input } = tagField({ label: t.saveTag.tag });
   input.value = text;
   input.required = true;
   const form = h("form", {},
-    h("p", {}, `${counted(liked, "picture")} you marked with + under “${text}” ${liked === 1 ? "gets" : "get"} the tag. It is suggested for up to 50 more; you can accept or reject those under Tags.`),
+    h("p", {}, t.saveTag.how(liked, text)),
     field,
-    h("p", { class: "buttons" }, h("button", { class: "main" }, icon("tag"), "Save"), h("button", { type: "button", onclick: () => made.close() }, "Cancel")));
+    h("p", { class: "buttons" }, h("button", { class: "main" }, icon("tag"), t.save), h("button", { type: "button", onclick: () => made.close() }, t.cancel)));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
@@ -30,7 +30,7 @@ export function openSaveDialog(text, profile, liked, saved) {
       made.close();
       known.forgetAll();
       saved();
-      toast(`Tagged ${counted(done.tagged, "picture")} ${done.tag}, suggested for ${counted(done.suggested, "more", "more")}.`, done.lines.length ? { label: "Undo", act: () => undo(done, saved) } : {});
+      toast(t.saveTag.done(done.tagged, done.tag, done.suggested), done.lines.length ? { label: t.undo, act: () => undo(done, saved) } : {});
     } catch (error) {
       complain(error);
     }
@@ -46,7 +46,7 @@ async function undo(done, saved) {
     await api.undoTags(done.lines);
     known.forgetAll();
     saved();
-    toast(`Tag ${done.tag} taken back.`);
+    toast(t.saveTag.undone(done.tag));
   } catch (error) {
     complain(error);
   }

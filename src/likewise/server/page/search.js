@@ -2,7 +2,7 @@
 
 import { aborted, api, ApiError, messageOf } from "./api.js";
 import { fill, h, icon, settled } from "./dom.js";
-import { count, counted } from "./format.js";
+import { count } from "./format.js";
 import { Grid, PAGE } from "./grid.js";
 import { Judge } from "./judge.js";
 import * as known from "./known.js";
@@ -12,7 +12,9 @@ import { ReasonsBar, struck } from "./reasons.js";
 import { openSaveDialog } from "./save-tag.js";
 import { Selecting } from "./selecting.js";
 import { selection } from "./selection.js";
+import * as settings from "./settings.js";
 import { askedOf, asking, current, go, hasPicture, hasQuery, hrefFor, open } from "./state.js";
+import { t } from "./texts.js";
 import { title } from "./title.js";
 import { complain } from "./toast.js";
 import { clearFilters, Toolbar } from "./toolbar.js";
@@ -67,10 +69,10 @@ export class SearchView {
     this.grid.onTile = (tile) => this.selecting.markOne(tile);
     this.look = new Look({ neighbour: (step) => this.#neighbour(step) });
     this.why = new Why((id) => this.grid.item(this.grid.indexOf(id)));
-    this.invitation = h("section", { class: "invitation", "aria-label": "Ask about a picture" },
-      h("div", {}, h("p", { class: "big" }, "Type what you look for, or show a picture."),
-        h("p", { class: "soft" }, "Words go into the field at the top; a picture is dropped anywhere, pasted, or clicked below. Then mark results with + and −: the next search knows what you mean.")),
-      h("button", { type: "button", class: "main", onclick: pick }, icon("picture"), "Pick a picture"));
+    this.invitation = h("section", { class: "invitation", "aria-label": t.search.ask },
+      h("div", {}, h("p", { class: "big" }, t.search.askBig),
+        h("p", { class: "soft" }, t.search.askHow)),
+      h("button", { type: "button", class: "main", onclick: pick }, icon("picture"), t.search.pick));
     this.state = h("div", { class: "state" });
     working.onTurn((on) => {
       if (!on) this.#changed(); // the last ones came
@@ -80,8 +82,8 @@ export class SearchView {
     this.grid.el.addEventListener("pointermove", () => {
       this.pointedAt = performance.now();
     }, { passive: true });
-    this.news = h("button", { type: "button", class: "news main", hidden: true, onclick: () => this.#showNews() }, "Something changed. Show it");
-    this.results = h("section", { class: "results", "aria-label": "Pictures" }, this.toolbar.el, this.reasons.el, this.news, this.state, this.grid.el);
+    this.news = h("button", { type: "button", class: "news main", hidden: true, onclick: () => this.#showNews() }, t.search.changed);
+    this.results = h("section", { class: "results", "aria-label": t.search.results }, this.toolbar.el, this.reasons.el, this.news, this.state, this.grid.el);
     this.el = h("div", { class: "search" }, this.invitation, this.rail.el, this.results);
     /** @type {Answer|null} */
     this.answer = null;
@@ -171,7 +173,7 @@ export class SearchView {
     this.answer = null;
     this.reasons.el.hidden = true;
     this.grid.clear();
-    fill(this.state, h("div", { class: "skeleton", role: "status", "aria-label": "Loading" },
+    fill(this.state, h("div", { class: "skeleton", role: "status", "aria-label": t.loading },
       ...Array.from({ length: 18 }, (_, i) => h("i", { class: `s${i % 5}` }))));
     this.toolbar.say("…");
   }
@@ -258,16 +260,17 @@ export class SearchView {
     if (this.kept.size > KEPT) this.kept.delete([...this.kept.keys()][0]);
     fill(this.state);
     this.results.removeAttribute("aria-busy");
-    this.grid.el.setAttribute("aria-label", state.text ? `Pictures for ${state.text}` : made.asked ? "Pictures like the asked one" : "Pictures of the collection");
+    this.grid.el.setAttribute("aria-label", state.text ? t.search.forWords(state.text) : made.asked ? t.search.likeAsked : t.search.ofCollection);
     this.reasons.show(state, made.pages.get(0) ?? [], made.hint);
     this.grid.show(made, how);
     if (made.asked) {
       this.rail.showSaid(made.learned);
       this.rail.showCut(state, rankedKey(state), made.high, made.low);
-      const most = made.total >= 10000 ? "10,000 and more" : count(made.total);
-      this.toolbar.say(!made.total ? "Nothing found" : state.above === null ? `${most} ${made.total === 1 ? "picture" : "pictures"} ${!state.text ? "by likeness" : hasPicture(state) ? "by likeness and words" : "by these words"}` : `${counted(made.total, "picture")} above the cut-off`, `${Math.max(1, Math.round(made.ms))} ms`);
+      const most = made.total >= 10000 ? t.search.most : count(made.total);
+      const by = !state.text ? "picture" : hasPicture(state) ? "both" : "words";
+      this.toolbar.say(!made.total ? t.search.none : state.above === null ? t.search.found(most, made.total === 1, by) : t.search.foundAbove(made.total), settings.developer ? t.search.took(made.ms) : "");
     } else {
-      this.toolbar.say(counted(made.total, "picture"));
+      this.toolbar.say(t.pictures(made.total));
     }
     const bare = !made.total && !made.asked && !Object.keys(where(state)).length;
     this.invitation.hidden = made.asked || bare; // nothing is there to click or to compare with
@@ -279,17 +282,17 @@ export class SearchView {
   #empty(state) {
     const filtered = Object.keys(where(state)).length > 0;
     if (state.above !== null) {
-      fill(this.state, empty("Nothing is that much alike.", "The cut-off is above every score.", "Show all", () => go({ above: null })));
+      fill(this.state, empty(t.search.noneAbove, t.search.noneAboveWhy, t.search.showAll, () => go({ above: null })));
     } else if (filtered) {
-      fill(this.state, empty("Nothing passes these filters.", "A tag, folder or date may be mistyped.", "Clear the filters", clearFilters));
+      fill(this.state, empty(t.search.filtered, t.search.filteredWhy, t.search.clearFilters, clearFilters));
     } else if (state.text && !hasPicture(state)) {
-      fill(this.state, empty(`Nothing found for “${state.text}”.`, state.without ? "Some reasons are not counted: count them again above, or type other words." : "Type other words: a tag, a folder, a date like summer 2019, or what is to be seen.", "Close search", () => go(asking({}))));
+      fill(this.state, empty(t.search.noneFor(state.text), state.without ? t.search.noneForStruck : t.search.noneForHow, t.closeSearch, () => go(asking({}))));
     } else if (hasQuery(state)) {
-      fill(this.state, empty("There is nothing to compare with yet.", "The collection has no other pictures.", "Add a folder", addFolder));
+      fill(this.state, empty(t.search.alone, t.search.aloneWhy, t.addFolder, addFolder));
     } else if (working.on) {
-      fill(this.state, empty("Looking at your pictures.", "The first ones appear here in a moment, and can be searched while the others come. Nothing leaves this machine."));
+      fill(this.state, empty(t.search.reading, t.search.readingHow));
     } else {
-      fill(this.state, empty("No pictures yet.", "Name a folder, and I look at every picture in it. Nothing leaves this machine.", "Add a folder", addFolder));
+      fill(this.state, empty(t.search.empty, t.search.emptyHow, t.addFolder, addFolder));
     }
   }
 
@@ -304,8 +307,8 @@ export class SearchView {
       this.el.classList.remove("with-query");
     }
     fill(this.state, lost
-      ? empty("That picture is not here any more.", messageOf(error), "Back to the collection", () => go(asking({})), true)
-      : empty("That did not work.", messageOf(error), "Try again", () => this.refresh(), true));
+      ? empty(t.search.lost, messageOf(error), t.search.back, () => go(asking({})), true)
+      : empty(t.failed, messageOf(error), t.tryAgain, () => this.refresh(), true));
   }
 
   // -- what stands beside the grid ----------------------------------------------------------
@@ -333,7 +336,7 @@ export class SearchView {
       this.rail.showSimilarities(all, state, this.profile);
       this.toolbar.showFolders(about.folders);
       working.know(about.job);
-      if (current().view === "search") title(state.text ? `${state.text} in ${about.name}` : hasQuery(state) ? `Alike in ${about.name}` : about.name);
+      if (current().view === "search") title(state.text ? t.search.titleWords(state.text, about.name) : hasQuery(state) ? t.search.titleLike(about.name) : about.name);
     } catch {
       // The pictures' own request fails too, and says so.
     }

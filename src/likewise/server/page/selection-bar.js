@@ -3,8 +3,8 @@
 import { api } from "./api.js";
 import { tagField } from "./completion.js";
 import { h, icon } from "./dom.js";
-import { counted } from "./format.js";
 import { selection } from "./selection.js";
+import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
 
 const AT_ONCE = 5000; // pictures in one request
@@ -12,11 +12,11 @@ const AT_ONCE = 5000; // pictures in one request
 /** @param {() => void} changed */
 export function selectionBar(changed) {
   const said = h("b", { role: "status" });
-  const { field, input } = tagField({ label: "Tag for the selected pictures", placeholder: "tag them" });
-  const add = h("button", { class: "main small" }, icon("tag"), "Tag");
-  const remove = h("button", { type: "button", class: "small", onclick: () => say(true) }, "Take it off");
-  const clear = h("button", { type: "button", class: "quiet small", onclick: () => selection.clear() }, icon("close"), "Select none");
-  const form = h("form", { class: "selection-bar", hidden: true, "aria-label": "Selected pictures" }, said, field, add, remove, clear);
+  const { field, input } = tagField({ label: t.selection.tagFor, placeholder: t.selection.tagThem });
+  const add = h("button", { class: "main small" }, icon("tag"), t.selection.tag);
+  const remove = h("button", { type: "button", class: "small", onclick: () => say(true) }, t.selection.untag);
+  const clear = h("button", { type: "button", class: "quiet small", onclick: () => selection.clear() }, icon("close"), t.selection.none);
+  const form = h("form", { class: "selection-bar", hidden: true, "aria-label": t.selection.bar }, said, field, add, remove, clear);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     say(false);
@@ -38,8 +38,8 @@ export function selectionBar(changed) {
         lines.push(...(await api.tagMany(off ? { pictures: some, remove: [tag] } : { pictures: some, add: [tag] })).lines);
       }
       input.value = "";
-      const what = off ? `Took “${tag}” off ${counted(pictures.length, "picture")}.` : `Tagged ${counted(pictures.length, "picture")} “${tag}”.`;
-      toast(lines.length ? what : "That had been said before.", lines.length ? { label: "Undo", act: () => undo(lines) } : {});
+      const what = off ? t.selection.untagged(pictures.length, tag) : t.selection.tagged(pictures.length, tag);
+      toast(lines.length ? what : t.selection.nothing, lines.length ? { label: t.undo, act: () => undo(lines) } : {});
       changed();
     } catch (error) {
       complain(error);
@@ -58,7 +58,7 @@ export function selectionBar(changed) {
 
   selection.onChange(() => {
     form.hidden = !selection.size;
-    said.textContent = `${counted(selection.size, "picture")} selected`;
+    said.textContent = t.selection.selected(selection.size);
   });
   return form;
 }

@@ -5,6 +5,7 @@ import { tagField } from "./completion.js";
 import { fill, h, icon } from "./dom.js";
 import { percent } from "./format.js";
 import { hrefFor, asking } from "./state.js";
+import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
 
 /** @typedef {import("./types.js").Tagged} Tagged */
@@ -14,30 +15,26 @@ const BEHIND = 5; // pictures shown behind a suggestion
 const LIKELY = 0.05; // below, a suggestion is shown only where there are few others
 const FEW = 2;
 
-/** @type {Record<string, string>} */
-const SOURCES = {
-  user: "typed by you", accepted: "suggested, and you agreed", suggested: "suggested, nobody looked yet",
-  folder: "the folder's name", xmp: "in the file", iptc: "in the file", sidecar: "in a sidecar", import: "imported",
-};
+const SOURCES = t.tagPanel.sources;
 
 export class TagPanel {
   /** @param {() => void} changed */
   constructor(changed = () => {}) {
     this.changed = changed;
-    this.has = h("ul", { class: "tags-had", "aria-label": "Tags of this picture" });
-    this.list = h("ul", { class: "suggestions", "aria-label": "Suggested tags" });
+    this.has = h("ul", { class: "tags-had", "aria-label": t.tagPanel.has });
+    this.list = h("ul", { class: "suggestions", "aria-label": t.tagPanel.suggested });
     this.said = h("p", { class: "soft", role: "status" });
-    const { field, input } = tagField({ label: "A new tag", placeholder: "a new tag" });
+    const { field, input } = tagField({ label: t.tagPanel.add, placeholder: t.tagPanel.addExample });
     this.input = input;
-    this.form = h("form", { class: "tag-new" }, field, h("button", { class: "small" }, icon("plus"), "Tag"));
+    this.form = h("form", { class: "tag-new" }, field, h("button", { class: "small" }, icon("plus"), t.tagPanel.tag));
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       const tag = input.value.trim();
       if (!tag || !this.id) return;
       input.value = "";
-      this.#say(api.tagMany({ pictures: [this.id], add: [tag] }), `Tagged “${tag}”.`);
+      this.#say(api.tagMany({ pictures: [this.id], add: [tag] }), t.tagPanel.tagged(tag));
     });
-    this.el = h("section", { class: "tag-panel", "aria-label": "Tags" }, this.has, this.form, this.said, this.list);
+    this.el = h("section", { class: "tag-panel", "aria-label": t.tagPanel.title }, this.has, this.form, this.said, this.list);
     this.id = "";
     /** @type {Suggestion[]} */
     this.suggestions = [];
@@ -53,7 +50,7 @@ export class TagPanel {
       fill(this.has);
       fill(this.list);
       this.suggestions = []; // a key in a hurry must not say of this one what was meant for the last
-      this.said.textContent = "Thinking of tags…";
+      this.said.textContent = t.tagPanel.thinking;
     }
     this.id = id;
     try {
@@ -69,12 +66,12 @@ export class TagPanel {
     const names = Object.keys(found.tags);
     fill(this.has, ...names.map((tag) => h("li", { class: found.tags[tag][0] === "suggested" ? "tag unsure" : "tag" },
       h("a", { href: hrefFor(asking({ tag })), "data-tag": tag, title: found.tags[tag].map((one) => SOURCES[one] ?? one).join(", ") }, tag),
-      h("button", { type: "button", class: "quiet", "aria-label": `Remove the tag ${tag}`, onclick: () => this.#say(api.rejectTag(this.id, tag), `Removed “${tag}”.`) }, icon("close")))));
+      h("button", { type: "button", class: "quiet", "aria-label": t.tagPanel.remove(tag), onclick: () => this.#say(api.rejectTag(this.id, tag), t.tagPanel.removed(tag)) }, icon("close")))));
     this.suggestions = found.suggestions.filter((one, i) => one.confidence >= LIKELY || i < FEW);
     const measured = this.suggestions.some((one) => one.calibrated);
     this.said.textContent = this.suggestions.length
-      ? measured ? "Suggested, with how often such a suggestion was right here" : "Suggested; too little is tagged yet to say how sure"
-      : names.length ? "" : "Nothing to suggest yet: tag a few pictures, and I follow.";
+      ? measured ? t.tagPanel.measured : t.tagPanel.unmeasured
+      : names.length ? "" : t.tagPanel.nothing;
     fill(this.list, ...this.suggestions.map((one, i) => this.#suggestion(one, i)));
   }
 
@@ -85,23 +82,23 @@ export class TagPanel {
     return h("li", {},
       h("div", { class: "suggested" }, h("b", {}, one.tag), h("span", { class: "soft" }, percent(one.confidence)),
         h("span", { class: "bar", "aria-hidden": "true" }, bar),
-        h("button", { type: "button", class: "small yes", "aria-label": `Accept ${one.tag}`, onclick: () => this.accept(i) }, icon("check"), "Yes"),
-        h("button", { type: "button", class: "small no", "aria-label": `Reject ${one.tag}`, onclick: () => this.reject(i) }, icon("close"), "No")),
-      one.because.length > 0 && h("div", { class: "faces", role: "group", "aria-label": `Pictures behind ${one.tag}` }, ...one.because.slice(0, BEHIND).map(({ picture, weight }) =>
-        h("a", { href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, title: `${picture.name}, ${percent(weight)} of it` },
+        h("button", { type: "button", class: "small yes", "aria-label": t.tagPanel.accept(one.tag), onclick: () => this.accept(i) }, icon("check"), t.tagPanel.yes),
+        h("button", { type: "button", class: "small no", "aria-label": t.tagPanel.reject(one.tag), onclick: () => this.reject(i) }, icon("close"), t.tagPanel.no)),
+      one.because.length > 0 && h("div", { class: "faces", role: "group", "aria-label": t.tagPanel.behind(one.tag) }, ...one.because.slice(0, BEHIND).map(({ picture, weight }) =>
+        h("a", { href: hrefFor(asking({ q: picture.id })), "data-ask": picture.id, title: t.tagPanel.share(picture.name, weight) },
           h("img", { src: `${picture.thumbnail}?side=160`, alt: picture.name, loading: "lazy" })))));
   }
 
   /** @param {number} [i] */
   accept(i = this.pointed()) {
     const one = this.suggestions[i];
-    if (one) this.#say(api.acceptTag(this.id, one.tag), `Tagged “${one.tag}”.`);
+    if (one) this.#say(api.acceptTag(this.id, one.tag), t.tagPanel.tagged(one.tag));
   }
 
   /** @param {number} [i] */
   reject(i = this.pointed()) {
     const one = this.suggestions[i];
-    if (one) this.#say(api.rejectTag(this.id, one.tag), `Not “${one.tag}”.`);
+    if (one) this.#say(api.rejectTag(this.id, one.tag), t.tagPanel.rejected(one.tag));
   }
 
   /** The suggestion the keyboard is on, else the first. */
@@ -115,7 +112,7 @@ export class TagPanel {
     try {
       const { lines } = await asked;
       if (lines.length) this.lines.push(lines);
-      toast(done, lines.length ? { label: "Undo", act: () => this.undo(lines) } : {});
+      toast(done, lines.length ? { label: t.undo, act: () => this.undo(lines) } : {});
       this.changed();
       await this.show(this.id);
     } catch (error) {

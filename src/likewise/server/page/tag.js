@@ -2,12 +2,13 @@
 
 import { api, messageOf } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { count, counted } from "./format.js";
+import { count, percent } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import { empty } from "./search.js";
 import { asking, current, go, hrefFor } from "./state.js";
 import { TagPanel } from "./tag-panel.js";
+import { t } from "./texts.js";
 import { title } from "./title.js";
 import { complain } from "./toast.js";
 
@@ -21,25 +22,25 @@ export class TagView {
     this.img = h("img", { alt: "" });
     this.name = h("p", { class: "soft" });
     this.left = h("p", { class: "soft", role: "status" });
-    this.next = h("button", { type: "button", class: "main", "aria-keyshortcuts": "n", onclick: () => this.#step(1) }, "Next", h("kbd", { "aria-hidden": "true" }, "n"));
-    this.prior = h("button", { type: "button", "aria-keyshortcuts": "p", onclick: () => this.#step(-1) }, icon("left"), "Back");
+    this.next = h("button", { type: "button", class: "main", "aria-keyshortcuts": "n", onclick: () => this.#step(1) }, t.tag.next, h("kbd", { "aria-hidden": "true" }, "n"));
+    this.prior = h("button", { type: "button", "aria-keyshortcuts": "p", onclick: () => this.#step(-1) }, icon("left"), t.tag.back);
     this.one = h("section", { class: "tag-one" },
       h("div", { class: "tag-picture" }, this.img, this.name, h("p", { class: "buttons" }, this.prior, this.next), this.left), this.panel.el);
     this.all = h("section", {});
     this.above = h("input", { type: "range", id: "tag-above", min: "0.3", max: "0.95", step: "0.05", value: "0.6", oninput: () => this.#shown() });
     this.aboveSaid = h("output", { for: "tag-above" });
-    this.folder = h("input", { type: "text", id: "xmp-place", placeholder: "beside the pictures", autocomplete: "off", spellcheck: "false" });
+    this.folder = h("input", { type: "text", id: "xmp-place", placeholder: t.tag.beside, autocomplete: "off", spellcheck: "false" });
     this.job = jobBox(["tag", "export"], (done) => this.#done(done));
-    this.el = h("div", { class: "view tag-view" }, h("header", { class: "view-head" }, h("h1", {}, "Tags")),
+    this.el = h("div", { class: "view tag-view" }, h("header", { class: "view-head" }, h("h1", {}, t.tag.title)),
       this.one, this.all,
-      h("section", {}, h("h2", {}, "All at once"),
-        h("p", { class: "soft" }, "Suggested tags for every picture nobody tagged, where I am at least this sure. They are marked as suggested until you agree, and teach me nothing until then."),
-        h("div", { class: "in-line" }, h("label", { for: "tag-above" }, "At least"), this.above, this.aboveSaid,
-          h("button", { type: "button", onclick: () => this.#start(api.tagAll(Number(this.above.value))) }, icon("tag"), "Tag them"))),
-      h("section", {}, h("h2", {}, "Take them along"),
-        h("p", { class: "soft" }, "XMP sidecars that other programs read. Pictures are never changed; what another program wrote into a sidecar stays."),
-        h("div", { class: "in-line" }, h("label", { for: "xmp-place" }, "Where"), this.folder,
-          h("button", { type: "button", onclick: () => this.#start(api.exportXmp(this.folder.value.trim() || "beside")) }, "Write sidecars"))),
+      h("section", {}, h("h2", {}, t.tag.allAtOnce),
+        h("p", { class: "soft" }, t.tag.allHow),
+        h("div", { class: "in-line" }, h("label", { for: "tag-above" }, t.tag.atLeast), this.above, this.aboveSaid,
+          h("button", { type: "button", onclick: () => this.#start(api.tagAll(Number(this.above.value))) }, icon("tag"), t.tag.apply))),
+      h("section", {}, h("h2", {}, t.tag.export),
+        h("p", { class: "soft" }, t.tag.exportHow),
+        h("div", { class: "in-line" }, h("label", { for: "xmp-place" }, t.tag.where), this.folder,
+          h("button", { type: "button", onclick: () => this.#start(api.exportXmp(this.folder.value.trim() || "beside")) }, t.tag.write))),
       this.job.el);
     /** @type {Picture[]} */
     this.queue = [];
@@ -52,19 +53,19 @@ export class TagView {
   }
 
   async show() {
-    title("Tags");
+    title(t.tag.title);
     known.collection.get().then((about) => this.job.running(about.job)).catch(() => {});
     await Promise.all([this.#tags(), this.#load()]);
   }
 
   #shown() {
-    this.aboveSaid.textContent = `${Math.round(100 * Number(this.above.value))}\u00a0%`;
+    this.aboveSaid.textContent = percent(Number(this.above.value));
   }
 
   async #tags() {
     try {
       const { items } = await api.tags("", 500);
-      fill(this.all, h("h2", {}, items.length ? counted(items.length, "tag") : "No tags yet"),
+      fill(this.all, h("h2", {}, t.tag.tags(items.length)),
         h("ul", { class: "tag-cloud" }, ...items.map((one) => h("li", {},
           h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ", h("span", { class: "soft" }, count(one.pictures)))))));
     } catch (error) {
@@ -83,7 +84,7 @@ export class TagView {
       if (look && !items.some((one) => one.id === look)) this.queue.unshift(await api.picture(look));
       this.#draw();
     } catch (error) {
-      fill(this.all, empty("That did not work.", messageOf(error), "Try again", () => this.show(), true));
+      fill(this.all, empty(t.failed, messageOf(error), t.tryAgain, () => this.show(), true));
     }
   }
 
@@ -103,7 +104,7 @@ export class TagView {
   }
 
   #left() {
-    this.left.textContent = this.total === 1 ? "One picture nobody tagged" : `${counted(this.total, "picture")} nobody tagged`;
+    this.left.textContent = t.tag.left(this.total);
   }
 
   #draw() {
@@ -174,9 +175,8 @@ export class TagView {
   /** @param {import("./job.js").EndOf<"tag"|"export">} done */
   #done(done) {
     if (this.el.isConnected) this.show();
-    if (done.what === "tag") return `${counted(done.tagged, "picture")} tagged, with ${counted(done.tags, "tag")}.`;
-    const kept = done.problems ? `; ${count(done.problems)} left as they were` : "";
-    return `${counted(done.written, "sidecar")} written, ${count(done.unchanged)} unchanged${kept}.`;
+    if (done.what === "tag") return t.tag.applied(done.tagged, done.tags);
+    return t.tag.written(done.written, done.unchanged, done.problems);
   }
 }
 

@@ -1,6 +1,7 @@
 // Light, dark, or as the system has it; the choice is kept in this browser (see theme.js).
 
 import { fill, icon, need } from "./dom.js";
+import { t } from "./texts.js";
 
 const KEY = "likewise.theme";
 const NAMES = /** @type {const} */ (["auto", "light", "dark"]);
@@ -30,7 +31,7 @@ export function showTheme() {
   const button = need("#theme");
   const name = chosen();
   fill(button, icon(ICONS[name]));
-  const text = `Theme: ${name === "auto" ? "as the system" : name}`;
+  const text = t.themes.label(name);
   button.setAttribute("aria-label", text);
   button.title = text;
 }

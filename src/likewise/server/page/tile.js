@@ -4,6 +4,7 @@ import { thumbnail } from "./api.js";
 import { h, icon } from "./dom.js";
 import { date, score } from "./format.js";
 import { canStrike, chip } from "./reasons.js";
+import { t } from "./texts.js";
 
 /** @typedef {import("./types.js").Item} Item */
 /**
@@ -55,10 +56,10 @@ export class Tile {
     if (this.buttons.length) return;
     const { actions } = this;
     this.buttons = [
-      this.#button("plus", "More like this", () => actions.judge(this.item, "liked")),
-      this.#button("minus", "Not this", () => actions.judge(this.item, "disliked")),
-      this.#button("why", "Why it matched", () => actions.why(this.item)),
-      this.#button("look", "Look closer", () => actions.look(this.item)),
+      this.#button("plus", t.tile.more, () => actions.judge(this.item, "liked")),
+      this.#button("minus", t.tile.less, () => actions.judge(this.item, "disliked")),
+      this.#button("why", t.whyMatched, () => actions.why(this.item)),
+      this.#button("look", t.viewLarge, () => actions.look(this.item)),
     ];
     const [more, less, reason, large] = this.buttons;
     this.el.append(h("div", { class: "acts" }, more, less), h("div", { class: "acts more" }, reason, large));
@@ -69,7 +70,7 @@ export class Tile {
     for (const button of this.buttons) {
       const kind = button.className;
       button.hidden = kind === "why" ? !this.asked : kind !== "look" && (!this.asked || this.own);
-      button.setAttribute("aria-label", `${button.title}: ${this.item.name}`);
+      button.setAttribute("aria-label", t.tile.named(button.title, this.item.name));
       if (kind === "plus") button.setAttribute("aria-pressed", String(this.item.verdict === "liked"));
       if (kind === "minus") button.setAttribute("aria-pressed", String(this.item.verdict === "disliked"));
     }
@@ -103,7 +104,7 @@ export class Tile {
     this.item = item;
     this.link.href = this.actions.href(item);
     this.score.textContent = item.score === undefined ? "" : score(item.score);
-    this.when.textContent = date(item.date);
+    this.when.textContent = t.dated(item.date);
     this.el.classList.toggle("liked", item.verdict === "liked");
     this.el.classList.toggle("disliked", item.verdict === "disliked");
     this.el.classList.toggle("own", own);
@@ -113,11 +114,11 @@ export class Tile {
     this.own = own;
     this.#label();
     const said = [item.name];
-    if (own) said.push("the asked picture");
-    if (item.score !== undefined) said.push(`place ${place + 1}`, `score ${score(item.score)}`);
+    if (own) said.push(t.tile.asked);
+    if (item.score !== undefined) said.push(t.tile.place(place + 1), t.tile.score(item.score));
     if (item.date) said.push(date(item.date));
     for (const reason of item.reasons ?? []) said.push(reason.text);
-    if (item.verdict) said.push(item.verdict === "liked" ? "more like this" : "not this");
+    if (item.verdict) said.push(item.verdict === "liked" ? t.tile.liked : t.tile.disliked);
     this.link.setAttribute("aria-label", said.join(", "));
   }
 

@@ -2,6 +2,7 @@
 
 import { aborted, messageOf } from "./api.js";
 import { h, icon, need } from "./dom.js";
+import { t } from "./texts.js";
 
 /**
  * @typedef {object} ToastMore
@@ -23,7 +24,7 @@ export function toast(message, { label, act, bad = false } = {}) {
     bad && icon("alert"),
     h("span", {}, message),
     label && act && h("button", { type: "button", onclick: () => { gone(); act(); } }, label),
-    h("button", { type: "button", class: "quiet round", "aria-label": "Dismiss", onclick: gone }, icon("close")));
+    h("button", { type: "button", class: "quiet round", "aria-label": t.dismiss, onclick: gone }, icon("close")));
   while (place.children.length > 1) place.firstElementChild?.remove();
   place.append(el);
   // Whoever points at it, or stands on it with the keyboard, is about to use it.
@@ -37,5 +38,5 @@ export function toast(message, { label, act, bad = false } = {}) {
  */
 export function complain(error, about = "") {
   if (aborted(error)) return; // the page itself wanted no more of it
-  toast(about ? `${about}: ${messageOf(error)}` : messageOf(error), { bad: true });
+  toast(about ? t.about(about, messageOf(error)) : messageOf(error), { bad: true });
 }

@@ -2,33 +2,34 @@
 
 import { h, icon, fill, settled } from "./dom.js";
 import { go, hasQuery, sorting } from "./state.js";
+import { t } from "./texts.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {"folder"|"tag"|"after"|"before"} FilterName */
 
-/** @type {[FilterName, string][]} */
-const FILTERS = [["folder", "in"], ["tag", "tagged"], ["after", "from"], ["before", "until"]];
+/** @type {FilterName[]} */
+const FILTERS = ["folder", "tag", "after", "before"];
 
 export class Toolbar {
   /** @param {() => void} select */
   constructor(select) {
     this.heading = h("h1", { class: "found" });
     this.said = h("span", { class: "soft" });
-    this.sort = h("select", { "aria-label": "Order", onchange: () => this.#sorted() });
-    this.dates = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "d", onclick: () => toggleDates(this.state) }, icon("date"), h("span", {}, "Dates"));
-    this.open = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "f", "aria-expanded": "false", "aria-controls": "filters", onclick: () => this.toggle() }, icon("filter"), h("span", {}, "Filters"));
-    this.select = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "s", "aria-pressed": "false", onclick: select }, icon("select"), h("span", {}, "Select"));
+    this.sort = h("select", { "aria-label": t.toolbar.order, onchange: () => this.#sorted() });
+    this.dates = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "d", onclick: () => toggleDates(this.state) }, icon("date"), h("span", {}, t.toolbar.dates));
+    this.open = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "f", "aria-expanded": "false", "aria-controls": "filters", onclick: () => this.toggle() }, icon("filter"), h("span", {}, t.toolbar.filter));
+    this.select = h("button", { type: "button", class: "quiet small", "aria-keyshortcuts": "s", "aria-pressed": "false", onclick: select }, icon("select"), h("span", {}, t.toolbar.select));
     this.chips = h("span", { class: "chips" });
     this.folder = h("select", { id: "folder", onchange: () => go({ folder: this.folder.value }) });
-    this.tag = h("input", { type: "text", id: "tag", autocomplete: "off", placeholder: "any" });
+    this.tag = h("input", { type: "text", id: "tag", autocomplete: "off", placeholder: t.toolbar.any });
     const typed = settled(() => go({ tag: this.tag.value.trim() }, { replace: true }), 300);
     this.tag.addEventListener("input", () => typed());
     this.after = h("input", { type: "date", id: "after", onchange: () => go({ after: this.after.value }) });
     this.before = h("input", { type: "date", id: "before", onchange: () => go({ before: this.before.value }) });
-    this.filters = h("div", { class: "filters", id: "filters", hidden: true, role: "group", "aria-label": "Filters" },
-      field("folder", "Folder", this.folder), field("tag", "Tag", this.tag),
-      field("after", "From", this.after), field("before", "Until", this.before),
-      h("button", { type: "button", class: "quiet small", onclick: clearFilters }, icon("close"), "Clear"));
+    this.filters = h("div", { class: "filters", id: "filters", hidden: true, role: "group", "aria-label": t.toolbar.filter },
+      field("folder", t.toolbar.folder, this.folder), field("tag", t.toolbar.tag, this.tag),
+      field("after", t.toolbar.from, this.after), field("before", t.toolbar.until, this.before),
+      h("button", { type: "button", class: "quiet small", onclick: clearFilters }, icon("close"), t.toolbar.clear));
     this.el = h("div", { class: "toolbar" },
       h("div", { class: "line" },
         h("div", { class: "what" }, this.heading, this.said, this.chips),
@@ -43,16 +44,15 @@ export class Toolbar {
   show(state) {
     this.state = state;
     const asked = hasQuery(state);
-    const choices = asked ? [["score", "Best first"], ["date", "Newest first"]]
-      : [["date desc", "Newest first"], ["date asc", "Oldest first"], ["name asc", "By name"], ["added desc", "Last added"]];
-    fill(this.sort, ...choices.map(([value, text]) => h("option", { value }, text)));
+    const choices = asked ? ["score", "date"] : ["date desc", "date asc", "name asc", "added desc"];
+    fill(this.sort, ...choices.map((value) => h("option", { value }, t.toolbar.orders[value])));
     this.sort.value = asked ? state.sort || "score" : `${state.sort || "date"} ${state.order || "desc"}`;
     this.dates.setAttribute("aria-pressed", String(state.dates));
-    const active = FILTERS.filter(([name]) => state[name]);
-    this.open.lastElementChild?.replaceChildren(active.length ? `Filters (${active.length})` : "Filters");
-    fill(this.chips, ...active.map(([name, word]) =>
-      h("button", { type: "button", class: "chip", "aria-label": `Remove the filter ${word} ${state[name]}`, onclick: () => go({ [name]: "" }) },
-        `${word} ${short(state[name])}`, icon("close"))));
+    const active = FILTERS.filter((name) => state[name]);
+    this.open.lastElementChild?.replaceChildren(active.length ? t.toolbar.filterN(active.length) : t.toolbar.filter);
+    fill(this.chips, ...active.map((name) =>
+      h("button", { type: "button", class: "chip", "aria-label": t.toolbar.remove(t.toolbar.filters[name], state[name]), onclick: () => go({ [name]: "" }) },
+        `${t.toolbar.filters[name]} ${short(state[name])}`, icon("close"))));
     for (const input of [this.tag, this.after, this.before]) {
       const value = state[/** @type {FilterName} */ (input.id)];
       if (document.activeElement !== input) input.value = value;
@@ -67,7 +67,7 @@ export class Toolbar {
     this.folders = key;
     const wanted = this.state?.folder ?? "";
     const all = wanted && !folders.includes(wanted) ? [...folders, wanted] : folders;
-    fill(this.folder, h("option", { value: "" }, "any"), ...all.map((path) => h("option", { value: path }, short(path, 40))));
+    fill(this.folder, h("option", { value: "" }, t.toolbar.any), ...all.map((path) => h("option", { value: path }, short(path, 40))));
     this.folder.value = wanted;
   }
 

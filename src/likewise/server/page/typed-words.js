@@ -3,6 +3,7 @@
 import { api } from "./api.js";
 import { fill, h, need, settled } from "./dom.js";
 import { asking, current, go, hasPicture, onChange } from "./state.js";
+import { t } from "./texts.js";
 
 const COMPLETED = 8; // tags offered at a time
 
@@ -60,7 +61,7 @@ export function listen(search) {
   const show = () => {
     const { text, view } = current();
     const joins = view === "search" && hasPicture(current());
-    input.placeholder = joins ? "Add words: with people, -snow" : "Search: snowy mountains";
+    input.placeholder = joins ? t.words.join : t.shell.example;
     // What somebody is typing stays until another search is shown.
     if (document.activeElement !== input || text !== shown) input.value = text;
     shown = text;

@@ -3,13 +3,14 @@
 import { api } from "./api.js";
 import { need } from "./dom.js";
 import { asking, go } from "./state.js";
+import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
 
 /** @param {File} file */
 export async function askAbout(file) {
-  const name = file.name || "That file";
+  const name = file.name || t.upload.unnamed;
   if (file.type && !file.type.startsWith("image/")) {
-    toast(`${name} is no picture (${file.type}). Drop a JPEG, PNG, WebP, AVIF, HEIC or TIFF.`, { bad: true });
+    toast(t.upload.noPicture(name, file.type), { bad: true });
     return;
   }
   const ask = need("#ask");

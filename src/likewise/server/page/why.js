@@ -3,12 +3,13 @@
 import { api, ApiError, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon, s } from "./dom.js";
-import { counted, percent, score } from "./format.js";
+import { percent, score } from "./format.js";
 import * as known from "./known.js";
 import { canStrike, strike } from "./reasons.js";
 import { go, hasPicture, queryOf, shut } from "./state.js";
+import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
-import { lacksWords, WORDS_COST, WORDS_USE } from "./visual-words.js";
+import { lacksWords } from "./visual-words.js";
 import { working } from "./working.js";
 
 /** @typedef {import("./types.js").Explanation} Explanation */
@@ -38,7 +39,7 @@ export class Why {
     }
     if (id === this.id) return;
     this.id = id;
-    this.open ??= dialog("Why it matched", "why", () => {
+    this.open ??= dialog(t.whyMatched, "why", () => {
       this.open = null;
       if (this.id) {
         this.id = "";
@@ -50,7 +51,7 @@ export class Why {
       this.#sayReasons(state, body);
       return;
     }
-    fill(body, h("p", { class: "empty", role: "status" }, "Looking for what they share…"));
+    fill(body, h("p", { class: "empty", role: "status" }, t.why.looking));
     await this.#explain(state, this.#ranking(state));
   }
 
@@ -58,16 +59,16 @@ export class Why {
   #sayReasons(state, body) {
     const item = this.find(state.why);
     if (!item?.reasons?.length) {
-      fill(body, h("p", { class: "empty" }, item ? "Nothing written about it and nothing it looks like answers to these words: it comes after those that do." : "This picture is not among the answers that were loaded."));
+      fill(body, h("p", { class: "empty" }, item ? t.why.noReason : t.why.notLoaded));
       return;
     }
     fill(body,
-      h("p", { class: "lead" }, `${item.name} for “${state.text}”`),
+      h("p", { class: "lead" }, t.why.lead(item.name, state.text)),
       h("ul", { class: "reason-list" }, ...item.reasons.map((reason) => h("li", {}, h("span", {}, reason.text),
-        canStrike(reason) && h("button", { type: "button", class: "small", "aria-label": `Do not count: ${reason.text}`, onclick: () => {
+        canStrike(reason) && h("button", { type: "button", class: "small", "aria-label": t.reasons.offOne(reason.text), onclick: () => {
           this.open?.close();
           strike(reason);
-        } }, icon("close"), "Do not count this")))));
+        } }, icon("close"), t.reasons.off)))));
   }
 
   /** What ranks, where it may have places; null: ask for visual words. */
@@ -88,7 +89,7 @@ export class Why {
       const [found, picture] = await Promise.all([api.explain(queryOf(state), id, by), api.picture(id)]);
       if (this.id !== id) return;
       const asked = state.q ? `/api/pictures/${encodeURIComponent(state.q)}/image` : `/api/uploads/${encodeURIComponent(state.up)}/image`;
-      fill(body, ...drawn(found, asked, picture, by === null ? state.by || "the default" : ""));
+      fill(body, ...drawn(found, asked, picture, by === null ? state.by || t.why.usual : ""));
     } catch (error) {
       if (this.id !== id) return;
       if (error instanceof ApiError && error.kind === "no_places" && by !== null) {
@@ -110,14 +111,14 @@ export class Why {
         this.open?.close();
         known.collection.forget();
         working.ask();
-        toast("Describing by visual words. You can go on searching; ask again why it matched when it is done.");
+        toast(t.why.describing);
       } catch (error) {
         start.disabled = false;
         complain(error);
       }
-    } }, icon("why"), "Describe by visual words too");
-    fill(body, h("div", { class: "empty" }, icon("why"), h("h2", {}, "This was found by how the pictures look as a whole."),
-      h("p", {}, `Which places of them agree can be shown when pictures are described by visual words too. ${WORDS_USE} ${WORDS_COST}`), start));
+    } }, icon("why"), t.visualWords.describe);
+    fill(body, h("div", { class: "empty" }, icon("why"), h("h2", {}, t.why.whole),
+      h("p", {}, `${t.why.wholeHow} ${t.visualWords.use} ${t.visualWords.cost}`), start));
   }
 }
 
@@ -129,7 +130,7 @@ export class Why {
  */
 function drawn(found, asked, picture, other) {
   if (!found.words.length) {
-    return [h("p", { class: "empty" }, `${picture.name} shares no visual words with the asked picture: it was found by colours, textures or meaning as a whole, and there are no places to point at.`)];
+    return [h("p", { class: "empty" }, t.why.nothing(picture.name))];
   }
   const upright = innerWidth < 720;
   const [qw, qh] = found.query_size;
@@ -156,7 +157,7 @@ function drawn(found, asked, picture, other) {
     for (const [x, y] of [...from, ...to]) group.append(s("circle", { cx: x, cy: y, r: 6 }));
     return group;
   });
-  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "matches", "aria-label": `The asked picture and ${picture.name}, with lines between the ${counted(found.words.length, "place")} they share most clearly` },
+  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "matches", "aria-label": t.why.drawing(picture.name, found.words.length) },
     s("image", { href: asked, width: first[0], height: first[1], preserveAspectRatio: "none" }),
     s("image", { href: picture.image, x: shift[0], y: shift[1], width: second[0], height: second[1], preserveAspectRatio: "none" }),
     ...groups);
@@ -166,7 +167,7 @@ function drawn(found, asked, picture, other) {
     svg.classList.toggle("pointing", number >= 0);
     groups.forEach((group, i) => group.classList.toggle("on", i === number));
   };
-  const list = h("ol", { class: "shared", "aria-label": "Shared words, the one that counts most first" },
+  const list = h("ol", { class: "shared", "aria-label": t.why.list },
     ...found.words.map((word, number) => {
       const bar = h("i");
       bar.style.width = `${(100 * word.contribution) / most}%`;
@@ -178,9 +179,9 @@ function drawn(found, asked, picture, other) {
       }, swatch, h("span", { class: "bar" }, bar), h("span", {}, found.score ? percent(word.contribution / found.score) : score(word.contribution))));
     }));
   return [
-    h("p", { class: "lead" }, `${counted(found.shared, "visual word")} in common. `,
-      h("span", { class: "soft" }, `The ${found.words.length} below make ${found.score > 0 ? percent(Math.min(1, sum / found.score)) : "most"} of the words' score, ${score(found.score)}. Choose one to see where it is.${other ? ` The order itself comes from ${other}, which looks at pictures as a whole.` : ""}`)),
+    h("p", { class: "lead" }, t.why.common(found.shared),
+      h("span", { class: "soft" }, t.why.below(found.words.length, found.score > 0 ? Math.min(1, sum / found.score) : null, found.score, other))),
     svg, list,
-    h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), "Look closer")),
+    h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), t.viewLarge)),
   ];
 }

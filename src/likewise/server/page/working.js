@@ -2,9 +2,10 @@
 
 import { api } from "./api.js";
 import { h, icon, need } from "./dom.js";
-import { count, duration } from "./format.js";
+import { count, decimal, duration } from "./format.js";
 import * as known from "./known.js";
 import * as live from "./live.js";
+import { t } from "./texts.js";
 import { titleOfWork } from "./title.js";
 import { complain } from "./toast.js";
 
@@ -12,25 +13,22 @@ import { complain } from "./toast.js";
 
 const ADDING = "adding pictures"; // the stage whose pictures can be searched as they come
 const SPEAKING = 5000; // milliseconds between two words on progress to a screen reader
-const NAMES = /** @type {Record<string, string>} */ ({
-  add: "Looking for pictures", sync: "Looking for changes", describe: "Describing pictures", tag: "Suggesting tags", export: "Writing sidecars",
-});
 
 /** @param {string} text */
 const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** "1,240 of 3,068 searchable, 4 min left"; of other stages with their name. @param {Progress} data */
 export function howFar(data) {
-  const counted = data.total ? `${count(data.done)} of ${count(data.total)}` : count(data.done);
-  const said = data.stage === ADDING ? `${counted} searchable` : `${upper(data.stage)}: ${counted}`;
-  return data.left ? `${said}, ${duration(data.left)} left` : said;
+  const counted = data.total ? t.work.of(data.done, data.total) : count(data.done);
+  const said = data.stage === ADDING ? t.work.searchable(counted) : t.work.stage(upper(data.stage), counted);
+  return data.left ? t.work.left(said, duration(data.left)) : said;
 }
 
 /** What stands behind it in soft letters. @param {Progress} data */
 function more(data) {
   const parts = [];
-  if (data.rate) parts.push(`${data.rate.toFixed(data.rate >= 10 ? 0 : 1)} a second`);
-  if (data.problems) parts.push(`${count(data.problems)} skipped`);
+  if (data.rate) parts.push(t.work.rate(decimal(data.rate, data.rate >= 10 ? 0 : 1)));
+  if (data.problems) parts.push(t.work.skipped(data.problems));
   if (data.note) parts.push(data.note);
   return parts.join(", ");
 }
@@ -39,12 +37,12 @@ class Working {
   constructor() {
     this.said = h("b", {});
     this.detail = h("span", { class: "soft" });
-    this.bar = h("progress", { "aria-label": "Progress" });
-    this.stop = h("button", { type: "button", class: "quiet small", onclick: () => this.#stop() }, icon("close"), "Stop");
+    this.bar = h("progress", { "aria-label": t.work.progress });
+    this.stop = h("button", { type: "button", class: "quiet small", onclick: () => this.#stop() }, icon("close"), t.work.stop);
     this.spoken = h("p", { class: "spoken", role: "status" });
     this.spokenAt = -SPEAKING;
     // The line itself is no live region: it changes all the time.
-    this.el = h("section", { class: "working", hidden: true, "aria-label": "Work under way" },
+    this.el = h("section", { class: "working", hidden: true, "aria-label": t.work.label },
       h("p", {}, this.said, " ", this.detail), this.stop, this.bar, this.spoken);
     this.job = 0;
     this.ended = 0; // the newest job that has ended
@@ -93,7 +91,7 @@ class Working {
     if (!job) this.#turn(false); // its end was not heard
     if (!job || (job.job && job.job <= this.ended)) return;
     if (job.progress) this.#progress(job.progress);
-    else if (!this.on || job.job !== this.job) this.#show(job.job, NAMES[job.what] ?? upper(job.what), "");
+    else if (!this.on || job.job !== this.job) this.#show(job.job, t.work.names[job.what] ?? upper(job.what), "");
   }
 
   /** @param {Progress} data */
@@ -116,7 +114,7 @@ class Working {
     this.job = job;
     this.stop.hidden = !job; // another program's cannot be stopped from here
     this.said.textContent = said;
-    this.detail.textContent = this.stop.disabled ? "stopping…" : detail;
+    this.detail.textContent = this.stop.disabled ? t.work.stopping : detail;
     this.bar.removeAttribute("value");
     titleOfWork(said);
     this.#turn(true);
@@ -148,7 +146,7 @@ class Working {
 
   async #stop() {
     this.stop.disabled = true;
-    this.detail.textContent = "stopping…";
+    this.detail.textContent = t.work.stopping;
     try {
       await api.stop(this.job);
     } catch (error) {
