@@ -1,4 +1,4 @@
-"""Retrieval with learned metrics, concept by concept (spec s3ml, section 8, "Images").
+"""Retrieval with learned metrics, concept by concept, as the S3ML paper does it.
 
 For a concept all its pictures (relevant) and four times as many others form a pool.  A fifth of
 each is known: two relevant ones are a similar pair, a relevant and an irrelevant one a dissimilar

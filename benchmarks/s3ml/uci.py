@@ -1,4 +1,4 @@
-"""The UCI protocol of the S3ML paper: 1-NN error from 5 % of the labels (spec s3ml, section 8).
+"""The UCI protocol of the S3ML paper: 1-NN error from 5 % of the labels.
 
 ceil(5 %) of each class is labelled, the rest is not; a metric is learned from both, the labelled
 rows are the prototypes, and the error is that of the unlabelled rows.  Every method sees the same
@@ -28,7 +28,7 @@ from likewise.metric.s3ml import S3ML
 Row = dict[str, object]
 Found = TypeVar("Found")
 SHARE = 0.05
-# The paper's M0 on these sets, its k, a, theta and +-1 pairs; f, floor, lam of the spec's grid.
+# The paper's M0 on these sets, its k, a, theta and +-1 pairs; f, floor and lam of our grid.
 AS_PRINTED: dict[str, Any] = {
     "prior": "covariance", "dissimilar": None, "strength": 0.9, "l1": 0.01,
 }  # fmt: skip

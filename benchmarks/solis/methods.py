@@ -36,7 +36,7 @@ class Ladder:
         return self.values.index(self.first), self.values.index(self.last)
 
 
-# Of lambda_max; 0 is no penalty at all.  Gains are of the data's own step (spec, section 7).
+# Of lambda_max; 0 is no penalty at all.  Gains: docs/methods/solis.md, (14).
 SHARES = Ladder((0.0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3), 3e-3, 0.03)
 GAINS = Ladder((0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), 0.3, 3.0)
 TIMES = Ladder((0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), 1.0, 10.0)

@@ -118,7 +118,7 @@ def test_optimal_mass_is_never_worse() -> None:
 
 
 def test_iterative_cannot_where_the_split_does_not_exist() -> None:
-    """An imbalanced vector needs a negative threshold in its small part (spec, P3)."""
+    """An imbalanced vector needs a negative threshold in one part (docs/methods/psc.md, P3)."""
     books, X = problem(2, 6, 4, 4, False)
     exact, iterative = (
         ProductSparseCoder(6, 2, 0.3, method, codebooks=books, n_steps=30)

@@ -1,4 +1,4 @@
-"""The S3ML spec read aloud: full matrices, plain loops, float64."""
+"""The formulas of docs/methods/s3ml.md read aloud: full matrices, plain loops, float64."""
 
 from __future__ import annotations
 

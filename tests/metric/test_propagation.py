@@ -1,4 +1,4 @@
-"""Affinities and T: the fast forms against the spec's formulas, and each other."""
+"""Affinities and T: the fast forms against the plain formulas, and each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S3ML and its company: the optimum of the spec's problem, its reports, and bad input."""
+"""S3ML and its company: the optimum of its problem, its reports, and bad input."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_sparsity_is_of_exact_zeros_and_grows() -> None:
 
 
 def test_l1_without_sparsity_is_the_inverse() -> None:
-    """l1 towards 0 gives Sigma^-1 (spec, section 4)."""
+    """l1 towards 0 gives Sigma^-1 (docs/methods/s3ml.md, (9))."""
     X, known, _ = drawn()
     full, nearly = S3ML(l1=0).fit(X, known), S3ML(l1=1e-7, tol=1e-9).fit(X, known)
     np.testing.assert_allclose(nearly.metric_, full.metric_, rtol=1e-3, atol=1e-5)

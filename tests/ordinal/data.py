@@ -37,7 +37,7 @@ def four(row: Any) -> tuple[int, int, int, int]:
 
 
 def gradient_of_one(loss: Any, X: Floats, row: Any) -> tuple[float, Floats]:
-    """f and its gradient, by the formulas of the spec and nothing else."""
+    """f and its gradient, by the formulas of docs/methods/ordinal.md, (2) to (6)."""
     i, j, l, k = four(row)  # noqa: E741
     a, b = ((X[i] - X[j]) ** 2).sum(), ((X[l] - X[k]) ** 2).sum()
     f, fa, fb = (float(x) for x in loss.weights(a, b))

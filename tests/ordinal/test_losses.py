@@ -15,7 +15,7 @@ ALL: list[Any] = [GNMDS(), STE(), TSTE(4.0), CKL(0.05)]
 
 
 def formula(loss: Any, a: float, b: float) -> float:
-    """Section 1 of the spec, naively."""
+    """docs/methods/ordinal.md, (2) to (5), naively."""
     if loss.name == "gnmds":
         return max(0.0, 1 + a - b)
     if loss.name == "ste":

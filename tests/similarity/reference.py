@@ -1,4 +1,4 @@
-"""The readable versions: every update over all words, every round, as the spec prints them."""
+"""The readable versions: every update over all words, every round (docs/methods/solis.md)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def objective(A: Floats, y: Floats, x: Floats, gamma: float) -> float:
 
 
 def gap(A: Floats, y: Floats, x: Floats, gamma: float, nonnegative: bool = False) -> float:
-    """(P - D) / P as the specification writes it, without any of the package's code."""
+    """(P - D) / P of docs/methods/siso.md, (4), without any of the package's code."""
     r = y - x @ A
     c = A @ r
     largest = c.max() if nonnegative else np.abs(c).max()

@@ -47,7 +47,7 @@ def weights(S: Floats, l1: float, penalise_diagonal: bool) -> Floats:
 
 
 def objective(S: Floats, M: Floats, l1: float, penalise_diagonal: bool = True) -> float:
-    """F(M) as the specification writes it."""
+    """F(M) of docs/methods/s3ml.md, (5)."""
     sign, log = np.linalg.slogdet(M)
     assert sign > 0
     assert np.linalg.eigvalsh(M)[0] > 0

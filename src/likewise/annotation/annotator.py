@@ -1,8 +1,8 @@
-"""Tags for a picture from the tagged pictures that reconstruct it (SISO; spec ``siso``, 1 to 5).
+"""Tags for a picture from the tagged pictures that reconstruct it (SISO).
 
 A query y is written as a sparse combination of all tagged pictures, min 1/2 |A x - y|^2 +
-gamma |x|_1, and each picture passes its tags on with its coefficient: scores l = L'x.  There is no
-training; pictures come and go at any time.
+gamma |x|_1, and each picture passes its tags on with its coefficient: scores l = L'x
+(docs/methods/siso.md, (1) and (13)).  There is no training; pictures come and go at any time.
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ has, with the summed centred rows d of those that have it, scatter S and penalty
     w = (S + k I)^-1 d,   R = d'w / (n p (1 - p)),
     log odds of x = (x'w - middle) / (p (1 - p) (1 - R)) + log(p / (1 - p)).
 
-That is Fisher's discriminant of the tag against all other pictures: ridge regression gives its
-direction, 1 - R turns the scatter of all into the scatter within, and the middle lies half way
-between the means of both sides.  Tags are taken one at a time, so a picture may have several.
+That is Fisher's discriminant of the tag against all other pictures (docs/methods/siso.md, (21)):
+ridge regression gives its direction, 1 - R turns the scatter of all into the scatter within, and
+the middle lies half way between the means of both sides.  Tags are taken one at a time, so a
+picture may have several.
 """
 
 from __future__ import annotations

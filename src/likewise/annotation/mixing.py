@@ -1,9 +1,10 @@
 """Two opinions about a tag made one: shares of a reconstruction and log odds of a linear machine.
 
 A share s in [0, 1] has odds of its own, log((s + e) / (1 - s + e)) with e = 0.1 so that no share is
-not beyond all hope.  Opinions are mixed as odds, then read as a share again: a mix of 0 gives the
-shares themselves.  How much the linear machine should say is chosen by pictures whose tags are
-known and that were left out: the mix under which their tags are most likely among all tags.
+not beyond all hope.  Opinions are mixed as odds (docs/methods/siso.md, (22)), then read as a share
+again: a mix of 0 gives the shares themselves.  How much the linear machine should say is chosen by
+pictures whose tags are known and that were left out: the mix under which their tags are most likely
+among all tags.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A descriptor touches only the words of its own support.  ``cells[i]`` says into which buffer code i
 goes.  Product codes are pooled from their marginals u and v of common mass s, ``y_ij = u_i v_j /
-s``: the k² words are never listed for a descriptor (PSC spec, section 5).
+s``: the k² words are never listed for a descriptor (docs/methods/psc.md, (16)).
 """
 
 from __future__ import annotations

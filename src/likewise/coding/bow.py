@@ -1,7 +1,7 @@
 """Bags of visual words: term counts of pictures to l2-normalised tf-idf rows (CSR, float32).
 
 ``x_j = (n_j / sum n) log(N / df_j)``, document frequencies on the database, ``df_j = 0 -> 0``
-(SOLIS spec, section 8).  Frequencies are counted as pictures come and go; the idf that
+(docs/methods/solis.md, (15)).  Frequencies are counted as pictures come and go; the idf that
 ``transform`` uses is frozen until ``refresh``, so that vectors of one generation stay comparable.
 """
 

@@ -1,12 +1,12 @@
-"""Codebooks for sparse coding: codes and words in turn (Lee et al. 2007; Ge et al. 2014, sec. 3.4).
+"""Codebooks for sparse coding: codes and words in turn (Lee et al. 2007; Ge et al. 2014).
 
 A round codes all training rows with the words at hand, then solves for each part
 
     min over A of |X - U A|_F^2  subject to |a_j| <= c for every word (row) a_j of A,
 
-a convex problem, by exact minimisation over one word after another until none moves; words are
-then scaled to norm c = 1/sqrt(m) exactly, as the constraint of the paper is an equality.  Words
-that no code uses become the worst coded rows.
+a convex problem (docs/methods/psc.md, (15)), by exact minimisation over one word after another
+until none moves; words are then scaled to norm c = 1/sqrt(m) exactly, as the constraint of the
+paper is an equality.  Words that no code uses become the worst coded rows.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ picture's.
 Perronnin et al. (2010), the improved version: descriptors are projected (PCA), a mixture with
 diagonal covariances gives each of N descriptors to its components by shares g, and with u = (x -
 m_k) / s_k the parts are ``sum g u / (N sqrt(w_k))`` and ``sum g (u² - 1) / (N sqrt(2 w_k))``; then
-a signed root, and unit length (PSC spec, section 6).
+a signed root, and unit length (docs/methods/psc.md, (18)).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """LLC: a descriptor as the affine combination of its nearest words that is closest to it.
 
 Wang et al. (2010), the approximated version: of the ``n_nearest`` words B solve
-``(C + ridge tr(C) I) w = 1`` with ``C = (B - 1x')(B - 1x')'`` and scale w to sum 1 (PSC spec,
-section 6).  Weights may be negative.
+``(C + ridge tr(C) I) w = 1`` with ``C = (B - 1x')(B - 1x')'`` and scale w to sum 1
+(docs/methods/psc.md, (17)).  Weights may be negative.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ _ROWS = 4096
 
 class ProductSparseCoder(Transformer):
     """Non-negative sparse codes over a product codebook: for each row x the minimum over y >= 0 of
-    ||x - A y||^2 + alpha |y|_1, A having the k^m products of words as columns.
+    ||x - A y||^2 + alpha |y|_1, A having the k^m products of words as columns
+    (docs/methods/psc.md, (1)).
 
     Rows are coded as they are given; alpha = 0.3 is meant for rows of unit norm.
 
@@ -217,7 +218,7 @@ class ProductSparseCoder(Transformer):
         return paths.code(parts, task, n_threads=self.n_threads)
 
     def _training(self, books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
-        """Training takes u_i itself for APSC, whose parts decouple (spec, section 4)."""
+        """Training takes u_i itself for APSC, whose parts decouple (docs/methods/psc.md, P9)."""
         return self._raw(ProductPaths(books), parts)
 
     def _marginals(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:
@@ -229,7 +230,7 @@ class ProductSparseCoder(Transformer):
     def _common(
         self, found: list[Any], books: list[Floats], parts: list[NDArray[Any]]
     ) -> list[Any]:
-        """The same directions with one mass (eq. 13 of the paper, or the optimal mass)."""
+        """The same directions with one mass: docs/methods/psc.md, (11), optimal (12)."""
         masses = np.stack([_masses(one) for one in found])
         coded = (masses > 0).all(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -252,7 +253,7 @@ class ProductSparseCoder(Transformer):
 def _directions(
     found: list[Any], masses: Floats, books: list[Floats], parts: list[NDArray[Any]]
 ) -> tuple[Floats, Floats]:
-    """Sums over the parts of x_i'b_i and |b_i|^2, b_i = A_i u_i / |u_i| (spec, section 3)."""
+    """Sums over the parts of x_i'b_i and |b_i|^2, b_i = A_i u_i / |u_i|, as in (12)."""
     along, length = np.zeros(masses.shape[1]), np.zeros(masses.shape[1])
     for start in range(0, len(along), _ROWS):
         here = slice(start, start + _ROWS)
@@ -280,7 +281,10 @@ def _masses(codes: Any) -> Floats:
 
 @kernel
 def outer_products(ends, ids, values, other_ends, other_ids, other_values, k, masses):  # type: ignore[no-untyped-def]
-    """Each row's outer product of two codes, divided by its mass; ids become id k + other id."""
+    """Each row's outer product of two codes, divided by its mass; ids become id k + other id.
+
+    docs/methods/psc.md, (3).
+    """
     n = len(ends) - 1
     new = np.zeros(n + 1, np.int64)
     for row in range(n):

@@ -1,4 +1,4 @@
-"""How a descriptor is cut into parts (section 4.1 of Ge et al. 2014): which columns go where.
+"""How a descriptor is cut into parts (Ge et al. 2014): which columns go where.
 
 SIFT is a grid of 4 rows by 4 columns of cells with 8 orientations each, orientations running
 fastest.  "horizontal" and "vertical" cut the grid by a horizontal or a vertical line, "structural"

@@ -3,7 +3,8 @@ vector.
 
 Lazebnik et al. (2006), Yang et al. (2009).  Only the finest grid is filled, a cell at a time as its
 descriptors come; a coarser region is the maximum (or the sum) of the cells it is made of, so a
-descriptor is touched once and memory is one buffer a finest cell (PSC spec, section 5).
+descriptor is touched once and memory is one buffer a finest cell
+(docs/methods/psc.md, (16)).
 """
 
 from __future__ import annotations

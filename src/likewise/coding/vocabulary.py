@@ -2,7 +2,7 @@
 
 ``fit`` draws a uniform sample in one pass (``reservoir``) and clusters it (``kmeans``);
 ``quantise`` gives each descriptor the number of its nearest word through ``neighbours``: by
-comparing all words up to 10,000, by walking an HNSW graph above (SOLIS spec, section 8 b).
+comparing all words up to 10,000, by walking an HNSW graph above.
 A million words were learnt once: 1.5 million rows of width 32, 2 rounds, 438 CPU s and 1.2 GB.
 """
 

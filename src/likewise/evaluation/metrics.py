@@ -44,8 +44,9 @@ def average_precision(
 
     Plain: the mean, over all positives, of the precision at their rank.  With ``trapezoid`` the
     area under the precision-recall curve as the Oxford Buildings benchmark draws it:
-    ``sum (r_i - r_{i-1}) (p_i + p_{i-1}) / 2`` with p_0 = 1 (SOLIS spec, section 9).  A positive
-    that was not ranked counts as never found: give ``n_positives`` when the list is cut short.
+    ``sum (r_i - r_{i-1}) (p_i + p_{i-1}) / 2`` with p_0 = 1 (docs/methods/solis.md, (16)).
+    A positive that was not ranked counts as never found: give ``n_positives`` when the list is cut
+    short.
 
     >>> average_precision([True, False, True])
     0.8333333333333333
@@ -112,7 +113,7 @@ def average_precision_at(relevant: ArrayLike, k: int, n_positives: int) -> float
     """AP@K of the ordinal embedding paper: ``sum_{q<=K} P(q) [rel q] / n_positives``.
 
     ``n_positives`` is TP + FN without the query itself (39 in its SUN397 protocol, with K = 40;
-    ordinal spec, section 4).
+    docs/methods/ordinal.md, (17)).
 
     >>> average_precision_at([True, False, True, True], k=3, n_positives=3)
     0.5555555555555555
@@ -128,8 +129,9 @@ def average_precision_at(relevant: ArrayLike, k: int, n_positives: int) -> float
 
 
 def label_map(scores: ArrayLike, truth: Any) -> float:
-    """MAP over labels: for each label rank all pictures by its score (SISO spec, section 5).
+    """MAP over labels: for each label rank all pictures by its score.
 
+    docs/methods/siso.md, (14).
     ``truth`` is a 0/1 matrix, dense or sparse; labels without a positive are left out.
 
     >>> label_map([[0.9, 0.1], [0.2, 0.8], [0.3, 0.3]], [[1, 0], [0, 1], [1, 0]])
@@ -209,7 +211,7 @@ def triplet_error(points: ArrayLike, comparisons: ArrayLike) -> float:
     """Share of comparisons an embedding does not satisfy, by Euclidean distance.
 
     Rows (i, j, k) say d(i, j) < d(i, k); rows (i, j, l, k) say d(i, j) < d(l, k).  Ties and NaN
-    are errors (ordinal spec, section 7).
+    are errors.
 
     >>> triplet_error([[0.0], [1.0], [3.0]], [[0, 1, 2], [0, 2, 1]])
     0.5
@@ -237,7 +239,7 @@ def sparsity(weights: ArrayLike, touched: ArrayLike | None = None) -> float:
     """Share of exact zeros, 0 to 1; with ``touched`` only among those entries.
 
     The second form is the honest one for learners that start at zero: words that no training
-    picture has are zero for free (SOLIS spec, E18).
+    picture has are zero for free (docs/methods/solis.md, E18).
 
     >>> sparsity([0.0, 0.0, 1.0, 0.0]), sparsity([0.0, 0.0, 1.0, 0.0], [True, False, True, False])
     (0.75, 0.5)

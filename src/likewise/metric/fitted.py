@@ -58,6 +58,8 @@ _KEPT = {
 class FittedSpace(Transformer):
     """Rows of any network to ``n_components`` columns of unit length, compared by inner product.
 
+    The numbers are those of docs/methods/staying.md, (1) to (9).
+
     (1) r = a / |a| of a row a, or of its root where all entries are >= 0.
 
     (2) One vote a burst: a row takes no part if an earlier one that does is its copy,
@@ -338,7 +340,7 @@ def _stretch(P: Floats, pairs: NDArray[np.int64], t: float, prior: float) -> Flo
 
 
 def _pair_scale(Z: Floats, pairs: NDArray[np.int64]) -> float:
-    """Half the mean squared difference of neighbours, a column; of strangers where there are none.
+    """(9): half the mean squared difference of neighbours, a column; without any, of strangers.
 
     The trace of the neighbours' covariance over its width: the unit in which
     :class:`likewise.similarity.local_metric.LocalMetric` measures the pairs people judged.

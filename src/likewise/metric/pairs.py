@@ -1,7 +1,8 @@
 """What was said about pairs: labels or (n, 2) rows, checked, as the matrix W0 of the S3ML paper.
 
-W0 has 1 on its diagonal, +1 for a similar pair, -1 for a dissimilar one, 0 elsewhere (spec s3ml,
-section 1).  It is never made as a matrix: :meth:`Constraints.apply` multiplies by it.
+W0 has 1 on its diagonal, +1 for a similar pair, -1 for a dissimilar one, 0 elsewhere
+(docs/methods/s3ml.md, (1)).  It is never made as a matrix: :meth:`Constraints.apply` multiplies by
+it.
 """
 
 from __future__ import annotations

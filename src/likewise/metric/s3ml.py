@@ -2,8 +2,8 @@
 
 What was said about pairs spreads over the kNN graph into affinities W (``propagation``); their
 scatter T = X'(D - W)X moves the prior, Sigma = M0^-1 + beta T, and the metric is the sparse inverse
-of Sigma: min -logdet M + <Sigma, M> + lam sum |M_ij| (spec s3ml, sections 1 to 4).  W has negative
-entries, so Sigma may be indefinite: its eigenvalues relative to the prior are floored.
+of Sigma: min -logdet M + <Sigma, M> + lam sum |M_ij| (docs/methods/s3ml.md, (4) and (5)).  W has
+negative entries, so Sigma may be indefinite: its eigenvalues relative to the prior are floored.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ class S3ML(LearnedMetric):
         return np.asarray(found.precision), bool(found.converged), int(found.n_iter)
 
     def _sigma(self, T: Floats, base: Floats | None) -> tuple[Floats, float, float, float, int]:
-        """M0^-1 + beta T, floored relative to M0^-1 (spec s3ml, section 4)."""
+        """M0^-1 + beta T, floored relative to M0^-1 (docs/methods/s3ml.md, (8) and (9))."""
         C = None if base is None else cholesky(base, lower=True)
         relative = (
             T

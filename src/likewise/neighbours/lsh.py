@@ -1,9 +1,10 @@
 """p-stable locality-sensitive hashing for l2 (Datar et al. 2004), compiled, with multi-probe.
 
 ``h(v) = floor((a.v + b) / w)`` with ``a ~ N(0, I)`` and ``b ~ U[0, w)``; B hashes make the key
-of a table, K tables are independent (papers/siso.md section 4).  A table is a sorted array of
+of a table, K tables are independent (docs/methods/siso.md, (10)).  A table is a sorted array of
 (key, id), searched by bisection; candidates are scored exactly.  Rows close in l2 collide, so
-metric "ip" is meant for rows of unit length, where ``a.q = 1 - |a - q|^2 / 2``.
+metric "ip" is meant for rows of unit length, where ``a.q = 1 - |a - q|^2 / 2``: what that makes of
+a lasso's violators is docs/methods/siso.md, (9).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _MOST_ROWS = 2**31 - 1
 def collision_probability(distance: ArrayLike, width: float) -> NDArray[np.float64]:
     """Chance that one hash of this width puts two points at this distance together.
 
-    ``p(c) = 1 - 2 Phi(-t) - 2 / (sqrt(2 pi) t) (1 - exp(-t^2 / 2))`` with ``t = w / c``.
+    ``p(c) = 1 - 2 Phi(-t) - 2 / (sqrt(2 pi) t) (1 - exp(-t^2 / 2))`` with ``t = w / c``
+    (docs/methods/siso.md, (11)).
 
     >>> collision_probability([0.0, 1.0], width=1.0).round(4).tolist()
     [1.0, 0.3687]
@@ -44,7 +46,7 @@ def collision_probability(distance: ArrayLike, width: float) -> NDArray[np.float
 def recall(distance: ArrayLike, width: float, n_hashes: int, n_tables: int) -> NDArray[np.float64]:
     """Chance that a point at this distance is a candidate, without multi-probe.
 
-    ``1 - (1 - p(c)^B)^K``, from :func:`collision_probability`.
+    ``1 - (1 - p(c)^B)^K``, from :func:`collision_probability` (docs/methods/siso.md, (12)).
 
     >>> recall([0.1, 0.7], width=1.0, n_hashes=8, n_tables=20).round(2).tolist()
     [1.0, 0.06]

@@ -1,6 +1,7 @@
-"""CKL (Tamuz et al. 2011): -log P with P = (mu + b) / (2 mu + a + b); ordinal spec, section 1.
+"""CKL (Tamuz et al. 2011): -log P with P = (mu + b) / (2 mu + a + b).
 
-The paper on SVRG-SBB prints it with the wrong sign (spec, O2).
+docs/methods/ordinal.md, (5).  The paper on SVRG-SBB prints it with the wrong sign
+(docs/methods/ordinal.md, O2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GNMDS (Agarwal et al. 2007): the hinge max(0, 1 + a - b); ordinal spec, section 1."""
+"""GNMDS (Agarwal et al. 2007): the hinge max(0, 1 + a - b); docs/methods/ordinal.md, (2)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """KernelMap: places in an embedding for pictures nobody compared, from their features.
 
-RBF kernel ridge (ordinal spec, section 4): with K_ij = exp(-gamma |f_i - f_j|^2) and centred
+RBF kernel ridge (docs/methods/ordinal.md, (15)): with K_ij = exp(-gamma |f_i - f_j|^2) and centred
 places Y, the coefficients are C = (K + alpha I)^-1 Y and a new picture lies at k(f) C + mean.
 Where there are many pictures, K is approximated through some of them (Nystroem): with landmarks
-Z, C solves (K_zn K_nz + alpha K_zz) C = K_zn Y, which is the same C when Z is everything.
+Z, C solves (K_zn K_nz + alpha K_zz) C = K_zn Y, which is the same C when Z is everything
+(docs/methods/ordinal.md, (16)).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A loss turns the two squared distances of a comparison, a (should be small) and b (should be large),
 into a value f(a, b) to minimise and two weights f_a, f_b; everything a solver does follows from
-these (ordinal spec, section 1).  Solvers never see a formula: they call the kernels that a loss
-names.  A new loss is one file of kernels like its neighbours and one class here.
+these (docs/methods/ordinal.md, (1) to (6)).  Solvers never see a formula: they call the kernels
+that a loss names.  A new loss is one file of kernels like its neighbours and one class here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ComparisonLoss:
 
     name: ClassVar[str]
     convex: ClassVar[bool] = False
-    # Steps found good for n = 100, p = 10 and 10,000 comparisons (spec, section 3).
+    # Steps found good for n = 100, p = 10 and 10,000 comparisons.
     sgd_step: ClassVar[float] = 0.02
     svrg_step: ClassVar[float] = 0.01
 
@@ -120,7 +120,7 @@ class CKL(ComparisonLoss):
     """log(a + b + 2 mu) - log(b + mu): crowd kernel learning; hardly depends on the scale.
 
     The ratio's exponent of 1 makes it stall at more violated comparisons than the others, with
-    every solver (spec, section 5).
+    every solver (docs/results/ordinal.md).
     """
 
     mu: float = 0.05

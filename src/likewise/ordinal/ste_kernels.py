@@ -1,6 +1,7 @@
 """STE (van der Maaten and Weinberger 2012): -log P with P = e^-a / (e^-a + e^-b).
 
-That is log(1 + e^(a - b)); the paper on SVRG-SBB prints it with the wrong sign (spec, O1).
+That is log(1 + e^(a - b)); docs/methods/ordinal.md, (3).  The paper on SVRG-SBB prints it with
+the wrong sign (docs/methods/ordinal.md, O1).
 """
 
 from __future__ import annotations

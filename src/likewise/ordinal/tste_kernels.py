@@ -1,6 +1,7 @@
 """t-STE (van der Maaten and Weinberger 2012): -log P with Student-t kernels instead of Gaussian.
 
-log(1 + rho), rho = ((alpha + a) / (alpha + b))^((alpha + 1) / 2); alpha: degrees of freedom.
+log(1 + rho), rho = ((alpha + a) / (alpha + b))^((alpha + 1) / 2); alpha: degrees of freedom
+(docs/methods/ordinal.md, (4)).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """LEGO (Jain et al. 2009): online LogDet learning of a Mahalanobis metric.
 
 A triplet is two pairs: the nearer should be closer than a low target, the farther no closer than
-a high one.  Only violated pairs move the metric, and only along their own words.
+a high one.  Only violated pairs move the metric, and only along their own words
+(docs/methods/solis.md, (18)).
 """
 
 from __future__ import annotations

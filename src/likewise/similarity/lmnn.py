@@ -1,8 +1,8 @@
 """Diagonal LMNN (Weinberger and Saul 2009) from triplets: pull targets close, push impostors away.
 
 ``min (1 - mu) sum_targets d_w + mu sum_triplets max(0, 1 + d_w(x, x+) - d_w(x, x-))``, w >= 0, with
-``d_w = sum_j w_j (a_j - b_j)^2``: convex in w, solved by projected subgradient steps that shrink
-when the objective rises.
+``d_w = sum_j w_j (a_j - b_j)^2`` (docs/methods/solis.md, (20)): convex in w, solved by projected
+subgradient steps that shrink when the objective rises.
 """
 
 from __future__ import annotations

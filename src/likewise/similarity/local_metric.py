@@ -5,18 +5,19 @@ Each is a pair, and a pair is a difference of rows, d = x - q, shortened where i
 neighbours differ: that a stranger is far says nothing.  Around a query of one's own the
 pairs of judgements about *similar* pictures count most.  Let s_j = max(0, u . c_j), u the query and
 c_j the middle of what was alike in judgement j, all of unit length, and s the largest of them.
-Judgement j counts k = s_j^2 s^4.  With
+Judgement j counts k = s_j^2 s^4.  With (numbers are those of docs/methods/staying.md, (10) to
+(16))
 
-    S = sum of k d d' / 2 over pairs that are alike, n = sum of k                             (1)
-    A = I + S / (g N),  N = 4 N0 + n                                                          (2)
+    S = sum of k d d' / 2 over pairs that are alike, n = sum of k                            (11)
+    A = I + S / (g N),  N = 4 N0 + n                                                         (12)
     D, m likewise of pairs that are not alike, N = N0 + m:
-    B = I + D / (g N),  C = I + (m / 2n) S / (g N), which is I where n = 0                    (3)
-    M = A^-1 + 3 (C^-1 - B^-1)                                                                (4)
+    B = I + D / (g N),  C = I + (m / 2n) S / (g N), which is I where n = 0                   (13)
+    M = A^-1 + 3 (C^-1 - B^-1)                                                               (14)
     asked: u + c (M - I) u, with c <= 1 the largest so that |c (M - I) u| <= min(1, e / 2),
            e = sum of k / largest k, a session counting 1.5 at most: one judgement moves a
-           query by at most half its length, one session by at most three quarters            (5)
+           query by at most half its length, one session by at most three quarters           (15)
 
-the query is asked as (5).  Directions in which liked pictures differ from their query count less,
+the query is asked as (15).  Directions in which liked pictures differ from their query count less,
 those in which disliked ones differ *more than liked ones do* count more.  That is what C is for: it
 is what B would be if the disliked pictures were half of them strays among the liked ones.  Where
 nearly all of a page is right, most of what is disliked is a slip of the finger, and without C those
@@ -31,7 +32,7 @@ there serves both.
 Three things follow.  What nobody judged keeps M = I: there k is 0.  Where the nearest judgement is
 about something only a little alike, s^4 keeps M near I however many such judgements there are; N0
 holds against a few.  A^-1, B^-1 and C^-1 lie between 0 and I, so that a direction counts between -3
-and 4 times, and (5) bounds what all of them do together.  And only the query's row moves, so that
+and 4 times, and (15) bounds what all of them do together.  And only the query's row moves, so that
 every index over the collection's rows serves every profile.
 
 The lessons are a set.  What comes out is a function of that set alone: judging, taking back,
@@ -71,11 +72,11 @@ LEAST = 0.02
 JUDGEMENT_PAIRS = 20.0
 """The most one judgement counts on either side, in pairs: no list teaches more than a page."""
 ALIKE_PRIOR, UNLIKE_FACTOR, STRAYS = 4.0, 3.0, 0.5
-"""The factors of (2), (4) and (3)."""
+"""The factors of (12), (14) and (13)."""
 JUDGEMENT_REACH, REACH = 0.5, 1.0
-"""How far a query may move, in its own length: by one judgement, and by all there are (5)."""
+"""How far a query may move, in its own length: by one judgement, and by all there are (15)."""
 SESSION_JUDGEMENTS = 1.5
-"""Judgements that one session counts for in (5), at most: a bad afternoon is not all there is."""
+"""Judgements that one session counts for in (15), at most: a bad afternoon is not all there is."""
 NEAREST = 128
 """Judgements that count for one query, at most: those that count most."""
 CHOOSE_FROM = 32
@@ -337,7 +338,7 @@ class _Side(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """Pairs of both kinds as they count for a query, and how many judgements they are: e of (5)."""
+    """Pairs of both kinds as they count for a query, and how many judgements that is: e of (15)."""
 
     alike: _Side
     unlike: _Side
@@ -381,7 +382,7 @@ class _Packed:
 
 
 def _side(parts: Sequence[Rows], numbers: Sequence[float], counts: Floats) -> _Side:
-    """The sums of (1) and (3), whatever N0."""
+    """The sums of (11), whatever N0."""
     if not parts:
         return _Side(np.zeros((0, 0), np.float32), 0.0, np.zeros((0, 0)))
     roots = np.sqrt(counts).astype(np.float32)
@@ -391,7 +392,7 @@ def _side(parts: Sequence[Rows], numbers: Sequence[float], counts: Floats) -> _S
 
 
 def _count_judgements(counts: Floats, sessions: NDArray[np.int64]) -> float:
-    """e of equation (5)."""
+    """e of equation (15)."""
     most = float(counts.max(initial=0.0))
     if not most:
         return 0.0
@@ -431,7 +432,7 @@ def _choose_prior(timely: Sequence[_Prepared]) -> float:
     """N0 of ``PRIORS`` by which judgements are best told by those about other queries.
 
     The least N0 wins that is not worse than the best by more than the standard error of their
-    difference.
+    difference: equation (16).
     """
     asked = _told_by_others(_Packed(sorted(timely, key=_place)), PRIORS, HELD_OUT)
     if len(asked) < 2:
@@ -443,7 +444,7 @@ def _choose_prior(timely: Sequence[_Prepared]) -> float:
 
 
 def _asked(pairs: _Pairs, u: Floats, prior: float) -> Floats:
-    """Equation (5)."""
+    """Equation (15)."""
     change = _correction(pairs, u, prior)
     length = float(np.linalg.norm(change))
     limit = min(REACH, JUDGEMENT_REACH * pairs.judgements)
@@ -451,7 +452,7 @@ def _asked(pairs: _Pairs, u: Floats, prior: float) -> Floats:
 
 
 def _correction(pairs: _Pairs, u: Floats, prior: float) -> Floats:
-    """(M - I) u, equation (4); u is one query, or the columns of a matrix."""
+    """(M - I) u, equation (14); u is one query, or the columns of a matrix."""
     alike, unlike = pairs.alike, pairs.unlike
     found = _shrunk(alike, ALIKE_PRIOR * prior + alike.n, u)
     if unlike.n:

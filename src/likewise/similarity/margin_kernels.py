@@ -1,9 +1,10 @@
 """The one thing all learners see of a triplet: z = x * (x+ - x-), built from sorted CSR rows.
 
-The support of z lies inside that of the anchor x, so the anchor drives.  Its words go into a small
-hash table that stays in the first-level cache (and stays as it is while the anchor repeats); the
-other two rows are filtered through it without branches, and the few words that pass are looked up
-exactly.  A plain merge of three lists mispredicts a branch at nearly every word.
+Loss and gradient follow from it (docs/methods/solis.md, (2) and (3)).  The support of z lies inside
+that of the anchor x, so the anchor drives.  Its words go into a small hash table that stays in the
+first-level cache (and stays as it is while the anchor repeats); the other two rows are filtered
+through it without branches, and the few words that pass are looked up exactly.  A plain merge of
+three lists mispredicts a branch at nearly every word.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""OASIS (Chechik et al. 2010): passive-aggressive learning of a bilinear similarity."""
+"""OASIS (Chechik et al. 2010): passive-aggressive learning of a bilinear similarity.
+
+docs/methods/solis.md, (17).
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 ``min |w|^2/2 + C sum_i max(0, margin - w.z_i), w >= 0``.  Its dual has one bounded variable a
 triplet and w = max(0, sum_i a_i z_i); coordinate ascent climbs it, and the duality gap says how far
-both are from the optimum.  The method's text was not available: this is built from its abstract.
+both are from the optimum (docs/methods/solis.md, (19)).  The method's text was not available: this
+is built from its abstract.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Unit-norm vectors give |z| of about 0.03, so a margin of 1 needs weights far above 1 and no fixed
 step suits two data sets.  The scales follow from the mean and the mean square of z over the first
-triplets, at the start (spec, section 7).  Sample weights and word costs are not looked at: all
-triplets and words count alike here.
+triplets, at the start (docs/methods/solis.md, (13) and (14)).  Sample weights and word costs are
+not looked at: all triplets and words count alike here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def measured_scales(
 
     Beyond 10,000 triplets a sample is measured: evenly spaced ones, or random ones where
     ``random_state`` is given.  The number of rounds expected is that of the triplets given;
-    ``gain`` is the e of the spec.
+    ``gain`` is the e of (14).
     """
     n = len(triplets)
     sample = triplets

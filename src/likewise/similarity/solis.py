@@ -1,8 +1,8 @@
 """SOLIS: sparse online learning of a weight per word from triplets, in four variants.
 
-Gao et al., ACM TIST 8(5):64, 2017, with its formulas corrected.  Every variant minimises mean
-hinge loss + l1 |w|_1 online; they differ in what they remember (the weights, or the mean gradient)
-and in the step (one for all words, or AdaGrad's per word).
+Gao et al., ACM TIST 8(5):64, 2017, with its formulas corrected.  Every variant minimises mean hinge
+loss + l1 |w|_1 online (docs/methods/solis.md, (1) and (4)); they differ in what they remember (the
+weights, or the mean gradient) and in the step (one for all words, or AdaGrad's per word).
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 What the other words would have done in the meantime is caught up when they are next wanted:
 ``soft(soft(v, a), b) = soft(v, a + b)``, so k rounds of shrinking are one, and the weights of the
-averaging methods are a function of sums that only loss rounds change (spec, section 5).  State is
-one row of float64 a word, so that a word costs one cache line.  Loops are written out once a
-method: a kernel that takes a compiled function cannot be cached.
+averaging methods are a function of sums that only loss rounds change: docs/methods/solis.md, (10)
+to (12).  The updates themselves are (6) to (9) there, ``soft`` and T1 are (5).  State is one row of
+float64 a word, so that a word costs one cache line.  Loops are written out once a method: a kernel
+that takes a compiled function cannot be cached.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from likewise._kernels import kernel
 from likewise.similarity.margin_kernels import build_margin
 
-# Places in the array of counters.  STEPS is the methods' clock (n of the spec), LAST_LOSS its
+# Places in the array of counters.  STEPS is the methods' clock, n of (11), LAST_LOSS its
 # value at the last loss round.
 ROUNDS, LOSSES, SKIPPED, STEPS, LAST_LOSS = range(5)
 N_COUNTERS = 5
@@ -73,7 +74,7 @@ def afb_weight(row, word, n, rule, cost):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def da_weight(row, word, tau, rule, cost):  # type: ignore[no-untyped-def]
-    """``row`` is (sum of z over loss rounds): minus S of the spec."""
+    """``row`` is (sum of z over loss rounds): S of (12)."""
     if row[0] == 0.0 or tau == 0:
         return 0.0
     root = math.sqrt(tau)

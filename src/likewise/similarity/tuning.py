@@ -22,7 +22,7 @@ from likewise.similarity.rows import as_rows, as_triplets
 from likewise.similarity.scales import GAIN, measured_scales
 from likewise.similarity.solis import SOLIS
 
-# Of lambda_max, and gains of the step (spec, section 7; 0.3 is ours, 100 was never best).
+# Of lambda_max, and gains of the step (docs/methods/solis.md, (13) and (14)); 100 was never best.
 L1_SHARES = (1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2)
 GAINS = (0.3, 1.0, 3.0, 10.0, 30.0)
 

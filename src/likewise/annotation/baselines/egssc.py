@@ -1,5 +1,5 @@
-"""Entropic graph-regularised semi-supervised classification (Subramanya and Bilmes 2009; spec
-``siso``, section 6)."""
+"""Entropic graph-regularised semi-supervised classification (Subramanya and Bilmes 2009):
+docs/methods/siso.md, (19) and (20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tags of the nearest pictures (spec ``siso``, section 6, KNN)."""
+"""The tags of the nearest pictures (docs/methods/siso.md, (15))."""
 
 from __future__ import annotations
 

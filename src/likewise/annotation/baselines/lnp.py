@@ -1,4 +1,4 @@
-"""Linear neighbourhood propagation with local and global consistency (spec ``siso``, section 6)."""
+"""Linear neighbourhood propagation, local and global consistency: docs/methods/siso.md, (18)."""
 
 from __future__ import annotations
 

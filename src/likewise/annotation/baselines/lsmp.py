@@ -1,7 +1,7 @@
-"""A relative of LSMP (Chen et al. 2010): tags spread over an l1 graph (spec ``siso``, section 6).
+"""A relative of LSMP (Chen et al. 2010): tags spread over an l1 graph.
 
 LSMP's own objective is not in the SISO paper.  This takes what that paper says of it, the graph,
-and spreads tags by the update of EGSSC with nu = 1; hence "like".
+and spreads tags by the update of EGSSC (docs/methods/siso.md, (20)) with nu = 1; hence "like".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tags spread over a graph: by local and global consistency, and by Kullback-Leibler divergence.
 
-Arrays in, arrays out; both are stated in the spec ``siso``, section 6.
+Arrays in, arrays out; both are stated in docs/methods/siso.md, (18) to (20).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ridge regression over all tagged pictures, in its small form (spec ``siso``, section 6, RRML).
+"""Ridge regression over all tagged pictures, in its small form (docs/methods/siso.md, (16)).
 
 The paper solves x = (A'A + k I)^-1 A'y for each query and scores L'x, with an n-by-n matrix.  The
 same scores are W'y with W = (A A' + k I)^-1 A L: m by m, whatever the number of pictures.

@@ -1,4 +1,4 @@
-"""One support vector machine a tag, with the Gaussian kernel (spec ``siso``, section 6, SVM).
+"""One support vector machine a tag, with the Gaussian kernel (docs/methods/siso.md, (17)).
 
 scikit-learn solves each; the kernel matrix is computed once and shared by all tags.
 """

@@ -1,9 +1,9 @@
 """Search by typed words, as a profile learned to: evidence, meaning and verdicts, fused.
 
 A picture's score is what is written about it (0 to 3, ``search/typed/evidence.py``) and how far it
-looks as meant (below 1), so that certain things come first and looks decide
-between equals; liked pictures come before all others, disliked and unwanted ones last or not at
-all.  Equal scores are in the order of ids.
+looks as meant (below 1): docs/methods/words.md, (6).  So it is that certain things come first and
+looks decide between equals; liked pictures come before all others, disliked and unwanted ones last
+or not at all.  Equal scores are in the order of ids.
 """
 
 from __future__ import annotations

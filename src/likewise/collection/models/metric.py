@@ -33,7 +33,8 @@ DRAWN = 10
 """Far pictures drawn for each liked one, where they are drawn."""
 FOLDS = 5
 STRENGTHS = (1.0, 3.0, 10.0)
-"""Weights of the pairs that are tried, as multiples of the largest safe one (S3ML, section 4)."""
+"""Weights of the pairs that are tried, in units of the largest safe one (docs/methods/s3ml.md,
+(8))."""
 L1 = 0.01
 _NOT_BETTER = (
     "on queries held out no strength of the pairs is clearly right more often than the space alone"

@@ -2,9 +2,10 @@
 
 A text finds pictures by what the network has names for; pictures find their like by everything it
 sees.  So the mean of the ten pictures that the text likes best is asked in the space where pictures
-are compared, twice, and the text keeps a fifth of the say.  Where the first ten are wrong, that
-finds more of the wrong: therefore every fourth picture shown is the text's own next one, and a
-person who likes one of those is on the way again.  What is liked takes the place of the ten.
+are compared, twice, and the text keeps a fifth of the say (docs/methods/words.md, (5)).  Where the
+first ten are wrong, that finds more of the wrong: therefore every fourth picture shown is the
+text's own next one, and a person who likes one of those is on the way again.  What is liked takes
+the place of the ten.
 
 Scores are standardised over the pictures that are compared, so that texts and looks can be added.
 Figures, and on what the constants were chosen: docs/results/words.md.

@@ -1,7 +1,8 @@
 """Pictures by typed words: a sentence model says which of the things that the pictures' network
 knows a text means, and the network's activations say which pictures show them.
 
-After Norouzi et al. 2014 ("convex combination of semantic embeddings"), with class names spelt out.
+After Norouzi et al. 2014 ("convex combination of semantic embeddings"), with class names spelt out;
+the numbers are those of docs/methods/words.md, (1) to (4).
 (1) E_c: the vector of class c, "lemmas: definition"; e: that of the text; s_c = E_c . e, and a
 little more where the text itself has a lemma of c in it, or a lemma's last word (the "elephant" of
 "African elephant"), by the share of the text that it makes up.
@@ -10,9 +11,9 @@ little more where the text itself has a lemma of c in it, or a lemma's last word
 the mean m and the deviation d that they have over the collection, so that a class which is loud
 for everything here says nothing.
 
-(3) is linear in a: but for a constant it is a . sum_c (w_c / d_c) W_c.  So a text is a row over the
-activations like a picture's own, and whatever finds pictures by dense rows finds them by words;
-nothing new is stored for it.
+(3) is linear in a: but for a constant it is a . sum_c (w_c / d_c) W_c, which is (4).  So a text is
+a row over the activations like a picture's own, and whatever finds pictures by dense rows finds
+them by words; nothing new is stored for it.
 """
 
 from __future__ import annotations

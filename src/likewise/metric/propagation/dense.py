@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def dense_affinities(graph: Graph, said: Constraints, a: float, theta: float) -> Floats:
-    """W: (1-a)(I - aP)^-1 W0, symmetrised, then cut at theta (spec s3ml, section 1).
+    """W: (1-a)(I - aP)^-1 W0, symmetrised, then cut at theta (docs/methods/s3ml.md, (3)).
 
     The cut of negative entries is :meth:`Constraints.least`.
     """

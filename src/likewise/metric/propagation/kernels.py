@@ -1,6 +1,6 @@
 """Compiled loops of the propagation: one sweep of a solve, and the push that finds a row of Pi.
 
-Pi = (1 - a)(I - aP)^-1 has non-negative rows that sum to 1 (spec s3ml, section 6).
+Pi = (1 - a)(I - aP)^-1 has non-negative rows that sum to 1 (docs/methods/s3ml.md, (2) and (15)).
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -1,6 +1,6 @@
 """Solves with Pi = (1 - a)(I - aP)^-1 over a kNN graph, and T without any n-by-n matrix.
 
-T = X'(diag(W 1) - W)X for W = (W* + W*')/2, W* = Pi W0 (spec s3ml, section 6, theta = 0):
+T = X'(diag(W 1) - W)X for W = (W* + W*')/2, W* = Pi W0, uncut (docs/methods/s3ml.md, (14)):
 F = Pi W0 X, r = Pi W0 1, c = W0' Pi' 1, d = (r + c)/2, T = X' diag(d) X - (X'F + F'X)/2.
 """
 

@@ -2,8 +2,8 @@
 
 W* = (1-a)(I - aP)^-1 W0 over the kNN graph P; W is W* symmetrised and cut at theta, its
 negative entries at theta times what a dissimilar pair weighs, where that is below 1;
-T = X'(diag(W 1) - W)X (spec s3ml, sections 1 and 6).  Three ways to the same T: a full matrix for
-few rows; without threshold a matrix-free one; with a threshold local pushes and class solves.
+T = X'(diag(W 1) - W)X (docs/methods/s3ml.md, (2) and (3)).  Three ways to the same T: a full matrix
+for few rows; without threshold a matrix-free one; with a threshold local pushes and class solves.
 """
 
 from __future__ import annotations

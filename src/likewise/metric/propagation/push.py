@@ -1,9 +1,9 @@
 """T for theta > 0 and many rows: sparse rows of Pi by local push, dense parts by class solves.
 
 Everything is brought into two quantities: d = W 1 and the product X'(W X), from four parts of W
-(spec s3ml, section 6).  Rows about which nothing was said meet each other only through Pi, whose
-rows have at most 1/theta entries that count.  Rows that are labelled share one column h_c a class;
-rows in pairs have a column each, solved some at a time.
+(docs/methods/s3ml.md, (15) to (17)).  Rows about which nothing was said meet each other only
+through Pi, whose rows have at most 1/theta entries that count.  Rows that are labelled share one
+column h_c a class; rows in pairs have a column each, solved some at a time.
 """
 
 from __future__ import annotations

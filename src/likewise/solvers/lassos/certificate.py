@@ -5,7 +5,8 @@ With r = y - A x and c = A'r, the point theta = tau r, tau = y'r / |r|^2 clipped
 
     P(x) - D(theta) >= P(x) - P*,   D(theta) = 1/2 |y|^2 - 1/2 |y - theta|^2.
 
-Given is (P - D) / P: relative to |y|^2 it would look far too good, as the optimum is small.
+Given is (P - D) / P: relative to |y|^2 it would look far too good, as the optimum is small
+(docs/methods/siso.md, (3) and (4)).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The lasso for many queries that share every scan of the dictionary (SISO; Chen et al. 2012).
+"""The lasso for many queries that share every scan of the dictionary (SISO).
 
 For each row y of Y:  min over x of 1/2 |A x - y|^2 + gamma |x|_1, the columns of A being the rows
-of the dictionary, scaled to unit length.  Each query keeps a small working set; one matrix product
-per round finds, for a whole batch of them, the columns that violate optimality; the k worst join
-the working set, whose lasso is then solved exactly.  gamma comes down from where x = 0 as long as
-newcomers suffice (continuation).  A query that is done makes room for the next, so the products
-stay wide.
+of the dictionary, scaled to unit length (docs/methods/siso.md, (1)).  Each query keeps a small
+working set; one matrix product per round finds, for a whole batch of them, the columns that violate
+optimality; the k worst join the working set, whose lasso is then solved exactly.  gamma comes down
+from where x = 0 as long as newcomers suffice (continuation).  A query that is done makes room for
+the next, so the products stay wide.
 
 The end is certified: after a scan of *all* columns, (P - D) / P <= tol.  Scans are float32, yet the
 certificate is a float64 one: columns whose float32 correlation is within the error bound of gamma

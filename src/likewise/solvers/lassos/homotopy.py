@@ -1,11 +1,12 @@
 """The lasso on a working set by homotopy: every column has a bound, and the bounds are lowered.
 
 At any time x solves the lasso with its own weight b_i for each column: c_i = s_i b_i on the
-support, |c_i| <= b_i elsewhere, with c = A'(y - A x).  All b_i move on straight lines to the
-target; x and c then move on straight lines too, until a coefficient reaches zero (it leaves) or a
-correlation its bound (it enters).  A column just added to the working set starts with its bound
-at its own correlation, so the same walk serves for smaller gamma, for new columns and for a warm
-start.  With equal bounds this is the path of Osborne et al. 2000 and of Efron et al. 2004.
+support, |c_i| <= b_i elsewhere, with c = A'(y - A x) (docs/methods/siso.md, (2) and (8)).  All b_i
+move on straight lines to the target; x and c then move on straight lines too, until a coefficient
+reaches zero (it leaves) or a correlation its bound (it enters).  A column just added to the working
+set starts with its bound at its own correlation, so the same walk serves for smaller gamma, for new
+columns and for a warm start.  With equal bounds this is the path of Osborne et al. 2000 and of
+Efron et al. 2004.
 
 A column that depends on the support is exchanged: it and the support move together such that the
 residual stays, until a coefficient of the support is zero and leaves.

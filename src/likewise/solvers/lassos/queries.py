@@ -1,7 +1,7 @@
 """The rounds of SISO for a queue of queries: slots are filled, scanned together, and emptied.
 
 What one query does between two scans is here (``Slot``); the mathematics of its working set is in
-``working_set``, the scan in ``scan``.
+``working_set``, the scan in ``scan``.  Why the rounds end: docs/methods/siso.md, (5) to (7).
 """
 
 from __future__ import annotations

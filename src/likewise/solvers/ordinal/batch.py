@@ -36,7 +36,7 @@ def solve_batch(
     epochs : int
         Steps at most.
     step : float, optional
-        The first step; by default n / 5, the order that is good for a mean loss (spec, section 3).
+        The first step; by default n / 5, the order that is good for a mean loss.
     armijo : bool, default=True
         False keeps ``step`` fixed, for the record; it then ends when F is not finite.
     tol : float, default=1e-6

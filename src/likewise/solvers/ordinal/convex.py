@@ -1,8 +1,9 @@
 """The convex way: projected gradient on the Gram matrix, for GNMDS and STE and few objects.
 
 a = G_ii + G_jj - 2 G_ij is linear in the Gram matrix G, so a loss that is convex in (a, b) is
-convex in G; that holds for GNMDS and STE, not for CKL and t-STE (spec, O5).  Each step costs an
-eigendecomposition, O(n^3), and G is n by n: this is the yardstick, not the way for large n.
+convex in G; that holds for GNMDS and STE, not for CKL and t-STE (docs/methods/ordinal.md,
+O5).  Each step, (14) there, costs an eigendecomposition, O(n^3), and G is n by n: this is the
+yardstick, not the way for large n.
 """
 
 from __future__ import annotations

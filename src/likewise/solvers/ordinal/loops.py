@@ -169,7 +169,8 @@ def svrg_of(weights, X, S, slope, done, rows, parameter, step, steps, seed, room
     X -= step (mean over the batch of [grad f(X) - grad f(S)] + slope), comparisons drawn uniformly
     with replacement.  The slope's share is lazy: a row that the batch does not name only drifts by
     -step slope, so it is moved when it is next named (``done`` counts the drifts a row has had)
-    and at the end.  A step costs O(p) instead of O(n p); the iterates are the same.
+    and at the end.  A step costs O(p) instead of O(n p); the iterates are the same
+    (docs/methods/ordinal.md, (7) and (11)).
 
     ``room`` is (batch, 2, p): gradients of a whole batch are taken at the same X.
     """

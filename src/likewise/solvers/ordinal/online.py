@@ -17,7 +17,7 @@ import numpy as np
 
 from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solution, Watch, pad
 
-# eta / (1 + 0.05 epoch), spec section 3.
+# eta / (1 + 0.05 epoch): docs/methods/ordinal.md, (13).
 DECAY = 0.05
 RISE = 2.0
 MAX_HALVINGS = 40

@@ -1,10 +1,10 @@
 """What an ordinal solver is given and what it gives back.
 
-A :class:`Problem` is the mean loss over comparisons, F(X) = (1/|P|) sum f(a, b), as a function of
-padded points; the loss is a plain object that names its kernels.  Every solver keeps a
-:class:`Record` per epoch, counted in gradient evaluations of single comparisons, so that all of
-them can be drawn on one axis: one full gradient (or one look at F alone, which costs nearly as
-much) is |P| evaluations.
+A :class:`Problem` is the mean loss over comparisons, F(X) = (1/|P|) sum f(a, b), with its gradient
+(docs/methods/ordinal.md, (1) and (6)), as a function of padded points; the loss is a plain object
+that names its kernels.  Every solver keeps a :class:`Record` per epoch, counted in gradient
+evaluations of single comparisons, so that all of them can be drawn on one axis: one full gradient
+(or one look at F alone, which costs nearly as much) is |P| evaluations.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """SVRG with the stabilised Barzilai-Borwein step (SVRG-SBB), and SVRG with a fixed one.
 
-Ma et al., AAAI 2018, as corrected in the ordinal spec, section 2.  An epoch takes the full gradient
-at a snapshot and then |P| / batch cheap steps whose noise vanishes as the snapshot improves.  The
-step of epoch s is
+Ma et al., AAAI 2018, as corrected in docs/methods/ordinal.md, (7) to (10) and (12).  An epoch takes
+the full gradient at a snapshot and then |P| / batch cheap steps whose noise vanishes as the
+snapshot improves.  The step of epoch s is
 
     eta_s = (1/m) |dX|^2 / (|<dX, dg>| + epsilon |dX|^2),
 
 with dX and dg the last change of the snapshot and of its gradient: the inverse of the curvature
 seen, kept below 1 / (m epsilon) where the function is flat or bends the wrong way.  epsilon = 0 is
-SBB_0, which no theory covers (spec, O6).
+SBB_0, which no theory covers (docs/methods/ordinal.md, O6).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solution, Watch, pad
 
-# The guards of the spec: a step grows at most tenfold; an epoch after which F has more than
+# Guards that the paper lacks: a step grows at most tenfold; an epoch after which F has more than
 # doubled is taken back and tried with half the step.
 GROWTH = 10.0
 RISE = 2.0
@@ -25,14 +25,15 @@ MAX_HALVINGS = 40
 
 
 def default_epsilon(n_objects: int) -> float:
-    """0.1 / n: the curvature of the mean loss falls like 1 / n (spec, section 2)."""
+    """0.1 / n: the curvature of the mean loss falls like 1 / n (docs/methods/ordinal.md, (10))."""
     return 0.1 / max(n_objects, 1)
 
 
 def first_step(n_objects: int, steps: int, batch: int) -> float:
     """eta_0 = min(0.05, 5 n / m), larger for batches, whose mean is steadier.
 
-    The spec's 0.05 with its guard m eta_0 <= 500, which was found for n = 100 and scales with n.
+    0.05 with the guard m eta_0 <= 500, which was found for n = 100 and scales with n
+    (docs/methods/ordinal.md, (10)).
     """
     return min(0.05 * batch, 5.0 * n_objects / steps)
 

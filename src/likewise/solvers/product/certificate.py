@@ -2,7 +2,8 @@
 
 For ||x - A y||^2 + alpha |y|_1 over y >= 0 with residual r, the point c r is feasible for the dual
 where c 2 A'r <= alpha, and its value is 2 c r'x - c^2 |r|^2.  Of a product codebook the largest
-entry of A'r is the sum over the parts of their largest, so nothing of size k^m is needed.
+entry of A'r is the sum over the parts of their largest, so nothing of size k^m is needed
+(docs/methods/psc.md, (14)).
 """
 
 from __future__ import annotations

@@ -4,12 +4,14 @@ A code over all k^m products of words has marginals u_1 ... u_m, one for each pa
 and the objective sees nothing else: it is the sum of |x_i - A_i u_i|^2 plus alpha times the common
 mass s of the marginals.  With half-thresholds h_i(s), the slopes of the parts at mass s, the
 optimum is where the h_i add up to alpha / 2.  Each h_i falls along its own path, piece by piece
-(``path``), so marching all paths by mass finds it exactly, for any m and any vector.
+(``path``), so marching all paths by mass finds it exactly, for any m and any vector:
+docs/methods/psc.md, (2) and (4) to (6).
 
 h_i may become negative, and at h_i = 0 a path may rest while its mass grows.  The Gram matrices
 given to ``exact`` therefore have ``lift`` added to every entry, as if each word had one more
 coordinate: the same u(s), since that coordinate only sees s, but a threshold h_i - lift s that
-falls strictly and factors that exist for every support in general position.
+falls strictly and factors that exist for every support in general position
+(docs/methods/psc.md, (8)).
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ def _write(F, I, B, i, row, h, ids, values, counts):  # type: ignore[no-untyped-
 
 @kernel(**KERNEL)
 def apart(G, E, state, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
-    """Each part by itself at the half-threshold ``level``: APSC (eq. 12)."""
+    """Each part by itself at the half-threshold ``level``: APSC (docs/methods/psc.md, (10))."""
     F, I, c, w, B = state  # noqa: E741
     for i in range(given.shape[0]):
         for row in range(given.shape[1]):
@@ -102,7 +104,7 @@ def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped
 
 @kernel(**KERNEL)
 def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
-    """Two parts, thresholds bisected until masses agree: IPSC (section 3.2 of the paper)."""
+    """Two parts, thresholds bisected until masses agree: IPSC (docs/methods/psc.md, (13))."""
     F, I = state.F, state.I  # noqa: E741
     for row in range(given.shape[1]):
         forget(F, I, 0)

@@ -4,7 +4,8 @@ For words a_j (rows) and a vector x, u(h) minimises 1/2 |x - sum u_j a_j|^2 + h 
 With c_j = a_j'(x - sum u_l a_l): c_j = h on the support, c_j <= h elsewhere.  While the support S
 stays, u_S changes by q = G_SS^-1 1 for each unit that h falls and c by -G_.S q, so the next event
 (a coefficient reaches zero, a correlation reaches h) is known in advance; this is the path of Efron
-et al. 2004.  Nothing here asks for h > 0: below zero the same pieces lead on to larger masses.
+et al. 2004 (docs/methods/psc.md, (7)).  Nothing here asks for h > 0: below zero the same pieces
+lead on to larger masses.
 
 Scans over all words run in the type of the Gram rows (float32 or float64), everything about the
 support in float64.  Supports are small (a dozen words), so the inverse of G_SS itself is kept: one

@@ -2,8 +2,8 @@
 
 At a fixed mass s the part's code is the point of the simplex where |x - s A'v| is least: the point
 of a polytope nearest to zero, which one non-negative least squares problem finds (its solution,
-scaled to sum 1).  The common mass is then the root of a falling function (PSC spec, section 2).
-Slow, but without a step that degenerate words could spoil.
+scaled to sum 1).  The common mass is then the root of a falling function (docs/methods/psc.md, (9)
+and (6)).  Slow, but without a step that degenerate words could spoil.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Alternating linearisation (S3ML, section 5; Goldfarb, Ma and Scheinberg): one eigh a step.
+"""Alternating linearisation (S3ML; Goldfarb, Ma and Scheinberg): one eigh a step.
 
-M takes the smooth part of the objective exactly and the penalty linearised, Y the other way round.
-Zeros are in Y, never in M (correction F5), so Y is what is returned.  The paper's step, the
-smoothing parameter, stands still (F4).  Here mu begins at the square of M's geometric mean (M is
-1e4 times its diagonal start where S is ill-conditioned) and is balanced by the two residuals,
-each measured in the units of M; and steps that alternate fully are damped a little.
+M takes the smooth part of the objective exactly and the penalty linearised, Y the other way round
+(docs/methods/s3ml.md, (10) to (12)).  Zeros are in Y, never in M (docs/methods/s3ml.md, F5), so Y
+is what is returned.  The paper's step, the smoothing parameter, stands still (F4).  Here mu begins
+at the square of M's geometric mean (M is 1e4 times its diagonal start where S is ill-conditioned)
+and is balanced by the two residuals, each measured in the units of M; and steps that alternate
+fully are damped a little.
 """
 
 from __future__ import annotations

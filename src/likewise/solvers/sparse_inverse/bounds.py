@@ -1,4 +1,4 @@
-"""Is there a minimum at all?  Proofs of both answers (S3ML, section 4).
+"""Is there a minimum at all?  Proofs of both answers (docs/methods/s3ml.md, (7)).
 
 F is bounded below exactly if some Z > 0 lies in the box; and it has no minimum exactly if some
 M >= 0, not zero, has G(M) = <S, M> + penalty <= 0: along t M it falls without end.  For a positive

@@ -1,8 +1,8 @@
 """A second-order active-set method (in the manner of QUIC; Hsieh et al. 2011).
 
 Each step minimises a quadratic model of the smooth part plus the exact penalty over the free pairs
-and then searches along that direction, a Cholesky factorisation being the test for positive
-definiteness.  Entries that leave the model as zero are zero to the bit.
+(docs/methods/s3ml.md, (13)) and then searches along that direction, a Cholesky factorisation being
+the test for positive definiteness.  Entries that leave the model as zero are zero to the bit.
 
 From the diagonal every pair above l1 is free, and where all variables hang together (features of
 pictures do) that is nearly all of them, though few will stay.  At a larger l1 few are free, so

@@ -3,10 +3,10 @@
     F(M) = -logdet M + <S, M> + sum_ij L_ij |M_ij|,   L_ij = l1 (on the diagonal: l1, or 0)
     dual:  logdet Z + m  over all Z > 0 with |Z_ij - S_ij| <= L_ij
 
-(S3ML, section 2).  Every Z that passes both conditions bounds the minimum from below, so that
-F(M) minus its value is a duality gap.  A Z that is only inside the box proves nothing: its gap is
-infinite (correction F3 of the specification).  M_ii > 0, so that the penalty of the diagonal is
-linear: A is S with it folded in, and A's diagonal is that of the best Z.
+(docs/methods/s3ml.md, (5) and (6)).  Every Z that passes both conditions bounds the minimum from
+below, so that F(M) minus its value is a duality gap.  A Z that is only inside the box proves
+nothing: its gap is infinite (docs/methods/s3ml.md, F3).  M_ii > 0, so that the penalty of the
+diagonal is linear: A is S with it folded in, and A's diagonal is that of the best Z.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What is written about pictures as evidence for typed words.
 
 Each word finds pictures in each field of the index; a picture gets for a word the most certain
-thing that speaks for it (``LEVELS``), and for the query the mean over its words.  So whatever
-accepted tags, names and dates say of the whole query comes before suggested tags, and these before
-mere looks, which count less than 1.
+thing that speaks for it (``LEVELS``), and for the query the mean over its words
+(docs/methods/words.md, (6)).  So whatever accepted tags, names and dates say of the whole query
+comes before suggested tags, and these before mere looks, which count less than 1.
 """
 
 from __future__ import annotations

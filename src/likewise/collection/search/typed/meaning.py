@@ -2,7 +2,7 @@
 
 The space that reads text (``Space.text_rank``) scores pictures by the text's row.  The first ten
 are then the query in the space fitted to the collection, twice, and the text keeps a fifth of the
-say; what is liked takes the place of the ten (rule and figures: ``features/text/feedback.py``).
+say; what is liked takes the place of the ten (docs/methods/words.md, (5)).
 """
 
 from __future__ import annotations
