@@ -92,7 +92,7 @@ def search(
         raise Usage("--explain and --sheet are for a picture alone; words show their reasons")
     if words is None and without:
         raise Usage("--without belongs to words; a picture alone has no reasons")
-    with stoppable("nothing was changed"), open_collection(collection) as col:
+    with stoppable("nothing was changed"), open_collection(collection, one) as col:
         if words is not None:
             col.tags.check_known(wanted.get("tag", []))
             found = col.search(

@@ -56,8 +56,8 @@ from likewise.server.service import Service, UnknownUpload
 
 _DESCRIPTION = """Search, judge and keep a collection of pictures.
 
-Every route needs the server's key: as the cookie a browser gets from the printed address, or as
-`Authorization: Bearer KEY`.  Errors are `{"error": {"kind": ..., "message": ...}}`.
+Every route needs the cookie of a session, which a browser gets from a printed address, or the
+server's key as `Authorization: Bearer KEY`.  Errors are `{"error": {"kind": ..., "message": ...}}`.
 """
 
 _SHAPE = "#/components/schemas/{model}"
@@ -140,7 +140,7 @@ def _describe(app: FastAPI) -> None:
         described = made()
         described["components"]["securitySchemes"] = {
             "key": {"type": "http", "scheme": "bearer"},
-            "cookie": {"type": "apiKey", "in": "cookie", "name": "likewise-PORT"},
+            "cookie": {"type": "apiKey", "in": "cookie", "name": "likewise-COLLECTION"},
         }
         described["security"] = [{"key": []}, {"cookie": []}]
         # FastAPI describes what routes answer, not what they stream.

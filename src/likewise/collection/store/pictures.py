@@ -118,6 +118,10 @@ class Pictures:
         """Files that were met and could not be used, with the reason."""
         return self._store.problems()
 
+    def roots(self) -> list[str]:
+        """Folders and files that were added, by path."""
+        return self._store.roots()
+
     def secret(self) -> bytes:
         """Bytes only this collection knows, made up once: for names of pictures that
         nobody can guess."""

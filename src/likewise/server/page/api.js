@@ -48,7 +48,7 @@ async function call(method, place, sent) {
   }
   if (answer.ok) return said;
   if (answer.status === 401) {
-    throw new ApiError("unknown_visitor", "This page may no longer ask: open the address that Likewise printed when it started.", 401);
+    throw new ApiError("unknown_visitor", "This browser is no longer signed in. Reload the page: it says what to do.", 401);
   }
   const { kind = "error", message = `The server answered ${answer.status} and did not say why.` } = said?.error ?? {};
   throw new ApiError(kind, message, answer.status);
