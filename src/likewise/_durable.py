@@ -21,18 +21,20 @@ def write_whole(
     unfinished: str | None = None,
     ready: Callable[[Path], None] | None = None,
     sync_name: bool = True,
+    private: bool = False,
 ) -> None:
     """Put ``parts``, one after another, under the name ``path``; on any error nothing changes.
 
     ``unfinished`` is the name the file has while it is written, for a folder whose owner sweeps by
     name.  ``ready`` is called with that file when it is whole, right before it is renamed, and may
     refuse by raising.  ``sync_name=False`` leaves :func:`sync_folder` to the caller, who has more
-    files to name in the same folder.
+    files to name in the same folder.  ``private`` makes a file that only its owner may read, from
+    its first byte on.
     """
     path = Path(path)
     beside = path.with_name(unfinished or f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(beside, "wb") as file:
+        with open(beside, "wb", opener=_open_private if private else None) as file:
             for part in parts:
                 file.write(part)
             file.flush()
@@ -45,6 +47,10 @@ def write_whole(
         raise
     if sync_name:
         sync_folder(path.parent)
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def rename_whole(part: Path, target: Path) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
-from likewise.server.access import cookie_name
+from likewise.server.sessions import Sessions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -66,11 +66,15 @@ def browser() -> Iterator[Browser]:
 
 @dataclass(frozen=True)
 class Served:
-    """A running server: its address, the one that lets a browser in once, the key of programs."""
+    """A running server: its address, the one that lets a browser in once, the key of programs.
+
+    ``root`` is its collection, whose secret signs browsers in.
+    """
 
     url: str
     entrance: str
     key: str
+    root: Path
 
     def ask(self, path: str, body: Any = None) -> Any:
         """A request of the API, as a program makes it."""
@@ -99,7 +103,7 @@ def served(root: Path) -> Iterator[Served]:
         try:
             assert process.stdout is not None
             told = _first_object(process.stdout)
-            yield Served(f"http://127.0.0.1:{told['port']}", told["url"], key)
+            yield Served(f"http://127.0.0.1:{told['port']}", told["url"], key, root)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(30)
@@ -122,8 +126,8 @@ def visit(browser: Browser, server: Served, **how: Any) -> tuple[Page, list[str]
     """A fresh visitor with the key, and the list that what goes wrong in the page is added to."""
     how.setdefault("viewport", {"width": 1280, "height": 1200})
     context = browser.new_context(base_url=server.url, **how)
-    name = cookie_name(server.url.removeprefix("http://"))
-    context.add_cookies([{"name": name, "value": server.key, "url": server.url}])
+    known = Sessions(server.root)
+    context.add_cookies([{"name": known.cookie, "value": known.issue(), "url": server.url}])
     context.set_default_timeout(_PATIENCE)
     page = context.new_page()
     wrong: list[str] = []

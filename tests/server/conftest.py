@@ -21,6 +21,7 @@ from PIL import Image
 from likewise.collection.collection import Collection
 from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
+from likewise.server.sessions import Sessions
 from tests.collection.pictures import small_scenes
 
 with warnings.catch_warnings():
@@ -31,6 +32,7 @@ with warnings.catch_warnings():
 HOST = "127.0.0.1:8700"
 KEY = "a key of more than sixteen letters"
 TICKET = "one ticket"
+SESSIONS = Sessions()
 N = 16
 
 
@@ -122,7 +124,8 @@ def check_error(answer: Any, status: int, kind: str) -> str:
 
 def client_of(root: Path, **headers: str) -> Client:
     """A client with the key (unless headers say otherwise) of a server of its own."""
-    guarded, app = make_app(root, Access(allowed_hosts("127.0.0.1", 8700), KEY, TICKET))
+    access = Access(allowed_hosts("127.0.0.1", 8700), KEY, TICKET, sessions=SESSIONS)
+    guarded, app = make_app(root, access)
     made = Client(
         guarded,
         base_url=f"http://{HOST}",
@@ -150,6 +153,9 @@ def reader(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli
         yield made
 
 
+_UNSET = ("LIKEWISE_COLLECTION", "LIKEWISE_KEY")
+
+
 class Process:
     """``likewise`` as a server in a process of its own."""
 
@@ -160,7 +166,8 @@ class Process:
             stderr=subprocess.PIPE,
             text=True,
             cwd=cwd,
-            env={k: v for k, v in os.environ.items() if k != "LIKEWISE_COLLECTION"},
+            env={k: v for k, v in os.environ.items() if k not in _UNSET}
+            | {"LIKEWISE_STATE": str(cwd / ".state")},
         )
         assert self.process.stdout is not None
         try:

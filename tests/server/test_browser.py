@@ -122,7 +122,9 @@ def test_the_page_is_there_while_a_folder_is_taken_in(
         # Whoever writes holds the job up, as a slow disk would.
         with store_of(col).write():
             process = start("open", "pictures", "--no-browser")
-            server = Served(process.base, process.said["url"], process.said["key"])
+            server = Served(
+                process.base, process.said["url"], process.said["key"], tmp_path / "pictures.lw"
+            )
             page, wrong = visit(chrome, server)
             page.goto("/")
             page.get_by_role("heading", name="Looking at your pictures.").wait_for()
@@ -153,7 +155,9 @@ def test_a_tab_that_did_not_hear_the_end_learns_of_it(
         col.pictures.secret()
         with store_of(col).write():
             process = start("open", "pictures", "--no-browser")
-            server = Served(process.base, process.said["url"], process.said["key"])
+            server = Served(
+                process.base, process.said["url"], process.said["key"], tmp_path / "pictures.lw"
+            )
             page, wrong = visit(chrome, server)
             page.goto("/")
             page.locator(".working").wait_for()

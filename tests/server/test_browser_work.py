@@ -18,6 +18,7 @@ from likewise.collection.ingest.add import AddResult
 from likewise.collection.jobs import ADDING, Progress, Report
 from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
+from likewise.server.sessions import Sessions
 from tests.collection.pictures import small_scenes, write
 from tests.server import browser as driving
 from tests.server.browser import Served, order, settle, visit
@@ -83,7 +84,9 @@ def working_server(root: Path, job: StepByStep | None = None) -> Iterator[Served
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-        guarded, app = make_app(root, Access(allowed_hosts("127.0.0.1", port), KEY))
+        guarded, app = make_app(
+            root, Access(allowed_hosts("127.0.0.1", port), KEY, sessions=Sessions(root))
+        )
         config = uvicorn.Config(guarded, log_level="warning", access_log=False, ws="none")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],))
@@ -91,7 +94,7 @@ def working_server(root: Path, job: StepByStep | None = None) -> Iterator[Served
         try:
             if job is not None:
                 app.state.work.start("add", Collection.open(root), job)
-            yield Served(f"http://127.0.0.1:{port}", "", KEY)
+            yield Served(f"http://127.0.0.1:{port}", "", KEY, root)
         finally:
             app.state.events.closing.set()
             app.state.work.stop(30)

@@ -9,7 +9,7 @@ import pytest
 
 from likewise.server.access import GUESTS, Access, allowed_hosts, cookie_name
 from likewise.server.app import make_app
-from tests.server.conftest import HOST, KEY, Client, check_error, client_of
+from tests.server.conftest import HOST, SESSIONS, Client, check_error, client_of
 
 
 def answered(client: Client, n: int) -> list[int]:
@@ -157,7 +157,8 @@ def test_the_link_itself_becomes_a_cookie(client: Client, guest: Client, root: P
 def test_the_owner_stays_the_owner_with_a_guests_cookie_too(
     client: Client, guest: Client, root: Path
 ) -> None:
-    cookies = f"{GUESTS}{cookie_name(HOST)}={guest.token}; {cookie_name(HOST)}={KEY}"  # type: ignore[attr-defined]
+    own = f"{SESSIONS.cookie}={SESSIONS.issue()}"
+    cookies = f"{GUESTS}{cookie_name(HOST)}={guest.token}; {own}"  # type: ignore[attr-defined]
     with client_of(root, cookie=cookies, origin=f"http://{HOST}") as both:
         assert both.get_json("/api/me") == {"guest": False, "name": ""}
 

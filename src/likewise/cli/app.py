@@ -23,6 +23,7 @@ from likewise.cli import (
     demo,
     evaluate,
     feedback,
+    link,
     maintenance,
     map,
     model_status,
@@ -53,6 +54,7 @@ BRIEF = {
 
 app.command("open", rich_help_panel="Browser")(serve.open_)
 app.command(rich_help_panel="Browser")(serve.serve)
+app.command(rich_help_panel="Browser")(link.link)
 for _panel, _commands in {
     "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
     "Search": (search.search, search.duplicates),

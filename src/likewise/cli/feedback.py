@@ -86,9 +86,9 @@ def judge(
     part = region_of(region)
     if not (liked or disliked):
         raise Usage("nothing was judged; give --liked or --disliked")
-    with open_collection(collection) as col:
-        if query is None and text is None:
-            raise Usage("what was searched for? give a picture, the id of one, or --text")
+    if query is None and text is None:
+        raise Usage("what was searched for? give a picture, the id of one, or --text")
+    with open_collection(collection, query) as col:
         asked = None if query is None else picture(query)
         good, bad = _pictures(liked), _pictures(disliked)
         offered = _pictures(shown_) if shown_ else None

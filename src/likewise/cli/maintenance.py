@@ -190,7 +190,7 @@ def export(
     say(f"{output}: {plural(len(rows), 'picture')}", err=True)
 
 
-def _export_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> None:
+def _export_xmp(collection: Path | None, place: str, suggested: bool, json_: bool) -> None:
     stopped = stoppable("the sidecars written so far are complete")
     with stopped, open_collection(collection) as col, progress_bar() as report:
         done = col.tags.export_xmp(place, suggested=suggested, report=report)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from likewise.cli.finding import find_collection, is_collection
 from likewise.cli.options import DEFAULT, Json, Where, open_collection
 from likewise.cli.output import echo_json, echo_table, say
+from likewise.errors import LikewiseError
 
 
 def models(collection: Where = DEFAULT, json_: Json = False) -> None:
@@ -52,14 +54,17 @@ def _text_model() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _own_networks(collection: Path) -> list[dict[str, Any]]:
+def _own_networks(collection: Path | None) -> list[dict[str, Any]]:
     """Image-text networks that a collection has spaces of; none where there is no collection."""
     nothing = {
         "model": "image-text network", "for": "both, where you have one", "name": None,
         "available": False, "missing": ["a folder of one"],
         "command": "likewise space add NAME --clip FOLDER",
     }  # fmt: skip
-    if not collection.expanduser().is_dir():
+    try:
+        if not is_collection(find_collection(collection).path):
+            return [nothing]
+    except LikewiseError:
         return [nothing]
     with open_collection(collection) as col:
         found = [

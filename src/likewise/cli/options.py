@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.output import say
+from likewise.cli.finding import Found, find_collection
+from likewise.cli.output import printable, say
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -20,12 +23,12 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Where = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "-C",
         "--collection",
         envvar="LIKEWISE_COLLECTION",
-        help="Folder of the collection.",
+        help="The collection; default: that of this folder or a parent, else the last one opened.",
         metavar="PATH",
     ),
 ]
@@ -33,7 +36,7 @@ Workers = Annotated[
     int | None,
     typer.Option(min=0, help="Worker processes; default: one per core, 0 for none."),
 ]
-DEFAULT = Path("photos.lw")
+DEFAULT = None
 STOPPED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
 
@@ -43,16 +46,27 @@ class Usage(typer.BadParameter):
 
 
 @contextmanager
-def open_collection(path: Path) -> Iterator[Collection]:
-    """The collection at a path, closed afterwards."""
-    if not path.expanduser().exists():
+def open_collection(
+    named: Path | None, near: str | int | os.PathLike[str] | None = None
+) -> Iterator[Collection]:
+    """The collection that is named, else the one that is found (``finding.py``); closed
+    afterwards.  ``near`` is the picture a command is asked about."""
+    found = find_collection(named, None if isinstance(near, int) else near)
+    if not found.path.exists():
         raise LikewiseError(
-            f"there is no collection {path}; 'likewise add DIR' creates one, -C names another"
+            f"there is no collection {named}; 'likewise add DIR' creates one, -C names another"
         )
     from likewise.collection.collection import Collection
 
-    with Collection.open(path) as col:
+    with Collection.open(found.path) as col:
+        tell_found(found)
         yield col
+
+
+def tell_found(found: Found) -> None:
+    """Say which collection is used, in one dim line; programs that read JSON know."""
+    if "--json" not in sys.argv:
+        say(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
 
 
 @contextmanager

@@ -23,10 +23,10 @@ _MOVES_THE_CURSOR = re.compile(
 )
 
 
-def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+def say(text: object = "", *, err: bool = False, nl: bool = True, dim: bool = False) -> None:
     """Lines for people: the one way out, so that no name or tag can command the terminal."""
     plain = _MOVES_THE_CURSOR.sub(lambda found: ascii(found[0])[1:-1], str(text))
-    typer.echo(plain, err=err, nl=nl)
+    typer.echo(typer.style(plain, dim=True) if dim else plain, err=err, nl=nl)
 
 
 def echo_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, right: str = "") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.finding import find_for_adding, remember_opened
 from likewise.cli.options import DEFAULT, Json, Where, Workers, open_collection, picture, stoppable
 from likewise.cli.output import echo_json, plural, printable, say, span
 from likewise.cli.progress import progress_bar
@@ -84,7 +85,7 @@ def remove(
 
     Neither sync nor adding their folder brings them back; adding the file itself does.
     """
-    with open_collection(collection) as col:
+    with open_collection(collection, pictures[0]) as col:
         wanted = [one for text in pictures for one in _choose_pictures(col, text)]
         gone = col.remove(*dict.fromkeys(wanted)) if wanted else 0
         left = len(col)
@@ -151,20 +152,22 @@ def check(
         raise typer.Exit(1)
 
 
-def _open_or_create(path: Path, wanted: list[Path]) -> Collection:
-    """The collection, created if there is none."""
+def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
+    """The collection, created if there is none: the one rule is in ``finding.py``."""
     from likewise.collection.collection import Collection
     from likewise.collection.ingest.add import check_reachable
 
     # A mistyped folder must not leave an empty collection behind.
     for one in wanted:
         check_reachable(one)
-    place = path.expanduser()
+    place = find_for_adding(wanted) if named is None else absolute(named)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        return Collection.open(place)
-    col = Collection.create(place)
-    say(f"Created a new collection: {path}", err=True)
-    offer_deep(col)
+        col = Collection.open(place)
+    else:
+        col = Collection.create(place)
+        say(f"Created a new collection: {place}", err=True)
+        offer_deep(col)
+    remember_opened(place)
     return col
 
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
 _TOP_WORDS = 10
+_NAMED = 12
+"""Folders that a message names."""
 
 
 def search(
@@ -64,8 +66,8 @@ def search(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Only pictures with this folder, tag, format, after, before or metadata; "
-            "tag may be repeated.",
+            help="Only pictures with this folder, camera (a part of the name will do), tag, "
+            "format, after, before or metadata; tag may be repeated.",
         ),
     ] = None,
     above: Annotated[
@@ -93,9 +95,9 @@ def search(
         raise Usage("--explain and --sheet are for a picture alone; words show their reasons")
     if words is None and without:
         raise Usage("--without belongs to words; a picture alone has no reasons")
-    with ends_at_once(), open_collection(collection) as col:
+    with ends_at_once(), open_collection(collection, one) as col:
+        _check_known(col, wanted)
         if words is not None:
-            col.tags.check_known(wanted.get("tag", []))
             found = col.search(
                 one, k, text=words, by=by, where=wanted or None, region=part, above=above,
                 without=without or (), weight=weight,
@@ -106,8 +108,6 @@ def search(
         assert one is not None
         if explain:
             _check_explained(col, by)
-        if "tag" in wanted:
-            col.tags.check_known(wanted["tag"])
         hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
         asked = _describe_query(col, one, by, part, wanted)
         answers = _answers(col, one, by, part, hits, explain=explain)
@@ -159,23 +159,35 @@ def _region(text: str | None) -> tuple[float, float, float, float] | None:
 
 
 def _conditions(given: list[str] | None) -> dict[str, Any]:
-    """The ``where`` of a search, with folders made absolute and dates checked."""
+    """The ``where`` of a search, with dates checked."""
     found: dict[str, Any] = {}
     tags = [text for text in given or [] if text.startswith("tag=")]
     if tags:
         found["tag"] = [_tag(text.removeprefix("tag=")) for text in tags]
     for key, text in pairs([t for t in given or [] if t not in tags], "--where").items():
-        if key == "folder":
-            found[key] = str(absolute(text))
-        elif key in ("after", "before"):
+        if key in ("after", "before"):
             if not _DATE.fullmatch(text):
                 raise Usage(f"--where {key}={text}: a date such as 2024-05-31 expected")
             found[key] = text.replace(" ", "T")
-        elif key == "format":
+        elif key in ("camera", "folder", "format"):
             found[key] = text
         else:
             found[key] = value_of(text)
     return found
+
+
+def _check_known(col: Collection, wanted: dict[str, Any]) -> None:
+    """Refuse tags and folders that no picture has: they are mistyped."""
+    col.tags.check_known(wanted.get("tag", []))
+    folder = wanted.get("folder")
+    if folder is None:
+        return
+    there = col.pictures.folders()
+    meant = [Path(path) for path in col.pictures.find_folders(folder)]
+    if not any(path in (Path(one), *Path(one).parents) for one in there for path in meant):
+        names = sorted({Path(one).name for one in there})
+        some = ", ".join(map(printable, names[:_NAMED])) + (" …" if len(names) > _NAMED else "")
+        raise LikewiseError(f"no folder with pictures is called {folder!r}; there are {some}")
 
 
 def _tag(text: str) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where
+from likewise.cli.finding import find_collection, find_for_folder, is_collection, remember_opened
+from likewise.cli.options import DEFAULT, Json, Where, tell_found
 from likewise.cli.output import echo_json, plural, say
 from likewise.cli.pictures import offer_deep
 from likewise.cli.progress import progress_bar
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from likewise.collection.collection import Collection
     from likewise.collection.ingest.add import AddResult
     from likewise.collection.jobs import Progress, Report
+    from likewise.server.run import Address
 
 Host = Annotated[
     str, typer.Option(help="Address to listen on; any but 127.0.0.1 is open to other machines.")
@@ -30,6 +32,10 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free 
 Names = Annotated[
     list[str] | None,
     typer.Option("--name", help="A further host name of this machine; may be repeated."),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(envvar="LIKEWISE_KEY", help="Bearer token for programs; default: a new one."),
 ]
 Browser = Annotated[
     bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
@@ -45,37 +51,41 @@ def open_(
     ],
     collection: Annotated[
         Path | None,
-        typer.Option("-C", "--collection", metavar="PATH", help="Default: DIR.lw beside DIR."),
+        typer.Option(
+            "-C",
+            "--collection",
+            metavar="PATH",
+            help="Default: one that has DIR already, else DIR.lw beside DIR.",
+        ),
     ] = None,
     host: Host = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port; 0 for the collection's usual one.")
     ] = 0,
     name: Names = None,
+    key: Key = None,
     browser: Browser = True,
     json_: Json = False,
 ) -> None:
     """Open a folder in the browser; its pictures can be searched as they are added."""
     from likewise.collection.collection import Collection
-    from likewise.collection.store.store import FILE
 
     folder = absolute(folder)
     if not folder.is_dir():
         raise LikewiseError(f"{folder} is not a folder; name a folder of pictures or a collection")
     begin = None
-    if (folder / FILE).is_file():
+    if is_collection(folder):
         if collection is not None:
             raise LikewiseError(f"{folder} is a collection itself; leave -C out")
         root = folder
     else:
-        root = collection or folder.with_name(f"{folder.name}.lw")
-        root = absolute(root)
-        known = (root / FILE).is_file()
+        root = find_for_folder(folder) if collection is None else absolute(collection)
+        known = is_collection(root)
         with Collection.open(root) if known else Collection.create(root) as made:
             if not known:
                 offer_deep(made)
         begin = _TakingIn(folder, root, json_)
-    _serve(root, host, port or _usual_port(root), name, None, False, browser, json_, begin)
+    _serve(root, host, port or _usual_port(root), name, key, False, browser, json_, begin)
 
 
 class _TakingIn:
@@ -133,10 +143,7 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8700,
     name: Names = None,
-    key: Annotated[
-        str | None,
-        typer.Option(envvar="LIKEWISE_KEY", help="Bearer token for programs; default: a new one."),
-    ] = None,
+    key: Key = None,
     no_key: Annotated[
         bool, typer.Option("--no-key", help="Let everyone on this machine in; loopback only.")
     ] = False,
@@ -144,11 +151,13 @@ def serve(
     json_: Json = False,
 ) -> None:
     """Serve a collection: the page and the JSON API (/api/openapi.json)."""
-    if not collection.expanduser().exists():
+    found = find_collection(collection)
+    if not found.path.exists():
         raise LikewiseError(
             f"there is no collection {collection}; 'likewise open DIR' creates one and serves it"
         )
-    _serve(collection, host, port, name, key, no_key, browser, json_)
+    tell_found(found)
+    _serve(found.path, host, port, name, key, no_key, browser, json_)
 
 
 def _serve(
@@ -162,17 +171,15 @@ def _serve(
     json_: bool,
     begin: _TakingIn | None = None,
 ) -> None:
-    from likewise.server.run import Address
     from likewise.server.run import serve as run
 
     def ready(address: Address) -> None:
+        remember_opened(root)
         if json_:
             echo_json({"url": address.url, "key": address.key, "port": address.port})
         else:
             say(f"Open {address.url}")
-            say("(the address works once; Ctrl-C ends the server)")
-            if host in ("0.0.0.0", "::") and not names:
-                say("(for other machines, add a host name of this one with --name)", err=True)
+            say(f"({_promise(address)} Ctrl-C ends the server.)")
         if browser:
             import webbrowser
 
@@ -194,6 +201,15 @@ def _serve(
         ending=ending,
         begin=None if begin is None else ("add", begin),
     )
+
+
+def _promise(address: Address) -> str:
+    """What the printed address is good for, and nothing that is not so."""
+    if address.key is None:
+        return "There is no key: everybody on this machine may open it."
+    stays = "also after a restart" if address.lasting else "until the server ends"
+    said = f"The address works once; the browser that opens it stays signed in, {stays}."
+    return f"{said} 'likewise link' prints another." if address.can_link else said
 
 
 def _end_for_sure() -> None:

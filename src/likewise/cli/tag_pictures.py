@@ -69,7 +69,7 @@ def tag(
         _all(collection, _ABOVE if above is None else above, k, also_tagged, dry_run, json_)
         return
     assert image is not None
-    with stoppable("nothing was changed"), open_collection(collection) as col:
+    with stoppable("nothing was changed"), open_collection(collection, image) as col:
         if given:
             _change(col, image, set_ or [], remove or [], json_)
         else:
@@ -78,7 +78,7 @@ def tag(
 
 def accept(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Accept suggested tags: from now on they count like your own, for suggestions too."""
-    with open_collection(collection) as col:
+    with open_collection(collection, image) as col:
         one = col.id_of(picture(image))
         # One command, one line of the log: one undo takes all of it back.
         _tell(col, one, col.tags.change([one], tags, source="accepted"), json_)
@@ -86,7 +86,7 @@ def accept(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json =
 
 def reject(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Reject tags: they are removed, and not suggested for this picture again."""
-    with open_collection(collection) as col:
+    with open_collection(collection, image) as col:
         one = col.id_of(picture(image))
         _tell(col, one, col.tags.change([one], remove=tags), json_)
 
@@ -159,7 +159,7 @@ def record(suggestion: Suggestion) -> dict[str, Any]:
 
 
 def _all(
-    collection: Path, above: float, k: int, also_tagged: bool, dry_run: bool, json_: bool
+    collection: Path | None, above: float, k: int, also_tagged: bool, dry_run: bool, json_: bool
 ) -> None:
     if not 0 < above <= 1:
         raise Usage(f"--above {above}: a confidence between 0 and 1 expected")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from likewise.errors import InvalidInput, LikewiseError
 
 
@@ -30,6 +32,14 @@ class UnknownName(CollectionError, KeyError):
 
     # A KeyError would print its message in quotes.
     __str__ = Exception.__str__
+
+
+class UnknownFilter(InvalidInput):
+    """A key of a ``where`` that is no filter and in no picture's metadata."""
+
+    def __init__(self, key: str, keys: Iterable[str]) -> None:
+        self.key, self.keys = key, tuple(keys)
+        super().__init__(f"{key!r} is no filter; there are {', '.join(self.keys)}")
 
 
 class UnknownPicture(CollectionError, LookupError):

@@ -31,11 +31,16 @@ def plain_metadata(metadata: Mapping[str, Any]) -> str:
 
 
 def plain_where(where: Mapping[str, Any]) -> dict[str, Any]:
-    """Conditions with values SQLite can compare: dates as ISO text, folders absolute."""
+    """Conditions with values SQLite can compare: dates as ISO text, folders as text.
+
+    A folder that is a path object is made whole; text may be a name, which the catalog knows.
+    """
     made: dict[str, Any] = {}
     for key, value in where.items():
         if key == "folder":
-            made[key] = str(absolute(value))
+            if not isinstance(value, str | os.PathLike):
+                raise InvalidInput(f"where 'folder' is {value!r}; a path or a name expected")
+            made[key] = value if isinstance(value, str) else str(absolute(value))
         elif key == "tag":
             made[key] = [value] if isinstance(value, str) else list(value)
             if not made[key] or not all(isinstance(tag, str) for tag in made[key]):

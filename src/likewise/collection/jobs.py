@@ -100,7 +100,7 @@ def lease(root: Path, job: str) -> Iterator[None]:
     with _open_lock(root) as file:
         # Somebody who only looks (``running``) holds the lock for an instant too.
         deadline = time.monotonic() + _PATIENCE
-        while not (held := _lock(file)) and time.monotonic() < deadline:
+        while not (held := try_lock(file)) and time.monotonic() < deadline:
             time.sleep(_PATIENCE / 20)
         if not held:
             raise CollectionBusy(
@@ -113,7 +113,7 @@ def lease(root: Path, job: str) -> Iterator[None]:
             yield
         finally:
             file.truncate(0)
-            _unlock(file)
+            unlock(file)
 
 
 def _open_lock(root: Path) -> IO[str]:
@@ -131,9 +131,9 @@ def running(root: Path) -> str | None:
     """The job that holds the lease now, in words; None when nobody does."""
     try:
         with open(root / FILE, "a+", encoding="utf-8") as file:
-            if not _lock(file):
+            if not try_lock(file):
                 return _holder(file)
-            _unlock(file)
+            unlock(file)
     except OSError:
         return None
     return None
@@ -151,20 +151,20 @@ def _holder(file: IO[str]) -> str:
 try:
     import fcntl
 
-    def _lock(file: IO[str]) -> bool:
+    def try_lock(file: IO[str]) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
         return True
 
-    def _unlock(file: IO[str]) -> None:
+    def unlock(file: IO[str]) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 except ImportError:  # Windows
     import msvcrt  # type: ignore[import-not-found,unused-ignore]
 
-    def _lock(file: IO[str]) -> bool:
+    def try_lock(file: IO[str]) -> bool:
         try:
             file.seek(1 << 20)  # a byte far behind the text, so that others can still read it
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
@@ -172,6 +172,6 @@ except ImportError:  # Windows
             return False
         return True
 
-    def _unlock(file: IO[str]) -> None:
+    def unlock(file: IO[str]) -> None:
         file.seek(1 << 20)
         msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]

@@ -1,9 +1,10 @@
 """Who may ask: hosts, tickets, cookies, origins, sizes; and the headers every answer carries.
 
-One layer around the whole application, so that a route cannot forget it.  A *ticket* in the
-printed address lets a browser in once; what it gets is a cookie with the *key*, which programs may
-also send as a bearer token.  Nothing else opens a route, and nothing but the entrance sets it.
-A *guest* has a token of their own instead, which opens :data:`FOR_GUESTS` and nothing more.
+One layer around the whole application, so that a route cannot forget it.  A *ticket* in a printed
+address lets a browser in once; what it gets is the cookie of a *session* (``sessions.py``), which
+lasts.  Programs send the *key* as a bearer token.  Nothing else opens a route, and nothing but the
+entrance sets a cookie.  A *guest* has a token of their own instead, which opens :data:`FOR_GUESTS`
+and nothing more.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from likewise.server.replies import plain_error, send_json, send_redirect, send_text
+from likewise.server import entrance
+from likewise.server.replies import plain_error, send_html, send_json, send_redirect, send_text
+from likewise.server.sessions import LASTS, RENEWED_AFTER, Sessions
 
-COOKIE = "likewise"
 GUESTS = "guest-"
 """Before the name of a guest's cookie."""
 MAX_BODY = 1 << 20
@@ -28,6 +31,8 @@ MAX_UPLOAD = 64 << 20
 UPLOAD_PATH = "/api/uploads"
 OPEN_PATHS = frozenset({"/favicon.ico"})
 """What a browser asks for on its own account, before and without a cookie: an empty answer."""
+OPEN_PARTS = frozenset(f"/page/{name}" for name in entrance.PARTS)
+"""Parts of the page that whoever is not let in sees: the same in every installation."""
 
 FOR_GUESTS = re.compile(
     r"/|/page/.*|/api/me|/api/compare/(?:questions|answers|undo)"
@@ -52,10 +57,10 @@ _HEADERS = (
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 )
 _NOT_LET_IN = (
-    "this needs the address that 'likewise open' or 'likewise serve' printed (it works once), or "
-    "its key as a bearer token; start it again for a new address"
+    "this needs an address that 'likewise open', 'likewise serve' or 'likewise link' printed (it "
+    "works once), or the key as a bearer token; 'likewise link' prints a new address"
 )
-_USED = "this address was used already; start likewise again for a new one"
+_USED = "this address was used already or is too old; 'likewise link' prints a new one"
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -66,23 +71,51 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @dataclass
 class Access:
-    """What this server lets in.  ``key`` None (loopback only) lets everybody on this machine in."""
+    """What this server lets in.  ``key`` None (loopback only) lets everybody on this machine in.
+
+    ``ticket`` is that of the address a server prints when it starts; tickets that others sign for
+    the server of the name ``run`` are as good.  ``collection`` is told to whoever is not let in,
+    so that they can ask for an address of it: None where strangers could see that.
+    """
 
     hosts: frozenset[str]
     key: str | None = field(default_factory=lambda: secrets.token_urlsafe(32))
     ticket: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))
     guest: Callable[[str], Any | None] = lambda token: None
+    sessions: Sessions = field(default_factory=Sessions)
+    run: str = field(default_factory=lambda: secrets.token_hex(8))
+    collection: Path | None = None
 
-    def fits(self, offered: str | None) -> bool:
-        """Whether a key is the right one, in constant time."""
+    def __post_init__(self) -> None:
+        self._ticket_of = self.sessions.cookie
+
+    def knows(self, headers: dict[str, str]) -> bool:
+        """Whether a request carries the key, or the cookie of a session."""
         if self.key is None:
             return True
-        return offered is not None and hmac.compare_digest(offered.encode(), self.key.encode())
+        bearer = _bearer(headers)
+        if bearer is not None:
+            return hmac.compare_digest(bearer.encode(), self.key.encode())
+        return self.sessions.age(self.cookie_of(headers)) is not None
+
+    def cookie_of(self, headers: dict[str, str]) -> str | None:
+        """The session a request says it belongs to."""
+        return _cookie(headers, self.sessions.cookie)
+
+    def session_cookie(self) -> str:
+        """A new session, as a browser is told."""
+        kept = f"; Max-Age={LASTS}" if self.sessions.lasting else ""
+        name, value = self.sessions.cookie, self.sessions.issue()
+        return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{kept}"
 
     def take(self, offered: str) -> bool:
-        """Whether a ticket is good; it is good once."""
-        good = self.ticket is not None and hmac.compare_digest(
-            offered.encode(), self.ticket.encode()
+        """Whether a ticket is good; it is good once, and not after sessions were ended."""
+        if self.key is not None and self.sessions.take(offered, self.run):
+            return True
+        good = (
+            self.ticket is not None
+            and self._ticket_of == self.sessions.cookie
+            and hmac.compare_digest(offered.encode(), self.ticket.encode())
         )
         if good:
             self.ticket = None
@@ -99,8 +132,8 @@ def allowed_hosts(host: str, port: int, more: Iterable[str] = ()) -> frozenset[s
 
 
 def cookie_name(host: str) -> str:
-    """Cookies know no ports: two servers on one machine would take each other's away."""
-    return f"{COOKIE}-{host.rpartition(']')[2].partition(':')[2] or '80'}"
+    """Of a guest, by the port: cookies know none, and two servers would take each other's away."""
+    return f"likewise-{host.rpartition(']')[2].partition(':')[2] or '80'}"
 
 
 class Guard:
@@ -121,7 +154,10 @@ class Guard:
         headers = _headers(scope)
         refused = self._reason_to_refuse(scope, headers)
         if refused is not None:
-            await send_json(send, refused[0], plain_error(refused[1], refused[2]))
+            if refused[0] == 421 and _is_person(headers):
+                await send_html(send, 421, entrance.wrong_name(headers.get("host", "")))
+            else:
+                await send_json(send, refused[0], plain_error(refused[1], refused[2]))
             return
         if scope["path"] in OPEN_PATHS:
             await send_text(send, 204, b"")
@@ -130,10 +166,15 @@ class Guard:
         ticket = dict(asked).get("token")
         if scope["method"] == "GET" and scope["path"] == "/" and ticket is not None:
             await self._enter(headers, ticket, asked, send)
-        elif self._access.fits(_key_of(headers)):
+        elif self._access.knows(headers):
+            if scope["path"] == "/":
+                send = self._renewing(headers, send)
             await self._pass(scope, receive, send)
         elif (guest := await self._guest(_guest_token(headers))) is None:
-            await _send_away(send, headers, _NOT_LET_IN)
+            if scope["method"] in ("GET", "HEAD") and scope["path"] in OPEN_PARTS:
+                await self._pass(scope, receive, send)
+            else:
+                await self._send_away(send, headers, _NOT_LET_IN)
         elif not FOR_GUESTS.fullmatch(scope["path"]):
             message = "your link opens the questions, and nothing else of this collection"
             await send_json(send, 403, plain_error("guest", message))
@@ -163,7 +204,7 @@ class Guard:
         if changing and (site not in ("same-origin", "none") or foreign):
             return 403, "wrong_origin", "only the page of this very server may change something"
         by_cookie = "authorization" not in headers and self._access.key is not None
-        offered = _key_of(headers) or _guest_token(headers)
+        offered = self._access.cookie_of(headers) or _guest_token(headers)
         if changing and by_cookie and origin is None and offered is not None:
             return 403, "wrong_origin", "a change by cookie must say its Origin; use a bearer token"
         # Another page may link to this one, and nothing else.
@@ -180,12 +221,10 @@ class Guard:
         # After a click in another site's page a browser keeps strict cookies back, redirections
         # included; a page that sends itself elsewhere is this site's own.
         by_page = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
-        if self._access.fits(_key_of(headers)):
+        if self._access.knows(headers):
             await send_redirect(send, place, by_page=by_page)
         elif self._access.take(ticket):
-            name = cookie_name(headers["host"])
-            cookie = f"{name}={self._access.key}; Path=/; HttpOnly; SameSite=Strict"
-            await send_redirect(send, place, cookie, by_page=by_page)
+            await send_redirect(send, place, self._access.session_cookie(), by_page=by_page)
         elif await self._guest(ticket) is not None:
             # Their token is their key: it works until the link is closed.  A cookie of its own, so
             # that whoever has the key and follows a guest's link loses nothing.
@@ -193,15 +232,33 @@ class Guard:
             cookie = f"{name}={ticket}; Path=/; HttpOnly; SameSite=Strict"
             await send_redirect(send, "/?view=compare", cookie, by_page=by_page)
         else:
-            await _send_away(send, headers, _USED)
+            await self._send_away(send, headers, _USED)
+
+    async def _send_away(self, send: Send, headers: dict[str, str], message: str) -> None:
+        """No entrance: a page for a person at a browser, JSON for everybody else."""
+        if _is_person(headers):
+            page = entrance.not_let_in(self._access.collection, used=message == _USED)
+            await send_html(send, 401, page)
+        else:
+            await send_json(send, 401, plain_error("not_let_in", message))
+
+    def _renewing(self, headers: dict[str, str], send: Send) -> Send:
+        """The page is asked for: a session that is not new lasts on from today."""
+        age = self._access.sessions.age(self._access.cookie_of(headers))
+        if age is None or age < RENEWED_AFTER:
+            return send
+
+        async def send_renewed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                cookie = (b"set-cookie", self._access.session_cookie().encode("ascii"))
+                message["headers"] = [*message.get("headers", []), cookie]
+            await send(message)
+
+        return send_renewed
 
 
-async def _send_away(send: Send, headers: dict[str, str], message: str) -> None:
-    """No entrance: a sentence for a person at a browser, JSON for everybody else."""
-    if "text/html" in headers.get("accept", ""):
-        await send_text(send, 401, f"{message[0].upper()}{message[1:]}.\n".encode())
-    else:
-        await send_json(send, 401, plain_error("not_let_in", message))
+def _is_person(headers: dict[str, str]) -> bool:
+    return "text/html" in headers.get("accept", "")
 
 
 class _BodyLimit:
@@ -262,20 +319,17 @@ def _headers(scope: Scope) -> dict[str, str]:
     return found
 
 
-def _key_of(headers: dict[str, str]) -> str | None:
-    """The key a request carries: as a bearer token, else in its cookie."""
+def _bearer(headers: dict[str, str]) -> str | None:
+    """The token a program carries."""
     said = headers.get("authorization", "")
-    if said.lower().startswith("bearer "):
-        return said[7:].strip()
-    return _cookie(headers, cookie_name(headers.get("host", "")))
+    return said[7:].strip() if said.lower().startswith("bearer ") else None
 
 
 def _guest_token(headers: dict[str, str]) -> str | None:
     """The token a guest carries."""
-    said = headers.get("authorization", "")
-    if said.lower().startswith("bearer "):
-        return said[7:].strip()
-    return _cookie(headers, f"{GUESTS}{cookie_name(headers.get('host', ''))}")
+    cookie = f"{GUESTS}{cookie_name(headers.get('host', ''))}"
+    bearer = _bearer(headers)
+    return _cookie(headers, cookie) if bearer is None else bearer
 
 
 def _cookie(headers: dict[str, str], wanted: str) -> str | None:

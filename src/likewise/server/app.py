@@ -23,6 +23,7 @@ from likewise.collection.errors import (
     LostPicture,
     NoPlaces,
     ReadOnlyCollection,
+    UnknownFilter,
     UnknownName,
     UnknownPicture,
 )
@@ -51,13 +52,13 @@ from likewise.server.access import Access, App, Guard
 from likewise.server.jobs import Events, Work
 from likewise.server.metrics import Metrics, MetricsMiddleware
 from likewise.server.replies import plain_error
-from likewise.server.schemas import ErrorOut, EventsOut
+from likewise.server.schemas import ErrorOut, EventsOut, WhereIn
 from likewise.server.service import Service, UnknownUpload
 
 _DESCRIPTION = """Search, judge and keep a collection of pictures.
 
-Every route needs the server's key: as the cookie a browser gets from the printed address, or as
-`Authorization: Bearer KEY`.  Errors are `{"error": {"kind": ..., "message": ...}}`.
+Every route needs the cookie of a session, which a browser gets from a printed address, or the
+server's key as `Authorization: Bearer KEY`.  Errors are `{"error": {"kind": ..., "message": ...}}`.
 """
 
 _SHAPE = "#/components/schemas/{model}"
@@ -66,6 +67,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (UnknownPicture, 404, "unknown_picture"),
     (UnknownName, 404, "unknown_name"),
     (UnknownUpload, 404, "unknown_upload"),
+    (UnknownFilter, 422, "unknown_filter"),
     (LostPicture, 404, "lost_picture"),
     (MissingDecoder, 501, "no_decoder"),
     (UnreadableImage, 404, "lost_picture"),
@@ -140,7 +142,7 @@ def _describe(app: FastAPI) -> None:
         described = made()
         described["components"]["securitySchemes"] = {
             "key": {"type": "http", "scheme": "bearer"},
-            "cookie": {"type": "apiKey", "in": "cookie", "name": "likewise-PORT"},
+            "cookie": {"type": "apiKey", "in": "cookie", "name": "likewise-COLLECTION"},
         }
         described["security"] = [{"key": []}, {"cookie": []}]
         # FastAPI describes what routes answer, not what they stream.
@@ -176,6 +178,9 @@ def _say_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def misunderstood(_: Request, error: RequestValidationError) -> Response:
         first: dict[str, Any] = dict(error.errors()[0])
+        if first["type"] == "extra_forbidden" and "where" in first["loc"][-2:-1]:
+            unknown = UnknownFilter(str(first["loc"][-1])[:100], WhereIn.model_fields)
+            return _error(422, "unknown_filter", str(unknown))
         # The first says where it was sent: body, query or path.
         where = ".".join(str(part) for part in first["loc"][1:])
         said = str(first["msg"]).removeprefix("Value error, ")

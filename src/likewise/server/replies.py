@@ -22,6 +22,11 @@ async def send_text(send: Send, status: int, body: bytes) -> None:
     await _send(send, status, body, [(b"content-type", b"text/plain; charset=utf-8")])
 
 
+async def send_html(send: Send, status: int, body: bytes) -> None:
+    kind = (b"content-type", b"text/html; charset=utf-8")
+    await _send(send, status, body, [kind, (b"cache-control", b"no-store")])
+
+
 async def send_redirect(
     send: Send, place: str, cookie: str | None = None, *, by_page: bool = False
 ) -> None:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from likewise.collection.collection import Collection
-from likewise.collection.errors import LostPicture
+from likewise.collection.errors import LostPicture, UnknownFilter
 from likewise.collection.thumbnails import side_for, thumbnail
 from likewise.errors import DecoderFailed, ImageError, InvalidInput, MissingDecoder
 from likewise.images import Source
@@ -51,6 +51,13 @@ async def _service_of(request: Request) -> Service:
 Serving = Annotated[Service, Depends(_service_of)]
 
 
+def refuse_unknown(request: Request, known: set[str]) -> None:
+    """A mistyped filter must not show everything as if it had been applied."""
+    for key in request.query_params:
+        if key not in known:
+            raise UnknownFilter(key[:100], sorted(known))
+
+
 @router.get("/pictures", response_model=PageOut)
 def pictures(
     service: Serving,
@@ -59,8 +66,11 @@ def pictures(
     sort: Literal["date", "name", "added"] = "date",
     order: Literal["asc", "desc"] = "desc",
     where: Annotated[WhereIn | None, Depends(WhereIn)] = None,
+    *,
+    request: Request,
 ) -> Response:
     """The collection, a page at a time."""
+    refuse_unknown(request, {*WhereIn.model_fields, "offset", "limit", "sort", "order"})
     total, rows = service.collection.pictures.page(
         sort=sort,
         descending=order == "desc",

@@ -23,6 +23,8 @@ from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
 from likewise.server.connections import BACKLOG, ImpatientProtocol
 from likewise.server.jobs import Job
+from likewise.server.running import announce, base_url, describe
+from likewise.server.sessions import Sessions
 
 GRACE = 2
 """Seconds that open requests and a running job get when the server ends."""
@@ -30,12 +32,18 @@ GRACE = 2
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens, and how to get in."""
+    """Where a server listens, and how to get in.
+
+    ``lasting``: a browser that was let in stays so when the server is started again.  ``can_link``:
+    ``likewise link`` finds this server.
+    """
 
     url: str
     host: str
     port: int
     key: str | None
+    lasting: bool = False
+    can_link: bool = False
 
 
 def is_loopback(host: str) -> bool:
@@ -45,6 +53,24 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def own_addresses(host: str) -> tuple[str, ...]:
+    """Where other machines reach a server that listens on all addresses of this one.
+
+    The system is asked which address it would send from; nothing is sent.
+    """
+    asked = {"0.0.0.0": (socket.AF_INET, "192.0.2.1"), "::": (socket.AF_INET6, "2001:db8::1")}
+    if host not in asked:
+        return () if is_loopback(host) else (host,)
+    family, anywhere = asked[host]
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((anywhere, 9))
+            found = str(probe.getsockname()[0])
+    except OSError:
+        return ()
+    return () if is_loopback(found) else (found,)
 
 
 def serve(
@@ -74,6 +100,8 @@ def serve(
         )
     if key is not None and len(key) < 16:
         raise CollectionError("the key is short; use at least 16 characters")
+    # Nothing is written into a folder that is no collection.
+    Collection.open(root).close()
     with _listener(host, port) as listener:
         _run(root, listener, host, key, open_to_all, hosts, ready, ending, begin)
 
@@ -90,17 +118,19 @@ def _run(
     begin: tuple[str, Job] | None,
 ) -> None:
     port = listener.getsockname()[1]
-    names = allowed_hosts(host, port, hosts)
-    access = Access(names)
+    others = (*hosts, *own_addresses(host))
+    names = allowed_hosts(host, port, others)
+    loopback = is_loopback(host)
+    this = describe(host, port, () if loopback else others)
+    sessions = Sessions(None if open_to_all else root)
+    access = Access(names, sessions=sessions, run=this.run, collection=root if loopback else None)
     if open_to_all:
-        access = Access(names, None, None)
+        access.key = access.ticket = None
     elif key is not None:
-        access = Access(names, key)
+        access.key = key
     guarded, app = make_app(root, access)
-    here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    place = f"[{here}]" if ":" in here else here
     ticket = f"/?token={access.ticket}" if access.ticket else "/"
-    address = Address(f"http://{place}:{port}{ticket}", host, port, access.key)
+    url = f"{base_url(host, port)}{ticket}"
     config = uvicorn.Config(
         guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE,
         server_header=False, proxy_headers=False, ws="none",
@@ -113,11 +143,12 @@ def _run(
                 app.state.work.start(begin[0], Collection.open(root), begin[1])
         finally:
             # Whatever became of the job: the server is there.
-            ready(address)
+            ready(Address(url, host, port, access.key, sessions.lasting, said))
             threading.Thread(target=_prepare_words, args=(app,), daemon=True).start()
 
     server = _Server(config, app, on_start, ending)
-    server.run(sockets=[listener])
+    with announce(root, this) as said:
+        server.run(sockets=[listener])
     # Everything a job did is committed; waiting for the rest could take an hour.
     app.state.work.stop(GRACE)
 

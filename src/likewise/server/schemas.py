@@ -41,7 +41,11 @@ class QueryIn(Strict):
 class WhereIn(Strict):
     """Filters; all must hold."""
 
-    folder: Annotated[str, Field(max_length=4096)] | None = None
+    folder: (
+        Annotated[str, Field(max_length=4096, description="A path, a name, or a part of a name.")]
+        | None
+    ) = None
+    camera: Annotated[str, Field(max_length=200, description="A part is enough.")] | None = None
     tag: Annotated[str, Field(max_length=1000)] | None = None
     format: Annotated[str, Field(max_length=40)] | None = None
     after: Annotated[str, Field(max_length=40)] | None = None

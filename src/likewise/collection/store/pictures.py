@@ -12,7 +12,7 @@ import numpy as np
 from likewise.collection.content import digest_of_file, is_text
 from likewise.collection.errors import LostPicture, UnknownPicture
 from likewise.collection.filters_and_metadata import absolute, plain_where
-from likewise.collection.store import listing
+from likewise.collection.store import filters, listing
 from likewise.collection.store.changes import put_setting
 from likewise.collection.store.store import FileRow, ImageRow, Store
 from likewise.errors import InvalidInput
@@ -117,6 +117,18 @@ class Pictures:
     def problems(self) -> list[FileRow]:
         """Files that were met and could not be used, with the reason."""
         return self._store.problems()
+
+    def find_folders(self, name: str) -> list[str]:
+        """Folders that a filter by this path, name or part of a name means."""
+        return filters.find_folders(self._store, name)
+
+    def folders(self) -> list[str]:
+        """Folders that hold pictures, by path."""
+        return [row[0] for row in self._store.all("SELECT DISTINCT folder FROM files ORDER BY 1")]
+
+    def roots(self) -> list[str]:
+        """Folders and files that were added, by path."""
+        return self._store.roots()
 
     def secret(self) -> bytes:
         """Bytes only this collection knows, made up once: for names of pictures that

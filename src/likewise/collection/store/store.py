@@ -23,7 +23,7 @@ from likewise.collection.errors import (
     DamagedCollection,
     ReadOnlyCollection,
 )
-from likewise.collection.store import sums
+from likewise.collection.store import filters, sums
 from likewise.collection.store.connections import connect, is_writable, retell
 from likewise.collection.store.names import check_names, plain_name
 from likewise.collection.store.row_formats import FORMATS, RowFormat
@@ -480,13 +480,9 @@ class Store:
         parameters: list[Any] = []
         for key, value in where.items():
             if key == "folder":
-                root = str(value).rstrip("/") or "/"
-                clauses.append(
-                    "i.id IN (SELECT image FROM files WHERE folder = ? OR folder >= ? AND "
-                    "folder < ?)"
-                )
-                # "/" is followed by "0" in every encoding SQLite compares.
-                parameters += [root, root.rstrip("/") + "/", root.rstrip("/") + "0"]
+                clause, values = filters.folder_condition(self, str(value))
+                clauses.append(clause)
+                parameters += values
             elif key == "after":
                 clauses.append("i.date >= ?")
                 parameters.append(str(value))
@@ -502,11 +498,17 @@ class Store:
                 has = "i.id IN (SELECT image FROM tags WHERE source <> 'suggested')"
                 clauses.append(has if value else f"NOT {has}")
             elif key == "format":
-                clauses.append("i.format = ?")
-                parameters.append(str(value).upper())
+                clause, values = filters.format_condition(str(value))
+                clauses.append(clause)
+                parameters += values
+            elif key == "camera":
+                clause, values = filters.camera_condition(str(value))
+                clauses.append(clause)
+                parameters += values
             else:
-                clauses.append("json_extract(i.metadata, ?) = ?")
-                parameters += [f'$."{key}"', value]
+                clause, values = filters.metadata_condition(self, key, value)
+                clauses.append(clause)
+                parameters += values
         return clauses, parameters
 
     def spaces(self) -> dict[str, SpaceRow]:

@@ -20,7 +20,7 @@ const pictures = (n) => some(n, "picture");
 const RANKINGS = {
   deep: "What stands out in it",
   "deep-dense": "What it shows",
-  look: "What it shows, in few numbers",
+  look: "What it shows, fitted to these pictures",
   holistic: "Colours and textures",
   words: "Small details",
   both: "Details and the whole picture",
@@ -88,7 +88,7 @@ export const t = {
 
   api: {
     offline: "Likewise is not responding. Is it still running in its terminal?",
-    unknownVisitor: "This page is signed out: open the address that Likewise printed when it started.",
+    unknownVisitor: "This browser is no longer signed in. Reload the page: it says what to do.",
     noReason: (/** @type {number} */ status) => `The server answered ${status} without a reason.`,
   },
 

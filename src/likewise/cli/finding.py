@@ -1,0 +1,163 @@
+"""One rule finds the collection that a command works on.
+
+1. The one that is named: ``-C PATH``, or ``LIKEWISE_COLLECTION``.
+2. That of the folder of the picture asked about, then that of the current folder: the nearest of
+   the folder and its parents that is a collection itself, has one beside it (``DIR.lw`` for
+   ``DIR``, what ``likewise open DIR`` makes) or holds ``photos.lw`` (what ``likewise add`` makes).
+3. The only collection (``*.lw``) in the current folder.
+4. The last one that ``open``, ``serve`` or ``add`` opened.
+
+``open`` and ``add`` of a folder look for a collection that has this folder already before they make
+one, so that nothing is described twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from likewise._durable import private_folder, write_whole
+from likewise.collection.filters_and_metadata import absolute
+from likewise.errors import LikewiseError
+
+USUAL = Path("photos.lw")
+SUFFIX = ".lw"
+_LAST = "last-collection.json"
+
+
+class Found(NamedTuple):
+    """A collection, and how it was found: in words, for the line that says so."""
+
+    path: Path
+    how: str
+
+
+def find_collection(named: Path | None, near: str | os.PathLike[str] | None = None) -> Found:
+    """The collection a command works on; ``near`` is the picture it is asked about, if any."""
+    if named is not None:
+        return Found(absolute(named), "named")
+    here = Path.cwd()
+    starts = [(here, "of this folder")]
+    if near is not None and (folder := _folder_of(near)) is not None:
+        starts.insert(0, (folder, "of the picture's folder"))
+    for start, how in starts:
+        for path in _of_folder(start):
+            return Found(path, how)
+    only = sorted(path for path in here.glob(f"*{SUFFIX}") if is_collection(path))
+    last = last_opened()
+    if len(only) == 1:
+        return Found(only[0], "the only one in this folder")
+    if last is not None:
+        return Found(last, "the last one opened")
+    if only:
+        names = ", ".join(path.name for path in only[:5])
+        raise LikewiseError(f"there are several collections here ({names}); name one with -C")
+    raise LikewiseError(
+        "there is no collection here; 'likewise open DIR' makes one of a folder of pictures, "
+        "-C names another"
+    )
+
+
+def find_for_folder(folder: Path) -> Path:
+    """Where ``open`` takes a folder of pictures: a collection that has it, else ``DIR.lw``."""
+    beside = folder.with_name(f"{folder.name}{SUFFIX}")
+    if folder.name and is_collection(beside):
+        return beside
+    known = _that_holds([folder])
+    if known is not None:
+        return known
+    if is_collection(folder / USUAL):
+        return folder / USUAL
+    # The root of a file system has no name and nothing beside it.
+    return beside if folder.name else absolute(USUAL)
+
+
+def find_for_adding(paths: Iterable[Path]) -> Path:
+    """Where ``add`` takes pictures: a collection that has them or is theirs, that of the current
+    folder, else a new one."""
+    wanted = [absolute(path) for path in paths]
+    beside = [path.with_name(f"{path.name}{SUFFIX}") for path in wanted if path.name]
+    for path in (*beside, _that_holds(wanted), *_of_folder(Path.cwd())):
+        if path is not None and is_collection(path):
+            return path
+    return absolute(USUAL)
+
+
+def is_collection(path: Path) -> bool:
+    from likewise.collection.store.store import FILE
+
+    try:
+        return (path / FILE).is_file()
+    except OSError:
+        return False
+
+
+def _of_folder(start: Path) -> Iterator[Path]:
+    """Collections of a folder and of its parents, nearest first."""
+    for folder in (start, *start.parents):
+        beside = [folder.with_name(f"{folder.name}{SUFFIX}")] if folder.name else []
+        yield from (p for p in (folder, *beside, folder / USUAL) if is_collection(p))
+
+
+def _folder_of(picture: str | os.PathLike[str]) -> Path | None:
+    """The folder of a picture, if there is such a file."""
+    try:
+        path = absolute(picture)
+        return path.parent if path.is_file() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _that_holds(paths: list[Path]) -> Path | None:
+    """A collection that takes in all these already: of their parents, of this folder, the last."""
+    last = last_opened()
+    candidates = [found for path in paths for found in _of_folder(path.parent)]
+    candidates += [*_of_folder(Path.cwd()), *([] if last is None else [last])]
+    for candidate in dict.fromkeys(candidates):
+        roots = _roots(candidate)
+        if paths and all(any(root in (p, *p.parents) for root in roots) for p in paths):
+            return candidate
+    return None
+
+
+def _roots(collection: Path) -> list[Path]:
+    from likewise.collection.collection import Collection
+
+    # One that is damaged, or of a newer version, is not this command's concern.
+    with suppress(LikewiseError, OSError), Collection.open(collection) as col:
+        return [Path(root) for root in col.pictures.roots()]
+    return []
+
+
+# -- the last one opened ------------------------------------------------------------------------
+
+
+def state_folder() -> Path:
+    """Where small things about this user are remembered."""
+    own = os.environ.get("LIKEWISE_STATE")
+    if own:
+        return absolute(own)
+    base = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA")
+    return Path(base or Path.home() / ".local" / "state") / "likewise"
+
+
+def remember_opened(collection: Path) -> None:
+    """Note which collection was opened last.  Only a convenience: no error of its own."""
+    said = json.dumps({"path": str(absolute(collection))}).encode()
+    with suppress(OSError, RuntimeError):
+        folder = state_folder()
+        private_folder(folder)
+        write_whole(folder / _LAST, said, private=True)
+
+
+def last_opened() -> Path | None:
+    """The collection opened last, while it is there."""
+    try:
+        path = Path(json.loads((state_folder() / _LAST).read_bytes())["path"])
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError):
+        return None
+    return path if path.is_absolute() and is_collection(path) else None

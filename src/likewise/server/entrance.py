@@ -1,0 +1,70 @@
+"""What a person sees who is not let in: why, and what to do about it, in plain words."""
+
+from __future__ import annotations
+
+import shlex
+from html import escape
+from pathlib import Path
+
+PARTS = ("base.css", "entrance.css", "entrance.js", "mark.svg", "theme.js")
+"""Files of the page that this one is drawn with."""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title} - Likewise</title>
+<link rel="icon" type="image/svg+xml" href="/page/mark.svg">
+<link rel="stylesheet" href="/page/base.css">
+<link rel="stylesheet" href="/page/entrance.css">
+<script src="/page/theme.js"></script>
+<script src="/page/entrance.js" defer></script>
+</head>
+<body class="entrance">
+<main>
+<p class="brand"><img src="/page/mark.svg" alt="" width="28" height="28"> likewise</p>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+_COMMAND = """<p>On the machine where Likewise runs, open a terminal and type:</p>
+<p class="command"><code id="command">{command}</code>
+<button type="button" id="copy" hidden>Copy</button></p>
+<p>It prints a new address. Open it in this browser, and the browser stays signed in.</p>
+<p class="soft">If somebody sent you a link to answer questions, open that link again; if it no
+longer works, ask them for a new one.</p>"""
+
+
+def not_let_in(collection: Path | None, *, used: bool = False) -> bytes:
+    """For a browser that has no session, or that came with a spent address."""
+    place = "" if collection is None else f" -C {shlex.quote(str(collection))}"
+    body = _COMMAND.format(command=escape(f"likewise link{place}"))
+    if used:
+        return _page(
+            "This address no longer works",
+            "<p>An address works once, and not for long: it was opened before, or it is too old. "
+            f"Another one is quickly made.</p>\n{body}",
+        )
+    why = (
+        "<p>These pictures are private: only browsers that their owner signed in may see them.</p>"
+    )
+    return _page("This browser is not signed in", f"{why}\n{body}")
+
+
+def wrong_name(host: str) -> bytes:
+    """For a browser that asks for a server of another name."""
+    return _page(
+        "Likewise does not answer to this name",
+        f"<p>You asked for <code>{escape(host[:100])}</code>. Use the address that Likewise "
+        "printed when it started. To let it answer to another name of its machine, start it with "
+        "<code>--name</code> and that name.</p>",
+    )
+
+
+def _page(title: str, body: str) -> bytes:
+    # What a file's name may hold and UTF-8 may not.
+    return _PAGE.format(title=escape(title), body=body).encode(errors="replace")

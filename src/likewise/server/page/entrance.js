@@ -1,0 +1,17 @@
+// On the page for whoever is not let in: a button that copies the command.
+(() => {
+  const command = document.getElementById("command");
+  const button = document.getElementById("copy");
+  // Browsers lend the clipboard only to pages of this machine, or to encrypted ones.
+  if (!command || !button || !navigator.clipboard) return;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(command.textContent ?? "");
+      button.textContent = "Copied";
+    } catch {
+      getSelection()?.selectAllChildren(command);
+      button.textContent = "Press Ctrl+C";
+    }
+  });
+})();

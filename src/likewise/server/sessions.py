@@ -1,0 +1,143 @@
+"""Sessions that outlive browser and server: a secret kept with the collection signs them.
+
+A browser's cookie and a one-time address (its *ticket*) are each a time, a random number and a
+keyed hash of both; nothing about them is stored.  Whoever can read the secret, which is the owner
+of the collection, can make either: so ``likewise link`` needs no talk with the running server.  A
+new secret ends every session at once, in a server that runs too, since the file is looked at on
+every request.  Backups copy what the catalog names, which the secret is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from likewise._durable import write_whole
+
+FILE = "session.key"
+LASTS = 365 * 86_400
+"""Seconds a session lasts after the last renewal."""
+RENEWED_AFTER = 30 * 86_400
+TICKET_LASTS = 3_600
+"""Seconds within which an address of ``likewise link`` must be opened."""
+_SIGNED = re.compile(r"([0-9a-f]{1,12})\.([0-9a-f]{32})\.([0-9a-f]{48})", re.ASCII)
+_SECRET = re.compile(rb"[0-9a-f]{64}\n?")
+
+
+class Sessions:
+    """Who was let in, by the secret of a collection; without a folder until this process ends."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._path = None if root is None else root / FILE
+        self._lock = threading.Lock()
+        self._secret: bytes | None = None
+        self._stamp: tuple[int, ...] | None = None
+        self._taken: dict[str, float] = {}
+        if self._path is not None:
+            try:
+                if self._current() is None:
+                    self.renew()
+            except OSError:
+                # A collection that may only be read: sessions end with the server.
+                self._path = None
+        if self._path is None:
+            self._secret = secrets.token_bytes(32)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether sessions outlive this process."""
+        return self._path is not None
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie.
+
+        Cookies know no ports: two collections on one machine would take each other's away.
+        """
+        return f"likewise-{self._hash(b'name', '')[:8]}"
+
+    def renew(self) -> None:
+        """A new secret: every session ends, and every address that was not opened yet."""
+        if self._path is None:
+            self._secret = secrets.token_bytes(32)
+            return
+        write_whole(self._path, secrets.token_hex(32).encode() + b"\n", private=True)
+        if self._current() is None:
+            raise OSError(f"{self._path} cannot be read back")
+
+    def issue(self) -> str:
+        """What a browser that was let in carries."""
+        return self._sign(b"session", "")
+
+    def age(self, offered: str | None) -> float | None:
+        """Seconds since a cookie was made; None where it lets nobody in."""
+        made = self._made(b"session", "", offered)
+        # A clock that was set back must not end sessions.
+        return None if made is None or time.time() - made > LASTS else max(0.0, time.time() - made)
+
+    def ticket(self, run: str) -> str:
+        """What lets somebody in once, at the server that bears the name ``run``."""
+        return self._sign(b"ticket", run)
+
+    def take(self, offered: str, run: str) -> bool:
+        """Whether a ticket is good; it is good once, and not for long."""
+        made = self._made(b"ticket", run, offered)
+        now = time.time()
+        if made is None or now - made > TICKET_LASTS:
+            return False
+        with self._lock:
+            self._taken = {one: at for one, at in self._taken.items() if now - at <= TICKET_LASTS}
+            if offered in self._taken:
+                return False
+            # By its own time where that lies ahead: it must not be forgotten before it ends.
+            self._taken[offered] = max(now, made)
+        return True
+
+    def _sign(self, use: bytes, bound: str) -> str:
+        said = f"{int(time.time()):x}.{secrets.token_hex(16)}"
+        return f"{said}.{self._hash(use, said + bound)}"
+
+    def _made(self, use: bytes, bound: str, offered: str | None) -> float | None:
+        """When something of ours was signed; None where it is not ours."""
+        found = _SIGNED.fullmatch(offered or "")
+        if found is None or self._current() is None:
+            return None
+        said = f"{found[1]}.{found[2]}"
+        if not hmac.compare_digest(self._hash(use, said + bound), found[3]):
+            return None
+        return float(int(found[1], 16))
+
+    def _hash(self, use: bytes, said: str) -> str:
+        secret = self._current()
+        if secret is None:
+            # Somebody deleted it, which ends all sessions; new ones need another.
+            self.renew()
+            secret = self._current()
+        assert secret is not None
+        return hashlib.blake2b(said.encode(), key=secret, person=use, digest_size=24).hexdigest()
+
+    def _current(self) -> bytes | None:
+        """The secret as it is now; None where there is none."""
+        if self._path is None:
+            return self._secret
+        try:
+            now = os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        stamp = (now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size)
+        with self._lock:
+            if stamp != self._stamp:
+                text = self._path.read_bytes()
+                self._secret = bytes.fromhex(text.decode()) if _SECRET.fullmatch(text) else None
+                self._stamp = stamp
+                if os.name != "nt" and now.st_mode & 0o077:
+                    with suppress(OSError):
+                        os.chmod(self._path, 0o600)
+            return self._secret
