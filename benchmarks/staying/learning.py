@@ -49,7 +49,7 @@ OWN_MOST = 300
 WRONG = 0.2
 HARM_AT = (1, 3, 10, 30, 100, 300, 1000)
 PRIORS = (50.0, 100.0, 200.0, 500.0, 1500.0)
-SHARPNESSES = (1, 2, 3, 4)
+NEARNESSES = (1, 2, 3, 4, 6)
 TRIED_AT = 100
 
 THOSE, OTHERS = "half of the classes judged: those", "half of the classes judged: the others"
@@ -167,14 +167,14 @@ def _harm(made: Outcome, split: Split) -> None:
 
 
 @contextmanager
-def sharpness(power: int) -> Iterator[None]:
-    """Another power of the cosine, for a while; the nearest judgement's is the square of it."""
-    before = local_metric.SHARPNESS
-    local_metric.SHARPNESS = power
+def nearness(power: int) -> Iterator[None]:
+    """Another power of the nearest judgement's cosine, for a while."""
+    before = local_metric.NEARNESS
+    local_metric.NEARNESS = power
     try:
         yield
     finally:
-        local_metric.SHARPNESS = before
+        local_metric.NEARNESS = before
 
 
 def _settings(made: Outcome, split: Split) -> None:
@@ -191,8 +191,8 @@ def _settings(made: Outcome, split: Split) -> None:
             made.settings[f"{name}, N0 {prior:g}"][TRIED_AT].append(
                 _percent((after - before)[whose])
             )
-        for power in SHARPNESSES:
-            with sharpness(power):
+        for power in NEARNESSES:
+            with nearness(power):
                 after = precisions(split, _taught(pictures, said).scores())
             made.settings[f"{name}, power {power}"][TRIED_AT].append(
                 _percent((after - before)[whose])

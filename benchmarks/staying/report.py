@@ -18,9 +18,9 @@ from benchmarks.staying.learning import (
     HARM_AT,
     LOCAL,
     METHODS,
+    NEARNESSES,
     PRIORS,
     S3ML,
-    SHARPNESSES,
     SPACE,
     TRIED_AT,
     Outcome,
@@ -155,7 +155,7 @@ def chosen_rows(outcomes: Sequence[Outcome]) -> list[Row]:
 
 def settings_rows(outcomes: Sequence[Outcome]) -> list[Row]:
     """Change of mAP with other constants, 100 judgements, mean over draws."""
-    names = [f"N0 {v:g}" for v in PRIORS] + [f"power {v}" for v in SHARPNESSES]
+    names = [f"N0 {v:g}" for v in PRIORS] + [f"power {v}" for v in NEARNESSES]
     whose = {"all": "all classes judged", "others": "half judged: the others"}
     return [
         {
@@ -240,5 +240,5 @@ def parameters(full: bool) -> dict[str, object]:
         "seeds from": FIRST_SEED,
         "queries a draw, at most": 4 * ASKED if full else ASKED,
         "N0": f"{local_metric.PRIOR:g} at least",
-        "power": local_metric.SHARPNESS,
+        "power": local_metric.NEARNESS,
     }

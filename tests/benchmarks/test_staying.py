@@ -12,7 +12,7 @@ from benchmarks.staying import __main__ as parts
 from benchmarks.staying import data, peers, report
 from benchmarks.staying.data import Pictures, landmarks
 from benchmarks.staying.figure import place
-from benchmarks.staying.learning import alike_rankings, ordered, sharpness
+from benchmarks.staying.learning import alike_rankings, nearness, ordered
 from benchmarks.staying.protocol import (
     LIKES,
     PAGES,
@@ -179,11 +179,11 @@ def test_order_of_what_was_judged() -> None:
     assert ordered(said, lambda _: np.array([[0.0, 0.5, 0.4, 0.6]])).tolist() == [True, False]
 
 
-def test_another_sharpness_lasts_only_for_a_while() -> None:
-    before = local_metric.SHARPNESS
-    with sharpness(before + 1):
-        assert before + 1 == local_metric.SHARPNESS
-    assert before == local_metric.SHARPNESS
+def test_another_nearness_lasts_only_for_a_while() -> None:
+    before = local_metric.NEARNESS
+    with nearness(before + 1):
+        assert before + 1 == local_metric.NEARNESS
+    assert before == local_metric.NEARNESS
 
 
 def test_landmarks_with_few_positives_are_no_class() -> None:

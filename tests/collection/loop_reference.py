@@ -182,9 +182,9 @@ def ask(lessons: list[Lesson], row: np.ndarray, scale: float, prior: float) -> n
         middle = lesson.query + np.sum(lesson.alike, axis=0) if lesson.alike else lesson.query
         cosines.append(max(0.0, float(middle @ u) / np.linalg.norm(middle)))
     for lesson, cosine in zip(lessons, cosines, strict=True):
-        if cosine**2 <= 0.02:
+        if cosine <= 0.14:
             continue
-        near = cosine**2 * max(cosines) ** 4
+        near = cosine * max(cosines) ** 3
         nears.setdefault(lesson.session or (lesson.number, "alone"), []).append(near)
         for side, (rows, weight) in enumerate(
             ((lesson.alike, 1.0), (lesson.unlike, lesson.weight))

@@ -1,6 +1,6 @@
 """kill -9 at random moments: the old state or the new one, nothing acknowledged is lost.
 
-Fifty rounds here; ``make trust`` runs more (``LIKEWISE_TRUST_ROUNDS``).
+Twenty rounds here; ``make trust`` runs more (``LIKEWISE_TRUST_ROUNDS``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.collection.loop_cases import SPACES, copied, weights
 from tests.collection.loop_reference import Log
 from tests.collection.pictures import small_scenes, write, write_pictures
 
-ROUNDS = int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "50"))
+ROUNDS = int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "20"))
 
 
 class Launcher:
@@ -117,7 +117,7 @@ def test_kill_while_adding(launcher: Launcher, pictures: Path, tmp_path: Path) -
     assert status == 0
     assert check(root) == everything
     killed = finished = 0
-    for i in range(ROUNDS // 5):
+    for i in range(max(ROUNDS // 5, 5)):
         if i % 5 == 0:
             root = tmp_path / f"c{i}.lw"
             launcher.run(do="create", root=str(root))
@@ -155,7 +155,7 @@ def test_kill_at_every_file_and_statement(
     assert total > 200
     rng = random.Random(total)
     killed = 0
-    for i in range(max(ROUNDS // 16, 2)):
+    for i in range(max(ROUNDS // 16, 1)):
         root = tmp_path / f"c{i}.lw"
         launcher.run(do="create", root=str(root))
         before: set[str] = set()
@@ -199,7 +199,7 @@ def test_kill_other_jobs(launcher: Launcher, pictures: Path, tmp_path: Path) -> 
         assert status == 0
     seconds["sync"] = seconds["retrain"]
     killed = 0
-    for i in range(ROUNDS // 2):
+    for i in range(max(ROUNDS // 2, 8)):
         job = ("sync", "refresh", "retrain", "backup")[i % 4]
         before = check(root)
         expected = set(before)

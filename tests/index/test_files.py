@@ -18,6 +18,8 @@ from likewise.index.inverted import InvertedIndex
 from likewise.index.layout import HEADER_BYTES, places
 from tests.index.reference import random_rows
 
+STEP = 1 if "LIKEWISE_TRUST_ROUNDS" in os.environ else 7
+"""Every seventh byte, and with it every bit; ``make trust`` takes them all."""
 Q = np.array([[1.0, 0, 2, 0, 1, 1], [0, 1, 0, 0, 0, 0], [0, -1, 0, 3, 0, 0]])
 
 
@@ -38,9 +40,7 @@ def answers(index: InvertedIndex) -> list[Any]:
 
 
 @pytest.mark.parametrize("impacts", ["float32", "uint8"])
-def test_every_byte_and_every_length(
-    impacts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_and_lengths(impacts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = small_index(impacts, monkeypatch)
     expected = answers(index)
     folder = tmp_path / "index.lwx"
@@ -50,8 +50,9 @@ def test_every_byte_and_every_length(
     for path in sorted(folder.iterdir()):
         good = path.read_bytes()
         damaged = [
-            good[:i] + bytes([good[i] ^ (1 << (i % 8))]) + good[i + 1 :] for i in range(len(good))
-        ] + [good[:i] for i in range(len(good))]
+            good[:i] + bytes([good[i] ^ (1 << (i % 8))]) + good[i + 1 :]
+            for i in range(0, len(good), STEP)
+        ] + [good[:i] for i in range(0, len(good), STEP)]
         for bad in [*damaged, good + b"\x00"]:
             path.write_bytes(bad)
             try:
@@ -76,7 +77,7 @@ def test_wrong_offsets_with_right_checksums_never_reach_a_kernel(
     where, rows_at, _ = places(block.sizes)
     rng = np.random.default_rng(0)
     refused = 0
-    for at in range(HEADER_BYTES, len(block.buffer)):
+    for at in range(HEADER_BYTES, len(block.buffer), STEP):
         buffer = block.buffer.copy()
         buffer[at] ^= rng.integers(1, 256)
         views = Block.of_buffer(block.sizes, 0, buffer, tmp_path, None)._content.views
@@ -97,7 +98,7 @@ def test_wrong_offsets_with_right_checksums_never_reach_a_kernel(
             forged.compact()
         except DamagedIndex:
             refused += 1
-    assert refused > 300
+    assert refused > 300 // STEP
 
 
 def test_verify_finds_what_no_search_has_touched(tmp_path: Path) -> None:

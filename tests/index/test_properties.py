@@ -117,7 +117,7 @@ class IndexMachine(RuleBasedStateMachine):
 # `make trust` runs many more, other ones each time.
 TRUST = os.environ.get("LIKEWISE_TRUST_ROUNDS")
 IndexMachine.TestCase.settings = settings(
-    max_examples=int(TRUST) if TRUST else 60,
+    max_examples=int(TRUST) if TRUST else 30,
     derandomize=TRUST is None,
     stateful_step_count=25,
     deadline=None,

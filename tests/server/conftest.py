@@ -184,7 +184,7 @@ class Process:
     def ended(self, sign: int = signal.SIGINT) -> int:
         """Its exit code after a signal; it must end, however long a busy machine takes."""
         self.process.send_signal(sign)
-        return self.process.wait(15)
+        return self.process.wait(60)
 
 
 @pytest.fixture

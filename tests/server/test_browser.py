@@ -363,7 +363,8 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     press("Escape")
     at_home()
     press("?")
-    assert page.get_by_role("dialog", name="Keyboard shortcuts").get_by_text("more like this").is_visible()
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    assert keys.get_by_text("more like this").is_visible()
     press("Escape")
     at_home()
 

@@ -5,7 +5,7 @@ Each is a pair, and a pair is a difference of rows, d = x - q, shortened where i
 neighbours differ: that a stranger is far says nothing.  Around a query of one's own the
 pairs of judgements about *similar* pictures count most.  Let s_j = max(0, u . c_j), u the query and
 c_j the middle of what was alike in judgement j, all of unit length, and s the largest of them.
-Judgement j counts k = s_j^2 s^4.  With (numbers are those of docs/methods/staying.md, (10) to
+Judgement j counts k = s_j s^3.  With (numbers are those of docs/methods/staying.md, (10) to
 (16))
 
     S = sum of k d d' / 2 over pairs that are alike, n = sum of k                            (11)
@@ -30,7 +30,7 @@ that one class varies in a direction says little about the next class, but that 
 there serves both.
 
 Three things follow.  What nobody judged keeps M = I: there k is 0.  Where the nearest judgement is
-about something only a little alike, s^4 keeps M near I however many such judgements there are; N0
+about something only a little alike, s^3 keeps M near I however many such judgements there are; N0
 holds against a few.  A^-1, B^-1 and C^-1 lie between 0 and I, so that a direction counts between -3
 and 4 times, and (15) bounds what all of them do together.  And only the query's row moves, so that
 every index over the collection's rows serves every profile.
@@ -63,12 +63,11 @@ judged lose less than half a point there, and that with one click in five wrong 
 (docs/results/staying.md)."""
 PRIORS = (200.0, 500.0, 1500.0, np.inf)
 """What N0 is chosen from; infinity learns nothing."""
-SHARPNESS = 2
-"""Power of the cosine by which a judgement counts for a query: s_j^2."""
-NEARNESS = 2
-"""Power of the largest such count by which all are multiplied: s^4."""
-LEAST = 0.02
-"""A judgement counts nothing where s_j^2 is below this: many strangers do not make a neighbour."""
+NEARNESS = 3
+"""Power of the largest cosine by which all counts are multiplied: s^3.  Less teaches more where
+classes are broad (cifar10) and harms classes nobody judged (oxford1k, caltech101)."""
+LEAST = 0.14
+"""A judgement counts nothing where s_j is below this: many strangers do not make a neighbour."""
 JUDGEMENT_PAIRS = 20.0
 """The most one judgement counts on either side, in pairs: no list teaches more than a page."""
 ALIKE_PRIOR, UNLIKE_FACTOR, STRAYS = 4.0, 3.0, 0.5
@@ -361,7 +360,7 @@ class _Packed:
 
     def around(self, u: Floats, without: int | None = None) -> _Pairs:
         """The pairs of the judgements nearest to a query, none of those about ``without``."""
-        counts = np.maximum(self._centres @ u, 0.0) ** SHARPNESS
+        counts = np.maximum(self._centres @ u, 0.0)
         if without is not None:
             counts[self._about == without] = 0.0
         near = np.flatnonzero(counts > LEAST)
