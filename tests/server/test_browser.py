@@ -309,7 +309,7 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     press("/")
     assert page.evaluate("document.activeElement.id") == "words"
     press("Tab")
-    assert focused() == "Search by a picture"
+    assert focused() == "Search by picture"
     with page.expect_file_chooser():
         press("Enter")
     for _ in range(20):
@@ -359,7 +359,11 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     press("Escape")
     at_home()
     press("?")
-    assert page.get_by_role("dialog", name="Keyboard shortcuts").get_by_text("more like this").is_visible()
+    assert (
+        page.get_by_role("dialog", name="Keyboard shortcuts")
+        .get_by_text("more like this")
+        .is_visible()
+    )
     press("Escape")
     at_home()
 

@@ -127,7 +127,14 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
         job.tell(Progress(ADDING, 1240, 3068, problems=2, rate=7.6, note="learning 60 words"))
         page, wrong = visit(chrome, server)
         words = "1,240 of 3,068 searchable, 4 min left"
-        for view in ("Search", "Tags", "Compare", "Similarity map", "What it learned", "Collection"):
+        for view in (
+            "Search",
+            "Tags",
+            "Compare",
+            "Similarity map",
+            "What it learned",
+            "Collection",
+        ):
             if view == "Search":
                 page.goto("/")
             else:

@@ -239,6 +239,34 @@ class UploadOut(BaseModel):
     image: str
 
 
+class FactsOut(BaseModel):
+    """What a camera wrote into a file.  Seconds, millimetres, degrees (north and east positive),
+    metres; ``can_reveal``: whether the server can show the file's folder to whoever asks."""
+
+    path: str
+    format: str
+    n_bytes: int
+    camera: str | None
+    lens: str | None
+    exposure: float | None
+    aperture: float | None
+    iso: int | None
+    bias: float | None
+    flash: bool | None
+    focal: float | None
+    focal_35: int | None
+    latitude: float | None
+    longitude: float | None
+    altitude: float | None
+    software: str | None
+    taken: str | None
+    can_reveal: bool
+
+
+class RevealedOut(BaseModel):
+    folder: str
+
+
 class SimilarityOut(BaseModel):
     """``learned``: a profile, which judgements change; a metric or map is learned when asked."""
 
