@@ -17,7 +17,7 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -78,7 +78,7 @@ _DECODERS = {
 # EXIF orientation -> how to flip the picture (OpenCV's code: 0 top to bottom, 1 left to right, -1
 # both) to bring it upright; from 5 on rows and columns change places first.
 _FLIP = {2: 1, 3: -1, 4: 0, 5: None, 6: 1, 7: -1, 8: 0}
-_TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF = 0x0112, 0x0132, 0x8769
+_TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF, _IFD_GPS = 0x0112, 0x0132, 0x8769, 0x8825
 _TAG_TAKEN, _TAG_DIGITISED = 0x9003, 0x9004
 _TAG_MAKER, _TAG_MODEL = 0x010F, 0x0110
 _LONGEST_CAMERA = 200
@@ -120,6 +120,15 @@ class Packets:
 
 
 @dataclass(frozen=True)
+class ExifTags:
+    """The three tables of EXIF: of the picture, of the camera, of the place."""
+
+    picture: dict[int, Any] = field(default_factory=dict)
+    camera: dict[int, Any] = field(default_factory=dict)
+    place: dict[int, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Picture:
     """A decoded picture: ``pixels`` is (height, width, 3) uint8 RGB, upright.
 
@@ -149,6 +158,21 @@ def packets(source: Source, *, max_pixels: int = MAX_PIXELS) -> Packets:
     """
     with _open_image(source, max_pixels) as (image, _):
         return _packets(image)
+
+
+def exif_tags(source: Source, *, max_pixels: int = MAX_PIXELS) -> tuple[ImageInfo, ExifTags]:
+    """What the camera wrote into the header, by tag number, as it stands there."""
+    with _open_image(source, max_pixels) as (image, info):
+        exif = _exif(image, info.format)
+        if not exif:
+            return info, ExifTags()
+        inner: dict[int, Any] = {}
+        place: dict[int, Any] = {}
+        with suppress(Exception):
+            inner = dict(exif.get_ifd(_IFD_EXIF))
+        with suppress(Exception):
+            place = dict(exif.get_ifd(_IFD_GPS))
+        return info, ExifTags(dict(exif), inner, place)
 
 
 def recognise(source: Source) -> str:

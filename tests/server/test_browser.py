@@ -313,7 +313,7 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     press("/")
     assert page.evaluate("document.activeElement.id") == "words"
     press("Tab")
-    assert focused() == "Search by a picture"
+    assert focused() == "Search by picture"
     with page.expect_file_chooser():
         press("Enter")
     for _ in range(20):

@@ -48,7 +48,7 @@ def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
     assert "of the directions" in figures
     assert "words" not in figures
     for way in ("more", "less"):
-        heading = f"Directions that count {way} now"
+        heading = f"Differences that count {way} now"
         wanted = [one for one in found["directions"] if (one["value"] > 1) == (way == "more")]
         section = page.locator("section").filter(has=page.get_by_role("heading", name=heading))
         shown = section.locator("li")

@@ -180,7 +180,7 @@ def test_words_learn_and_become_a_tag(page: Page, server: Served) -> None:
     tags = {one["tag"]: one for one in server.ask("/api/tags")["items"]}
     assert tags["outside"]["sources"]["accepted"] == 1
     page.get_by_role("button", name="Undo", exact=True).last.click()
-    said(page, "Tag outside taken back.")
+    said(page, "Tag outside removed again.")
     assert "outside" not in {one["tag"] for one in server.ask("/api/tags")["items"]}
 
     page.get_by_role("link", name="What it learned", exact=True).first.click()
@@ -236,7 +236,7 @@ def test_everything_about_words_by_keyboard(page: Page) -> None:
     page.get_by_role("dialog").wait_for(state="detached")
     page.locator(".toast").last.get_by_role("button", name="Undo").focus()
     press("Enter")
-    said(page, "Tag morning taken back.")
+    said(page, "Tag morning removed again.")
 
     press("/")
     tab_to("Ignore: tagged breakfast")

@@ -19,6 +19,7 @@ from likewise.cli.options import (
     ends_at_once,
     open_collection,
     pairs,
+    picture,
     stoppable,
     value_of,
 )
@@ -44,6 +45,17 @@ def search(
         typer.Argument(help="A picture, the id of one, or words.", metavar="[IMAGE|ID|WORDS]"),
     ] = None,
     collection: Where = DEFAULT,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="IMAGE|ID",
+            help="One more picture: finds what is like all of them together (repeatable).",
+        ),
+    ] = None,
+    colour: Annotated[
+        list[str] | None,
+        typer.Option(metavar="#RRGGBB", help="A colour pictures shall have (repeatable)."),
+    ] = None,
     text: Annotated[
         str | None,
         typer.Option(metavar="WORDS", help="Words, alone or beside a picture; -word: not that."),
@@ -90,7 +102,15 @@ def search(
     """
     part = _region(region)
     wanted = _conditions(where)
+    if colour:
+        if query is not None or text is not None or also:
+            raise Usage("--colour is asked for alone, or with --where")
+        _search_colours(collection, colour, k, wanted, json_=json_)
+        return
     one, words = picture_or_text(query, text)
+    if also:
+        _search_together(collection, one, also, words, k, by, wanted, above, json_=json_)
+        return
     if words is not None and (explain or sheet is not None):
         raise Usage("--explain and --sheet are for a picture alone; words show their reasons")
     if words is None and without:
@@ -119,6 +139,46 @@ def search(
     _print(answers, asked)
     if sheet is not None:
         say(f"Open {sheet}")
+
+
+def _search_together(
+    collection: Path,
+    first: int | str | None,
+    also: list[str],
+    words: str | None,
+    k: int,
+    by: str,
+    wanted: dict[str, Any],
+    above: float | None,
+    *,
+    json_: bool,
+) -> None:
+    """What is like several pictures together."""
+    if first is None or words is not None:
+        raise Usage("--also goes with a picture; words go with one picture only")
+    asked = [first, *map(picture, also)]
+    with stoppable("nothing was changed"), open_collection(collection) as col:
+        hits = col.search(asked, k, by=by, where=wanted or None, above=above)
+    _list(hits, {"query": asked, "by": by}, json_=json_)
+
+
+def _search_colours(
+    collection: Path, colours: list[str], k: int, wanted: dict[str, Any], *, json_: bool
+) -> None:
+    with stoppable("nothing was changed"), open_collection(collection) as col:
+        hits = col.colours.search(colours, k, where=wanted or None)
+    _list(hits, {"colours": colours}, json_=json_)
+
+
+def _list(hits: list[Hit], asked: dict[str, Any], *, json_: bool) -> None:
+    if json_:
+        found = [{"id": hit.id, "path": hit.path, "score": hit.score} for hit in hits]
+        echo_json({**asked, "hits": found})
+        return
+    for hit in hits:
+        say(f"{hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
+    if not hits:
+        say("No hits.")
 
 
 def duplicates(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from likewise.collection.ingest.spaces import Spaces
     from likewise.collection.models.comparisons import Comparisons
     from likewise.collection.models.models import Models
+    from likewise.collection.search.colours import Colours
     from likewise.collection.search.explain import Explanation
     from likewise.collection.search.query import Query, Region
     from likewise.collection.search.rank import Hit, Hits
@@ -47,8 +48,8 @@ class Collection:
     """Pictures on disk, searchable.
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
-    ``searcher``, ``profiles``, ``models``, ``tags``, ``comparisons``, ``log``, ``pictures`` and
-    ``shares``.
+    ``searcher``, ``profiles``, ``models``, ``tags``, ``comparisons``, ``log``, ``pictures``,
+    ``colours`` and ``shares``.
 
     >>> import tempfile, pathlib
     >>> from likewise.evaluation import write_planted
@@ -139,6 +140,14 @@ class Collection:
         from likewise.collection.tags.tags import Tags
 
         return Tags(self._views, self.pictures, lambda: self.searcher, lambda: self.log)
+
+    @part
+    def colours(self) -> Colours:
+        """Search by colour."""
+        from likewise.collection.search.colours import Colours
+
+        # Whoever decodes for searches may change: asked for each time.
+        return Colours(self._store, lambda *asked: self._views.pixels_of(*asked))
 
     @part
     def shares(self) -> Shares:
@@ -294,7 +303,8 @@ class Collection:
     ) -> Hits:
         """The k pictures most alike, or that answer best to typed words, or both at once.
 
-        ``query`` is an id, a path, the bytes of a file, pixels (uint8 array) or a vector.  A
+        ``query`` is an id, a path, the bytes of a file, pixels (uint8 array) or a vector; or a list
+        of these, which finds what is like all of them together (the mean of their rows).  A
         picture of the collection is not among its own hits.  ``region`` (x, y, w, h) searches
         with a part of the picture.  ``where`` keeps only pictures with a ``folder``, ``tag`` (or
         all of a list of tags), ``format``, date ``after`` / ``before``, or any key of your

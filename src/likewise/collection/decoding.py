@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.camera_facts import CameraFacts, read_camera_facts
 from likewise.collection.content import digest_of
 from likewise.collection.errors import CollectionBusy
 from likewise.collection.ingest.pool import Failure, picture_seconds, run
@@ -81,6 +82,11 @@ class Decoders:
     def size(self, content: bytes) -> tuple[int, int]:
         """Width and height of a picture that can be decoded."""
         return self._do(_size, _Task(content, 64), stranger=True)
+
+    def camera_facts(self, source: Source) -> CameraFacts:
+        """What the camera wrote into a file, read in a worker like everything of a file."""
+        plain = _plain(source)
+        return self._do(_camera_facts, _Task(plain), stranger=isinstance(plain, bytes))
 
     def warm_up(self) -> None:
         """Start a worker, so that the first picture need not wait for it."""
@@ -193,6 +199,13 @@ def _size(task: _Task) -> tuple[int, int] | LikewiseError:
 def _info(task: _Task) -> ImageInfo | LikewiseError:
     try:
         return decode(task.source).info
+    except LikewiseError as error:
+        return error
+
+
+def _camera_facts(task: _Task) -> CameraFacts | LikewiseError:
+    try:
+        return read_camera_facts(task.source)
     except LikewiseError as error:
         return error
 

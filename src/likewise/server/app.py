@@ -47,6 +47,7 @@ from likewise.server import (
     routes_page,
     routes_pictures,
     routes_tags,
+    routes_viewer,
 )
 from likewise.server.access import Access, App, Guard
 from likewise.server.jobs import Events, Work
@@ -126,7 +127,7 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     app.state.agreement = routes_compare.Agreement(service)
     for routes in (
         routes_page, routes_pictures, routes_learning, routes_collection, routes_tags,
-        routes_compare, routes_map, routes_models,
+        routes_compare, routes_map, routes_models, routes_viewer,
     ):  # fmt: skip
         app.include_router(routes.router)
     _say_errors(app)

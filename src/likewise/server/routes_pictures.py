@@ -190,7 +190,8 @@ def search(service: Serving, asked: SearchIn) -> Response:
     rows = col.pictures.rows(answer.ids[i] for i in page)
     liked: list[int] = []
     disliked: list[int] = []
-    if similarity.profile is not None:
+    judged = asked.query is None or asked.query.colours is None
+    if similarity.profile is not None and judged:
         liked, disliked = col.log.verdicts(
             service.resolve(asked), text=asked.text, profile=similarity.profile
         )

@@ -22,19 +22,28 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+Colour = Annotated[str, Field(pattern="^#[0-9a-fA-F]{6}$", description="As #rrggbb.")]
+
+
 class QueryIn(Strict):
-    """What is asked: a picture of the collection or an upload, whole or a region of it."""
+    """What is asked: a picture of the collection or an upload, whole or a region of it; several
+    pictures together (the mean of their rows is compared); or colours a picture shall have."""
 
     picture: PictureId | None = None
     upload: PictureId | None = None
+    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=100)
+    colours: list[Colour] | None = Field(None, min_length=1, max_length=5)
     region: tuple[Side, Side, Side, Side] | None = Field(
         None, description="x, y, width, height in pixels of the upright picture."
     )
 
     @model_validator(mode="after")
     def _one(self) -> QueryIn:
-        if (self.picture is None) == (self.upload is None):
-            raise ValueError("name either a picture or an upload")
+        asked = (self.picture, self.upload, self.pictures, self.colours)
+        if sum(one is not None for one in asked) != 1:
+            raise ValueError("name one of: a picture, an upload, pictures, colours")
+        if self.region is not None and self.picture is None and self.upload is None:
+            raise ValueError("a region is part of one picture")
         return self
 
 
@@ -65,6 +74,8 @@ class Asked(Strict):
     def _something(self) -> Self:
         if self.query is None and self.text is None:
             raise ValueError("ask with a query, a text, or both")
+        if self.query is not None and self.query.colours is not None and self.text is not None:
+            raise ValueError("colours are asked for alone or with filters, not beside words")
         return self
 
 
@@ -241,6 +252,34 @@ class UploadOut(BaseModel):
     width: int
     height: int
     image: str
+
+
+class FactsOut(BaseModel):
+    """What a camera wrote into a file.  Seconds, millimetres, degrees (north and east positive),
+    metres; ``can_reveal``: whether the server can show the file's folder to whoever asks."""
+
+    path: str
+    format: str
+    n_bytes: int
+    camera: str | None
+    lens: str | None
+    exposure: float | None
+    aperture: float | None
+    iso: int | None
+    bias: float | None
+    flash: bool | None
+    focal: float | None
+    focal_35: int | None
+    latitude: float | None
+    longitude: float | None
+    altitude: float | None
+    software: str | None
+    taken: str | None
+    can_reveal: bool
+
+
+class RevealedOut(BaseModel):
+    folder: str
 
 
 class SimilarityOut(BaseModel):

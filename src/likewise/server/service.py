@@ -26,7 +26,7 @@ from likewise.collection.feedback.typed_search import TypedAnswer
 from likewise.collection.search.query import Query, Region, ResolvedQuery
 from likewise.collection.search.similarities import Figures
 from likewise.collection.store.store import ImageRow
-from likewise.errors import LikewiseError
+from likewise.errors import InvalidInput, LikewiseError
 from likewise.server.schemas import Asked, FiguresOut, PictureOut, QueryIn, SearchIn
 
 T = TypeVar("T")
@@ -157,11 +157,14 @@ class Service:
 
     # -- questions and answers --------------------------------------------------------------
 
-    def query(self, asked: QueryIn) -> tuple[int | bytes, Region | None]:
+    def query(self, asked: QueryIn) -> tuple[int | bytes | list[int], Region | None]:
         """A query as the collection takes it."""
         if asked.picture is not None:
             return self.image_of(asked.picture), asked.region
-        assert asked.upload is not None
+        if asked.pictures is not None:
+            return [self.image_of(one) for one in asked.pictures], None
+        if asked.upload is None:
+            raise InvalidInput("colours alone cannot be compared with a picture; name a picture")
         return self.find_upload(asked.upload).content, asked.region
 
     def resolve_query(self, asked: QueryIn) -> Query:
@@ -211,8 +214,13 @@ class Service:
         return found
 
     def _find(self, asked: SearchIn, k: int) -> Answer:
-        searcher, query = self.collection.searcher, self.resolve(asked)
+        searcher = self.collection.searcher
         where: Mapping[str, str] | None = asked.where.plain() or None
+        if asked.query is not None and asked.query.colours is not None:
+            colours = self.collection.colours
+            ids, scores = colours.rank(asked.query.colours, MOST, where=where, above=asked.above)
+            return Answer(ids, scores, whole=True)
+        query = self.resolve(asked)
         if asked.text is not None:
             typed = searcher.ask(
                 asked.text, k, query=query, by=asked.by, where=where, above=asked.above,
@@ -230,9 +238,7 @@ class Service:
         if found.typed is not None:
             return min(MOST, found.typed.total)
         query, by = self.resolve(asked), asked.by
-        inside = isinstance(query, int) or (
-            isinstance(query, ResolvedQuery) and query.image is not None
-        )
+        inside = len(query.own) if isinstance(query, ResolvedQuery) else int(query is not None)
         return min(MOST, max(len(found.ids), self.collection.searcher.count_ranked(by) - inside))
 
     # -- shapes -----------------------------------------------------------------------------

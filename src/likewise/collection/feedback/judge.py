@@ -155,6 +155,8 @@ def resolve_judgement(
     Pictures liked before may be among them: what stands is decided by the fold, not here, so that
     undoing the like lets them count.
     """
+    if question.several:
+        raise InvalidInput("several pictures cannot be judged at once; search with one of them")
     if question.key is None:
         raise InvalidInput("a vector cannot be judged; the query must be a picture or words")
     if not liked and not disliked:

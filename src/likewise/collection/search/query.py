@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from likewise.collection.content import digest_of, is_text, read_content
 from likewise.collection.errors import CollectionError, UnknownPicture, UnknownSpaceKind
 from likewise.collection.filters_and_metadata import absolute
+from likewise.collection.search.learned_models import PlacedRow
 from likewise.collection.search.pixels import PixelsOf, crop, decode_here
 from likewise.collection.search.pixels import Region as Region
 from likewise.collection.search.views import View
@@ -32,7 +34,8 @@ class ResolvedQuery:
 
     ``key`` names its content, region included: the same question has the same key in any session.
     ``part_of`` is the picture of the collection that a region was taken from.  ``text`` is what
-    was typed, alone or beside a picture.
+    was typed, alone or beside a picture.  ``several`` are pictures asked about together: they are
+    compared by the mean of their rows.
     """
 
     image: int | None = None
@@ -41,20 +44,38 @@ class ResolvedQuery:
     key: bytes | None = None
     part_of: int | None = None
     text: str | None = None
+    several: tuple[ResolvedQuery, ...] = ()
+
+    @property
+    def own(self) -> frozenset[int]:
+        """Pictures of the collection that are asked about, and so are no answers."""
+        own = {self.image} | {one.image for one in self.several}
+        return frozenset(image for image in own if image is not None)
 
     @property
     def is_typed(self) -> bool:
         """Whether it is nothing but words, and so has no row of its own."""
-        return self.text is not None and self.image is None and self.pixels is None
+        return (
+            self.text is not None
+            and self.image is None
+            and self.pixels is None
+            and not self.several
+        )
 
 
-Query = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture | ResolvedQuery
+One = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture | ResolvedQuery
+Query = One | Sequence[One]
+"""One picture, or several that are asked about together."""
+MOST_TOGETHER = 100
+"""Pictures of one question."""
 
 
 def resolve_query(
     store: Store, query: Query, region: Region | None, pixels_of: PixelsOf = decode_here
 ) -> ResolvedQuery:
-    """What a query is: an id, a path, encoded bytes, pixels, or a vector."""
+    """What a query is: an id, a path, encoded bytes, pixels, a vector, or a list of these."""
+    if isinstance(query, list | tuple):
+        return _resolve_several(store, query, region, pixels_of)
     if isinstance(query, ResolvedQuery):
         if region is not None:
             raise InvalidInput("a resolved query has its region already")
@@ -101,6 +122,26 @@ def resolve_query(
     return ResolvedQuery(pixels=pixels, key=_content_key(digest, region), part_of=part_of)
 
 
+def _resolve_several(
+    store: Store, queries: Sequence[One], region: Region | None, pixels_of: PixelsOf
+) -> ResolvedQuery:
+    if region is not None:
+        raise InvalidInput("several pictures have no region; search with one of them")
+    if not 0 < len(queries) <= MOST_TOGETHER:
+        raise InvalidInput(
+            f"{len(queries)} pictures are asked about together; 1 to {MOST_TOGETHER} expected"
+        )
+    parts = tuple(resolve_query(store, one, None, pixels_of) for one in queries)
+    if len(parts) == 1:
+        return parts[0]
+    if any(part.several for part in parts):
+        raise InvalidInput("a list of pictures holds a list; pictures expected")
+    keys = sorted(part.key for part in parts if part.key is not None)
+    # Which are asked about counts, not their order.
+    whole = len(keys) == len(parts)
+    return ResolvedQuery(several=parts, key=digest_of(b"".join(keys)) if whole else None)
+
+
 def query_key(store: Store, query: Query, region: Region | None) -> bytes | None:
     """What names a query, region included; nothing is decoded where it can be helped."""
     if isinstance(query, int | np.integer) and not isinstance(query, bool):
@@ -140,6 +181,8 @@ def _find_unchanged(store: Store, path: str) -> int | None:
 def query_row(view: View, query: ResolvedQuery) -> Any:
     """The query as a row of the view's space, weighted as the index holds rows."""
     space = view.space
+    if query.several:
+        return _mean_row([query_row(view, one) for one in query.several])
     if query.image is not None:
         row = view.row_of(query.image)
         if row is None:
@@ -158,6 +201,23 @@ def query_row(view: View, query: ResolvedQuery) -> Any:
             view.remembered.clear()
         view.remembered[query.key] = row
     return row
+
+
+def _mean_row(rows: list[Any]) -> Any:
+    """The mean of rows, as long as one of them; a model's rows are positions and stay as they are.
+
+    A score is a product of rows, so this ranks by the mean of the scores each picture would give.
+    """
+    if isinstance(rows[0], PlacedRow):
+        return PlacedRow(np.mean([row.row for row in rows], axis=0, dtype=np.float32))
+    if hasattr(rows[0], "tocsr"):
+        mean = sum(rows[1:], rows[0]) / np.float32(len(rows))
+        length = float(np.sqrt(mean.multiply(mean).sum()))
+        return (mean / np.float32(length) if length > 0 else mean).astype(np.float32)
+    mean = np.mean(rows, axis=0, dtype=np.float64)
+    usual = float(np.mean([np.linalg.norm(row) for row in rows]))
+    length = float(np.linalg.norm(mean))
+    return (mean * (usual / length) if length > 0 else mean).astype(np.float32)
 
 
 def _remedy(space: Space) -> str:

@@ -70,13 +70,14 @@ def rank(
         rows = {name: reranker.row(asked[name], row) for name, row in rows.items()}
         last = reranker.last
     size = max(len(view) for view in asked.values())
-    wanted = k + (query.image is not None) + len(last)
+    own = query.own
+    wanted = k + len(own) + len(last)
     while True:
         ids, scores = _rank_once(similarity, asked, rows, min(wanted, size))
         keep = [
             (int(i), float(s))
             for i, s in zip(ids, scores, strict=True)
-            if i != query.image
+            if int(i) not in own
             and (allowed is None or int(i) in allowed)
             and (above is None or s >= above)
         ]

@@ -107,6 +107,12 @@ export const api = {
   /** @param {string} picture */
   picture: (picture) => call("get", "/api/pictures/{picture}", { path: { picture } }),
 
+  /** @param {string} picture */
+  facts: (picture) => call("get", "/api/pictures/{picture}/facts", { path: { picture } }),
+
+  /** @param {string} picture */
+  reveal: (picture) => call("post", "/api/pictures/{picture}/reveal", { path: { picture } }),
+
   /** @param {Blob} raw */
   upload: (raw) => call("post", "/api/uploads", { raw }),
 

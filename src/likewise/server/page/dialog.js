@@ -12,7 +12,7 @@ export function dialog(title, kind, closed) {
   const heading = h("h2", { id: `${kind}-title` }, title);
   const body = h("div", { class: "inside" });
   const el = h("dialog", { class: `dialog ${kind}`, "aria-labelledby": heading.id },
-    h("header", {}, heading,
+    h("header", { role: "none" }, heading,
       h("button", { type: "button", class: "quiet round", "aria-label": t.close, onclick: () => close() }, icon("close"))),
     body);
   // The browser tells of a close some time after it: a key pressed in between would act on a page

@@ -20,6 +20,11 @@ const few = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 });
  */
 export const decimal = (value, places) => decimals[places].format(value);
 
+const fine = new Intl.NumberFormat(undefined, { minimumFractionDigits: 4, maximumFractionDigits: 4 });
+
+/** Of a place: ten metres are told apart. @param {number} value */
+export const degrees = (value) => fine.format(value);
+
 /** In two figures, wherever the point is. @param {number} value */
 export const figures = (value) => few.format(value);
 

@@ -6,7 +6,6 @@ import { count } from "./format.js";
 import { Grid, PAGE } from "./grid.js";
 import { Judge } from "./judge.js";
 import * as known from "./known.js";
-import { Look } from "./look.js";
 import { Rail } from "./rail.js";
 import { ReasonsBar, struck } from "./reasons.js";
 import { openSaveDialog } from "./save-tag.js";
@@ -19,6 +18,7 @@ import { title } from "./title.js";
 import { complain } from "./toast.js";
 import { clearFilters, Toolbar } from "./toolbar.js";
 import { pick } from "./upload.js";
+import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
 import { working } from "./working.js";
 
@@ -67,7 +67,11 @@ export class SearchView {
     this.toolbar = new Toolbar(() => this.selecting.turn(!this.selecting.on));
     this.selecting = new Selecting(this.grid, (on) => this.toolbar.selecting(on));
     this.grid.onTile = (tile) => this.selecting.markOne(tile);
-    this.look = new Look({ neighbour: (step) => this.#neighbour(step) });
+    this.look = new Viewer({
+      neighbour: (step) => this.#neighbour(step),
+      find: (id) => this.grid.item(this.grid.indexOf(id)),
+      judge: (item, verdict) => this.judge.judge(item, verdict),
+    });
     this.why = new Why((id) => this.grid.item(this.grid.indexOf(id)));
     this.invitation = h("section", { class: "invitation", "aria-label": t.search.ask },
       h("div", {}, h("p", { class: "big" }, t.search.askBig),
@@ -102,10 +106,15 @@ export class SearchView {
     go(asking({ q: id }));
   }
 
-  /** @param {1|-1} step */
-  #neighbour(step) {
+  /** @param {1|-1} step @returns {Promise<string|null>} */
+  async #neighbour(step) {
     const at = this.grid.indexOf(current().look);
-    return at < 0 ? null : this.grid.item(at + step)?.id ?? null;
+    const { source } = this.grid;
+    const next = at + step;
+    if (at < 0 || !source || next < 0 || next >= source.total) return null;
+    const page = Math.floor(next / PAGE);
+    if (!source.pages.has(page)) await source.fetch(page);
+    return this.grid.item(next)?.id ?? null;
   }
 
   /**

@@ -30,6 +30,14 @@ export class Toolbar {
       field("folder", t.toolbar.folder, this.folder), field("tag", t.toolbar.tag, this.tag),
       field("after", t.toolbar.from, this.after), field("before", t.toolbar.until, this.before),
       h("button", { type: "button", class: "quiet small", onclick: clearFilters }, icon("close"), t.toolbar.clear));
+    // From inside, f closes what it opened; in the field for a tag it is a letter.
+    this.filters.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || (event.key !== "f" && event.key !== "Escape") || (event.key === "f" && event.target === this.tag)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.toggle(false);
+      this.open.focus();
+    });
     this.el = h("div", { class: "toolbar" },
       h("div", { class: "line" },
         h("div", { class: "what" }, this.heading, this.said, this.chips),

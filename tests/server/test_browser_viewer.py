@@ -1,0 +1,222 @@
+"""The viewer in a real browser: keys, zoom to the original's pixels, touch, judging, tags; and
+axe-core over every view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from likewise.collection.collection import Collection
+from tests.server import browser as driving
+from tests.server.axe import NO_AXE, axe_script, violations
+from tests.server.browser import Served, settle, visit
+from tests.server.conftest import photograph
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    with driving.browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("viewer")
+    random = np.random.default_rng(5)
+    for i in range(5):
+        small = random.integers(0, 255, (6, 8, 3), dtype=np.uint8)
+        pixels = np.asarray(Image.fromarray(small).resize((160, 120)))
+        photograph(folder / "pictures" / f"{i}.jpg", pixels, i + 1)
+    large = np.asarray(Image.fromarray(random.integers(0, 255, (9, 12, 3), dtype=np.uint8)))
+    photograph(folder / "pictures" / "large.jpg", np.kron(large, np.ones((256, 256, 1), "u1")), 9)
+    (folder / "pictures" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no more than this")
+    root = folder / "photos.lw"
+    with Collection.create(root, words={"n_words": 20}, deep=False) as col:
+        col.add(folder / "pictures", workers=0)
+        col.tag(1, "first")
+        # Something of everything: judgements, one taken back, a map.
+        col.judge(1, liked=[2])
+        col.judge(1, disliked=[3])
+        col.undo()
+        col.models.learn_map("map")
+    with driving.served(root) as started:
+        yield started
+
+
+@pytest.fixture
+def page(chrome: Browser, server: Served) -> Iterator[Page]:
+    page, wrong = visit(chrome, server, viewport={"width": 1280, "height": 800})
+    yield page
+    page.context.close()
+    assert wrong == []
+
+
+def look_at(page: Page, server: Served, name: str, more: str = "") -> Any:
+    page.goto(f"/?{more}look={server.picture(name)['id']}")
+    viewer = page.get_by_role("dialog", name=name)
+    viewer.wait_for()
+    return viewer
+
+
+def test_arrows_zoom_and_details(page: Page, server: Served) -> None:
+    page.goto("/")
+    settle(page)
+    page.locator(".pic").first.focus()
+    page.keyboard.press("o")
+    page.get_by_role("dialog", name="large.jpg").wait_for()
+    with page.expect_response("**/original") as asked:
+        page.keyboard.press("z")
+    assert asked.value.headers["content-type"] == "image/jpeg"
+    page.wait_for_function(
+        "() => { const img = document.querySelector('.stage img');"
+        " return img.src.endsWith('/original') && img.naturalWidth === 3072"
+        " && Math.abs(img.getBoundingClientRect().width - 3072 / devicePixelRatio) < 2; }"
+    )
+    before = page.locator(".stage img").bounding_box()
+    page.keyboard.press("ArrowRight")
+    after = page.locator(".stage img").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["x"] < before["x"], "zoomed in, an arrow moves the picture"
+    page.keyboard.press("z")
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("dialog", name="4.jpg").wait_for()
+    details = page.get_by_role("complementary", name="Details")
+    details.get_by_text("SECRET CAMERA").wait_for()
+    page.keyboard.press("i")
+    details.wait_for(state="hidden")
+    with page.expect_download() as saved:
+        page.keyboard.press("i")
+        details.get_by_role("link", name="Download").click()
+    assert saved.value.suggested_filename == "4.jpg"
+    page.keyboard.press("o")
+    page.get_by_role("dialog").wait_for(state="detached")
+    assert page.url.endswith("/"), "closing takes the step back"
+
+
+def test_judging_and_tagging_from_the_viewer(page: Page, server: Served) -> None:
+    asked = server.picture("0.jpg")["id"]
+    viewer = look_at(page, server, "2.jpg", f"q={asked}&")
+    settle(page)
+    with page.expect_response("**/api/judge"):
+        page.keyboard.press("+")
+    more = viewer.get_by_role("button", name="More like this", exact=True)
+    page.wait_for_function(
+        "() => document.querySelector('.viewer-tools [aria-label=\"More like this\"]')"
+        ".getAttribute('aria-pressed') === 'true'"
+    )
+    assert more.get_attribute("aria-pressed") == "true"
+    page.keyboard.press("e")
+    page.keyboard.type("mine\n")
+    viewer.get_by_role("link", name="mine").wait_for()
+    page.keyboard.press("Escape")  # out of the field
+    assert viewer.is_visible()
+    page.keyboard.press("Escape")
+    viewer.wait_for(state="detached")
+
+
+def test_the_slideshow_goes_on_and_stops_at_the_end(page: Page, server: Served) -> None:
+    page.clock.install()
+    viewer = look_at(page, server, "1.jpg")
+    settle(page)
+    page.keyboard.press(" ")
+    page.clock.run_for(4100)
+    page.get_by_role("dialog", name="0.jpg").wait_for()
+    page.clock.run_for(4100)
+    page.wait_for_selector('.viewer-tools [aria-label="Slideshow"][aria-pressed="false"]')
+    assert not viewer.is_visible()
+
+
+def test_a_finger_swipes_and_two_pinch(chrome: Browser, server: Served) -> None:
+    page, wrong = visit(
+        chrome, server, viewport={"width": 390, "height": 780}, has_touch=True, is_mobile=True
+    )
+    look_at(page, server, "2.jpg")
+    settle(page)
+    page.wait_for_function("() => document.querySelector('.stage img').complete")
+    touch = page.context.new_cdp_session(page)
+
+    def fingers(kind: str, *points: tuple[int, int]) -> None:
+        said = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": said})
+
+    fingers("touchStart", (300, 400))
+    fingers("touchMove", (200, 400))
+    fingers("touchMove", (120, 402))
+    fingers("touchEnd")
+    page.get_by_role("dialog", name="1.jpg").wait_for()
+    fingers("touchStart", (180, 400), (210, 400))
+    fingers("touchMove", (100, 400), (290, 400))
+    fingers("touchEnd")
+    page.wait_for_selector(".stage.zoomed")
+    page.context.close()
+    assert wrong == []
+
+
+def test_f_closes_the_filters_it_opened(page: Page) -> None:
+    page.goto("/")
+    settle(page)
+    page.keyboard.press("f")
+    filters = page.get_by_role("group", name="Filters")
+    filters.wait_for()
+    assert page.evaluate("document.activeElement.id") == "folder"
+    page.keyboard.press("f")
+    filters.wait_for(state="hidden")
+    page.keyboard.press("f")
+    page.get_by_label("Tag", exact=True).focus()
+    page.keyboard.press("f")
+    assert page.get_by_label("Tag", exact=True).input_value() == "f", "there it is a letter"
+    page.keyboard.press("Escape")
+    filters.wait_for(state="hidden")
+
+
+_QUIET = """() => document.querySelector('main').childElementCount
+  && !document.querySelector('[aria-busy], .skeleton')
+  && ![...document.querySelectorAll('[role=status]')].some((one) => one.textContent.endsWith('…'))
+  && document.getAnimations().every((one) => one.playState !== 'running')"""
+"""Whether a view has come: what is still on its way ends in three dots."""
+
+
+def every_view(page: Page, server: Served) -> Iterator[str]:
+    """Addresses of everything there is to see: the views in the bar, and what opens over them."""
+    page.goto("/")
+    page.get_by_role("heading", level=1).wait_for()
+    yield from page.eval_on_selector_all(
+        ".views a[data-view]", "all => all.map(one => one.getAttribute('href'))"
+    )
+    one, other = (server.picture(f"{i}.jpg")["id"] for i in (3, 4))
+    yield f"/?q={one}&by=words"
+    yield f"/?q={one}&by=words&why={other}"
+    yield f"/?q={one}&look={other}"
+    yield "/?text=first"
+    yield "/?folder=/nowhere"
+    yield f"/?view=map&paint=likeness&q={one}"
+
+
+@pytest.mark.skipif(axe_script() is None, reason=NO_AXE)
+@pytest.mark.parametrize("how", ["light", "dark", "phone"])
+def test_axe_finds_nothing_that_keeps_people_out(chrome: Browser, server: Served, how: str) -> None:
+    phone = {"viewport": {"width": 360, "height": 780}, "has_touch": True, "is_mobile": True}
+    page, wrong = visit(chrome, server, **(phone if how == "phone" else {"color_scheme": how}))
+    found = []
+    for place in every_view(page, server):
+        page.goto(place)
+        page.wait_for_function(_QUIET)
+        found += [f"{place}: {line}" for line in violations(page)]
+    if how != "phone":
+        page.keyboard.press("?")
+        page.get_by_role("dialog").wait_for()
+        found += [f"keys: {line}" for line in violations(page)]
+    page.context.close()
+    assert found == []
+    assert wrong == []
