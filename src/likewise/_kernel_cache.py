@@ -16,6 +16,7 @@ from numba import config, njit
 from numba.core import caching
 
 from likewise._kernel_sources import stamp
+from likewise._kernels import about_to_compile
 
 
 def compiled(function: Callable[..., Any], cache: bool, options: Mapping[str, Any]) -> Any:
@@ -98,6 +99,12 @@ class _Cache:
         return self._files.cache_path
 
     def load_overload(self, signature: Any, target: Any) -> Any:
+        found = self._load(signature, target)
+        if found is None:
+            about_to_compile(not isinstance(self._files, caching.NullCache))
+        return found
+
+    def _load(self, signature: Any, target: Any) -> Any:
         try:
             return self._files.load_overload(signature, target)
         except Exception:

@@ -73,6 +73,26 @@ def have_compiler() -> bool:
     return "likewise._kernel_cache" in sys.modules
 
 
+_on_compiling: Callable[[bool], object] | None = None
+
+
+def tell_before_compiling(tell: Callable[[bool], object] | None) -> None:
+    """Have somebody told, once, before a kernel is compiled that was not kept: it takes seconds.
+
+    ``tell`` is called with whether what is compiled will be kept, so that it was the last time.
+    """
+    global _on_compiling
+    _on_compiling = tell
+
+
+def about_to_compile(kept: bool) -> None:
+    """Called by the cache where it has nothing of a kernel."""
+    global _on_compiling
+    tell, _on_compiling = _on_compiling, None
+    if tell is not None:
+        tell(kept)
+
+
 # -- made at the first call ----------------------------------------------------------------------
 
 # One for all: making a kernel makes those it calls, and two threads must not wait for each other.

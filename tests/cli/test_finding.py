@@ -161,7 +161,6 @@ def test_every_command_says_which_one_it_used(built: Likewise, tmp_path: Path) -
         (built.pictures, ["problems"], "of this folder"),
         (tmp_path, ["search", picture, "-k", 1], "of the picture's folder"),
         (tmp_path, ["tags"], "the last one opened"),
-        (tmp_path, ["info", "-C", root], "named"),
     ):
         shell = Likewise(folder)
         done = shell(*arguments, LIKEWISE_STATE=state)
@@ -169,6 +168,10 @@ def test_every_command_says_which_one_it_used(built: Likewise, tmp_path: Path) -
         assert done.stderr == f"using {root} ({how})\n"
         quiet = shell(*arguments, "--json", LIKEWISE_STATE=state)
         assert quiet.stderr == ""
+    # Who names one knows.
+    assert Likewise(tmp_path)("info", "-C", root).stderr == ""
+    told = Likewise(tmp_path)("info", LIKEWISE_COLLECTION=str(root))
+    assert told.stderr == f"using {root} (named by LIKEWISE_COLLECTION)\n"
 
 
 def test_filters_of_the_command_line(built: Likewise) -> None:

@@ -26,6 +26,9 @@ from likewise.errors import LikewiseError
 
 USUAL = Path("photos.lw")
 SUFFIX = ".lw"
+VARIABLE = "LIKEWISE_COLLECTION"
+NAMED = "named"
+"""How it was found where somebody named it on the command line."""
 _LAST = "last-collection.json"
 
 
@@ -39,7 +42,8 @@ class Found(NamedTuple):
 def find_collection(named: Path | None, near: str | os.PathLike[str] | None = None) -> Found:
     """The collection a command works on; ``near`` is the picture it is asked about, if any."""
     if named is not None:
-        return Found(absolute(named), "named")
+        by_environment = os.environ.get(VARIABLE) == str(named)
+        return Found(absolute(named), f"named by {VARIABLE}" if by_environment else NAMED)
     here = Path.cwd()
     starts = [(here, "of this folder")]
     if near is not None and (folder := _folder_of(near)) is not None:

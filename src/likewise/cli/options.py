@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.finding import Found, find_collection
+from likewise.cli.finding import NAMED, VARIABLE, Found, find_collection
 from likewise.cli.output import printable, say
 from likewise.errors import LikewiseError
 
@@ -25,7 +25,7 @@ Where = Annotated[
     typer.Option(
         "-C",
         "--collection",
-        envvar="LIKEWISE_COLLECTION",
+        envvar=VARIABLE,
         help="The collection; default: that of this folder or a parent, else the last one opened.",
         metavar="PATH",
     ),
@@ -62,8 +62,11 @@ def open_collection(
 
 
 def tell_found(found: Found) -> None:
-    """Say which collection is used, in one dim line; programs that read JSON know."""
-    if "--json" not in sys.argv:
+    """Say which collection is used, in one dim line, unless the command line just named it.
+
+    Programs that read JSON get no such line.
+    """
+    if found.how != NAMED and "--json" not in sys.argv:
         say(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
 
 
