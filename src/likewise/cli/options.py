@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,18 @@ from likewise.errors import LikewiseError
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+_for_programs = False
+
+
+def _note_json(value: bool) -> bool:
+    global _for_programs
+    _for_programs = value
+    return value
+
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of text.", callback=_note_json)
+]
 Where = Annotated[
     Path | None,
     typer.Option(
@@ -66,7 +76,7 @@ def tell_found(found: Found) -> None:
 
     Programs that read JSON get no such line.
     """
-    if found.how != NAMED and "--json" not in sys.argv:
+    if found.how != NAMED and not _for_programs:
         say(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
 
 
