@@ -48,7 +48,7 @@ def kernel(function: Any = None, /, *, cache: bool = True, **options: Any) -> An
     def make() -> Any:
         from likewise._kernel_cache import compiled
 
-        return compiled(function, cache, {"nogil": True, **options})
+        return compiled(function, cache, {"nogil": True, **options}, _tell_compiling)
 
     made = Kernel(make, lambda: _settle(function))
     functools.update_wrapper(made, function)
@@ -85,7 +85,7 @@ def tell_before_compiling(tell: Callable[[bool], object] | None) -> None:
     _on_compiling = tell
 
 
-def about_to_compile(kept: bool) -> None:
+def _tell_compiling(kept: bool) -> None:
     """Called by the cache where it has nothing of a kernel."""
     global _on_compiling
     tell, _on_compiling = _on_compiling, None
