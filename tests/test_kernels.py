@@ -178,6 +178,21 @@ def test_a_folder_of_ones_own(package: Path) -> None:
     assert ask(package, NUMBA_CACHE_DIR=str(kept)) == [211, 0, 1]
 
 
+def test_somebody_is_told_once_before_it_is_compiled(package: Path) -> None:
+    code = (
+        "import json\n"
+        "from pack.main import total\n"
+        "from likewise._kernels import tell_before_compiling\n"
+        "told = []\n"
+        "tell_before_compiling(told.append)\n"
+        "total(1)\n"
+        "total(1.5)\n"
+        "print(json.dumps(told))\n"
+    )
+    assert ask(package, code) == [True]
+    assert ask(package, code) == [], "what was kept is not compiled"
+
+
 def test_numba_comes_with_the_first_call(package: Path) -> None:
     code = (
         "import json, sys\n"

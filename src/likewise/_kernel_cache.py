@@ -18,16 +18,26 @@ from numba.core import caching
 from likewise._kernel_sources import stamp
 
 
-def compiled(function: Callable[..., Any], cache: bool, options: Mapping[str, Any]) -> Any:
-    """``njit`` of a function; with ``cache``, other processes may use what comes of it."""
+def compiled(
+    function: Callable[..., Any],
+    cache: bool,
+    options: Mapping[str, Any],
+    about_to_compile: Callable[[bool], object] = lambda kept: None,
+) -> Any:
+    """``njit`` of a function; with ``cache``, other processes may use what comes of it.
+
+    ``about_to_compile`` is called where nothing was kept, with whether it will be.
+    """
     made = njit(**options)(function)
     # With NUMBA_DISABLE_JIT the function comes back as it is.
     if cache and not config.DISABLE_JIT:
-        _keep(made, function)
+        _keep(made, function, about_to_compile)
     return made
 
 
-def _keep(made: Any, function: Callable[..., Any]) -> None:
+def _keep(
+    made: Any, function: Callable[..., Any], about_to_compile: Callable[[bool], object]
+) -> None:
     """Give a compiled function its cache; these few names are all we need of numba's inside."""
     if not _KNOWN or not hasattr(made, "_cache"):
         warnings.warn(
@@ -37,7 +47,7 @@ def _keep(made: Any, function: Callable[..., Any]) -> None:
             stacklevel=4,
         )
         return
-    made._cache = _Cache(function)
+    made._cache = _Cache(function, about_to_compile)
 
 
 _KNOWN = all(
@@ -82,8 +92,10 @@ if _KNOWN:
 class _Cache:
     """The cache of one kernel, opened at its first call: importing touches no file."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    def __init__(
+        self, function: Callable[..., Any], about_to_compile: Callable[[bool], object]
+    ) -> None:
+        self._function, self._about_to_compile = function, about_to_compile
 
     @functools.cached_property
     def _files(self) -> Any:
@@ -98,6 +110,12 @@ class _Cache:
         return self._files.cache_path
 
     def load_overload(self, signature: Any, target: Any) -> Any:
+        found = self._load(signature, target)
+        if found is None:
+            self._about_to_compile(not isinstance(self._files, caching.NullCache))
+        return found
+
+    def _load(self, signature: Any, target: Any) -> Any:
         try:
             return self._files.load_overload(signature, target)
         except Exception:

@@ -48,7 +48,7 @@ def kernel(function: Any = None, /, *, cache: bool = True, **options: Any) -> An
     def make() -> Any:
         from likewise._kernel_cache import compiled
 
-        return compiled(function, cache, {"nogil": True, **options})
+        return compiled(function, cache, {"nogil": True, **options}, _tell_compiling)
 
     made = Kernel(make, lambda: _settle(function))
     functools.update_wrapper(made, function)
@@ -71,6 +71,26 @@ def have_compiler() -> bool:
     and to the same bits.
     """
     return "likewise._kernel_cache" in sys.modules
+
+
+_on_compiling: Callable[[bool], object] | None = None
+
+
+def tell_before_compiling(tell: Callable[[bool], object] | None) -> None:
+    """Have somebody told, once, before a kernel is compiled that was not kept: it takes seconds.
+
+    ``tell`` is called with whether what is compiled will be kept, so that it was the last time.
+    """
+    global _on_compiling
+    _on_compiling = tell
+
+
+def _tell_compiling(kept: bool) -> None:
+    """Called by the cache where it has nothing of a kernel."""
+    global _on_compiling
+    tell, _on_compiling = _on_compiling, None
+    if tell is not None:
+        tell(kept)
 
 
 # -- made at the first call ----------------------------------------------------------------------

@@ -27,7 +27,7 @@ def test_add_sync_problems_remove(empty: Likewise) -> None:
 
     done = empty("add", "pictures", "--set", "album=first", "--set", "year=2024")
     assert done.returncode == 0, done.stderr
-    assert "Created a new collection: photos.lw" in done.stderr
+    assert f"Created a new collection: {empty.folder / 'photos.lw'}" in done.stderr
     assert "half.jpg: is a truncated or corrupt JPEG" in done.stdout
     assert "12 added, 0 known, 1 skipped" in done.stdout
     again = empty.json("add", "pictures")

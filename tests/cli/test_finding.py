@@ -79,6 +79,19 @@ def test_the_rule(
     assert find_collection(Path("x.lw"), asked) == (at(here) / "x.lw", "named")
 
 
+def test_where_one_stands_counts_if_it_has_the_picture(
+    at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(at("home/Pictures.lw"), at("away/photos.lw"))
+    picture = at("home/Pictures/2019/a.jpg")
+    picture.touch()
+    monkeypatch.chdir(at("away"))
+    assert find_collection(None, picture) == (at("home/Pictures.lw"), "of the picture's folder")
+    with Collection.open(at("away/photos.lw")) as col, store_of(col).write() as c:
+        put_root(c, str(at("home/Pictures")))
+    assert find_collection(None, picture) == (at("away/photos.lw"), "of this folder")
+
+
 def test_nothing_or_too_much_is_said(at: At, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(at("away"))
     with pytest.raises(LikewiseError, match="there is no collection here; 'likewise open DIR'"):
@@ -161,7 +174,6 @@ def test_every_command_says_which_one_it_used(built: Likewise, tmp_path: Path) -
         (built.pictures, ["problems"], "of this folder"),
         (tmp_path, ["search", picture, "-k", 1], "of the picture's folder"),
         (tmp_path, ["tags"], "the last one opened"),
-        (tmp_path, ["info", "-C", root], "named"),
     ):
         shell = Likewise(folder)
         done = shell(*arguments, LIKEWISE_STATE=state)
@@ -169,6 +181,10 @@ def test_every_command_says_which_one_it_used(built: Likewise, tmp_path: Path) -
         assert done.stderr == f"using {root} ({how})\n"
         quiet = shell(*arguments, "--json", LIKEWISE_STATE=state)
         assert quiet.stderr == ""
+    # Who names one knows.
+    assert Likewise(tmp_path)("info", "-C", root).stderr == ""
+    told = Likewise(tmp_path)("info", LIKEWISE_COLLECTION=str(root))
+    assert told.stderr == f"using {root} (named by LIKEWISE_COLLECTION)\n"
 
 
 def test_filters_of_the_command_line(built: Likewise) -> None:

@@ -82,7 +82,7 @@ def test_collection_from_the_environment(built: Likewise, tmp_path: Path) -> Non
     assert (done.returncode, done.stdout) == (0, "No problems.\n")
     absent = elsewhere("info")
     assert absent.returncode == 1
-    assert absent.stderr.startswith("likewise: there is no collection photos.lw;")
+    assert absent.stderr.startswith("likewise: there is no collection here;")
     assert len(absent.stderr.splitlines()) == 1
     assert "not a collection" in elsewhere.refused("info", "-C", tmp_path)
 

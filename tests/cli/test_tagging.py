@@ -34,7 +34,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(*arguments: object, code: int = 0) -> str:
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == code, (arguments, done.output, done.exception)
-    return done.output
+    lines = done.output.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("using "))
 
 
 def test_every_command_of_the_page(here: Path) -> None:

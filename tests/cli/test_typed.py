@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from likewise.cli.typed import read_minus_words
 from likewise.collection.search.typed import texts
 from tests.cli.process import Likewise
 from tests.features.text_cases import tower_folder
@@ -36,7 +37,7 @@ def test_what_is_no_file_and_no_id_is_text(likewise: Likewise) -> None:
     assert done.returncode == 0
     assert "file name chelsea-0" in done.stdout
     assert "why" in done.stdout
-    assert done.stderr.startswith("Note: only tags, names and dates were searched")
+    assert "\nNote: only tags, names and dates were searched" in done.stderr
 
 
 def test_ids_and_files_are_pictures_still(likewise: Likewise) -> None:
@@ -44,6 +45,26 @@ def test_ids_and_files_are_pictures_still(likewise: Likewise) -> None:
     picture = next(likewise.pictures.glob("china-0*"))
     assert "text" not in likewise.json("search", picture, "-k", "2")
     assert likewise.json("search", "--text", "1")["text"] == "1"
+
+
+def test_a_year_is_an_id_and_the_message_says_how_to_mean_words(likewise: Likewise) -> None:
+    said = likewise.refused("search", "2019")
+    assert "no picture with id 2019" in said
+    assert "likewise search --text 2019" in said
+    assert likewise.json("search", "--text", "2019")["text"] == "2019"
+
+
+def test_a_word_with_a_minus_in_front_is_no_option(likewise: Likewise) -> None:
+    likewise("tag", "1", "--set", "people")
+    found = likewise.json("search", "-people", "-k", "20")
+    assert found["text"] == "-people"
+    assert 1 not in [hit["id"] for hit in found["hits"]]
+    assert likewise.json("search", "-kitchen")["text"] == "-kitchen"
+    for arguments in (
+        ["search", "-k", "5", "cat"], ["search", "-k5", "cat"], ["search", "-Cx.lw", "cat"],
+        ["search", "--json", "cat"], ["search", "cat", "-k", "5"], ["tag", "-x"], ["search"], [],
+    ):  # fmt: skip
+        assert read_minus_words(arguments) == arguments
 
 
 @pytest.mark.parametrize("name", ["nowhere.jpg", "no/such", "~/nothing", "./gone"])

@@ -14,6 +14,8 @@ from likewise.collection.collection import Collection
 from likewise.collection.search.rank import Hits
 from likewise.collection.store import tag_tables
 from likewise.errors import InvalidInput, LikewiseError
+from likewise.features.deep import network
+from likewise.features.deep.errors import INSTALL
 from tests.collection import typed_cases
 from tests.collection.model_cases import N
 from tests.doors import store_of
@@ -225,10 +227,16 @@ def test_without_a_model_tags_names_and_dates_answer(
         assert col.search(text="2019").hint is None  # a date needs no model
 
 
-def test_a_collection_without_rows_that_read_says_what_to_add(built: Path, tmp_path: Path) -> None:
+def test_a_collection_without_rows_that_read_says_what_to_add(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(built, tmp_path / "c.lw")
     with Collection.open(tmp_path / "c.lw") as col:
-        assert "likewise space add deep-dense" in str(col.search(text="odd").hint)
+        assert "meaning: likewise space add deep-dense" in str(col.search(text="odd").hint)
+        # Where the network cannot run, the space alone would be of no help.
+        monkeypatch.setattr(network, "is_installed", lambda: False)
+        hint = str(col.search(text="odd").hint)
+        assert f"meaning: {INSTALL}, then likewise space add deep-dense" in hint
 
 
 def test_names_of_tags_are_embedded_once(col: Collection, words: typed_cases.StandInWords) -> None:

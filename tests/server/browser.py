@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NO_BROWSER = "no chromium here: 'make browser' installs it (or set LIKEWISE_BROWSER to one)"
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_ARGUMENTS = (
+ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -39,7 +39,7 @@ _ARGUMENTS = (
     # The same shapes of letters wherever it runs.
     "--font-render-hinting=none",
 )
-_PATIENCE = 60_000
+PATIENCE = 60_000
 """Milliseconds the browser waits for something: a busy machine is slow, not wrong."""
 
 
@@ -57,7 +57,7 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium(), args=list(_ARGUMENTS))
+        started = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
         try:
             yield started
         finally:
@@ -128,7 +128,7 @@ def visit(browser: Browser, server: Served, **how: Any) -> tuple[Page, list[str]
     context = browser.new_context(base_url=server.url, **how)
     known = Sessions(server.root)
     context.add_cookies([{"name": known.cookie, "value": known.issue(), "url": server.url}])
-    context.set_default_timeout(_PATIENCE)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))

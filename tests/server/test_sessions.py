@@ -183,6 +183,9 @@ def test_without_a_place_for_it_sessions_end_with_the_server(
     assert made.age(made.issue()) is not None
     access = Access(frozenset({HOST}), KEY, sessions=made)
     assert "Max-Age" not in access.session_cookie()
+    page = entrance.not_let_in(root, lasting=made.lasting).decode()
+    assert "likewise link" not in page
+    assert "start it again" in page
 
 
 def test_who_is_not_let_in_reads_what_to_do(root: Path) -> None:

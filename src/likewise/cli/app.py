@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 from typer.models import CommandInfo
 
+from likewise._kernels import tell_before_compiling
 from likewise.cli import (
     classify,
     compare,
@@ -38,6 +39,7 @@ from likewise.cli import (
 )
 from likewise.cli.options import STOPPED
 from likewise.cli.output import printable, say
+from likewise.cli.typed import read_minus_words
 from likewise.errors import LikewiseError
 
 app = typer.Typer(
@@ -100,6 +102,10 @@ def main() -> None:
         # Before NumPy is imported: a thread a core, each of which waits busily for work, costs
         # more than the small products of these commands.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # A log needs no such line, and a program that reads errors none that is no error.
+    if sys.stderr.isatty():
+        tell_before_compiling(_say_preparing)
+    sys.argv[1:] = read_minus_words(sys.argv[1:])
     try:
         _app_for(sys.argv[1:])()
     except LikewiseError as error:
@@ -112,6 +118,12 @@ def main() -> None:
         _fail(error, f"{where}{error.strerror or error}")
     except Exception as error:
         _fail(error, f"{type(error).__name__}: {error} (a bug in Likewise; --debug shows where)")
+
+
+def _say_preparing(kept: bool) -> None:
+    """Compiling takes seconds in which nothing else would be said."""
+    if "--json" not in sys.argv:
+        say(f"preparing{' (once)' if kept else ''} …", err=True, dim=True)
 
 
 def _app_for(arguments: list[str]) -> typer.Typer:

@@ -1,9 +1,10 @@
 """One rule finds the collection that a command works on.
 
 1. The one that is named: ``-C PATH``, or ``LIKEWISE_COLLECTION``.
-2. That of the folder of the picture asked about, then that of the current folder: the nearest of
-   the folder and its parents that is a collection itself, has one beside it (``DIR.lw`` for
-   ``DIR``, what ``likewise open DIR`` makes) or holds ``photos.lw`` (what ``likewise add`` makes).
+2. That of the folder of the picture asked about, or that of the current folder where there is no
+   such or where it has the picture too: the nearest of the folder and its parents that is a
+   collection itself, has one beside it (``DIR.lw`` for ``DIR``, what ``likewise open DIR`` makes)
+   or holds ``photos.lw`` (what ``likewise add`` makes).
 3. The only collection (``*.lw``) in the current folder.
 4. The last one that ``open``, ``serve`` or ``add`` opened.
 
@@ -26,6 +27,9 @@ from likewise.errors import LikewiseError
 
 USUAL = Path("photos.lw")
 SUFFIX = ".lw"
+VARIABLE = "LIKEWISE_COLLECTION"
+NAMED = "named"
+"""How it was found where somebody named it on the command line."""
 _LAST = "last-collection.json"
 
 
@@ -39,14 +43,19 @@ class Found(NamedTuple):
 def find_collection(named: Path | None, near: str | os.PathLike[str] | None = None) -> Found:
     """The collection a command works on; ``near`` is the picture it is asked about, if any."""
     if named is not None:
-        return Found(absolute(named), "named")
+        by_environment = os.environ.get(VARIABLE) == str(named)
+        return Found(absolute(named), f"named by {VARIABLE}" if by_environment else NAMED)
     here = Path.cwd()
-    starts = [(here, "of this folder")]
-    if near is not None and (folder := _folder_of(near)) is not None:
-        starts.insert(0, (folder, "of the picture's folder"))
-    for start, how in starts:
-        for path in _of_folder(start):
-            return Found(path, how)
+    own = next(_of_folder(here), None)
+    folder = None if near is None else _folder_of(near)
+    theirs = None if folder is None else next(_of_folder(folder), None)
+    if own is not None and theirs is not None and folder is not None and own != theirs:
+        # Where one stands counts, if that collection has the picture too.
+        theirs = None if _holds(own, [folder]) else theirs
+    if theirs is not None:
+        return Found(theirs, "of the picture's folder")
+    if own is not None:
+        return Found(own, "of this folder")
     only = sorted(path for path in here.glob(f"*{SUFFIX}") if is_collection(path))
     last = last_opened()
     if len(only) == 1:
@@ -117,11 +126,13 @@ def _that_holds(paths: list[Path]) -> Path | None:
     last = last_opened()
     candidates = [found for path in paths for found in _of_folder(path.parent)]
     candidates += [*_of_folder(Path.cwd()), *([] if last is None else [last])]
-    for candidate in dict.fromkeys(candidates):
-        roots = _roots(candidate)
-        if paths and all(any(root in (p, *p.parents) for root in roots) for p in paths):
-            return candidate
-    return None
+    return next((one for one in dict.fromkeys(candidates) if _holds(one, paths)), None)
+
+
+def _holds(collection: Path, paths: list[Path]) -> bool:
+    """Whether all these were added, or lie in what was."""
+    roots = _roots(collection)
+    return all(any(root in (path, *path.parents) for root in roots) for path in paths)
 
 
 def _roots(collection: Path) -> list[Path]:

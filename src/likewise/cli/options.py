@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,20 +13,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.finding import Found, find_collection
+from likewise.cli.finding import NAMED, VARIABLE, Found, find_collection
 from likewise.cli.output import printable, say
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+_for_programs = False
+
+
+def _note_json(value: bool) -> bool:
+    global _for_programs
+    _for_programs = value
+    return value
+
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of text.", callback=_note_json)
+]
 Where = Annotated[
     Path | None,
     typer.Option(
         "-C",
         "--collection",
-        envvar="LIKEWISE_COLLECTION",
+        envvar=VARIABLE,
         help="The collection; default: that of this folder or a parent, else the last one opened.",
         metavar="PATH",
     ),
@@ -64,8 +74,11 @@ def open_collection(
 
 
 def tell_found(found: Found) -> None:
-    """Say which collection is used, in one dim line; programs that read JSON know."""
-    if "--json" not in sys.argv:
+    """Say which collection is used, in one dim line, unless the command line just named it.
+
+    Programs that read JSON get no such line.
+    """
+    if found.how != NAMED and not _for_programs:
         say(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
 
 

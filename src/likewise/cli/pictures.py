@@ -165,7 +165,7 @@ def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
         col = Collection.open(place)
     else:
         col = Collection.create(place)
-        say(f"Created a new collection: {place}", err=True)
+        say(f"Created a new collection: {printable(str(place))}", err=True)
         offer_deep(col)
     remember_opened(place)
     return col

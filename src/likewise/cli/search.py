@@ -25,6 +25,7 @@ from likewise.cli.options import (
 )
 from likewise.cli.output import day, echo_json, echo_table, plural, printable, say
 from likewise.cli.typed import picture_or_text, print_typed
+from likewise.collection.errors import UnknownPicture
 from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import ImageError, LikewiseError
 
@@ -98,7 +99,8 @@ def search(
 
     Words look into tags, names, dates and cameras, and for pictures that look as meant:
     likewise search "snowy mountains"; likewise search 42 --text "with people";
-    likewise search "beach summer 2019 -people".
+    likewise search "beach summer 2019 -people".  A number is the id of a picture, unless --text
+    says that it is words: likewise search --text 2019.
     """
     part = _region(region)
     wanted = _conditions(where)
@@ -126,6 +128,8 @@ def search(
             print_typed(col, found, {"query": one, "text": words, "by": used}, json_=json_)
             return
         assert one is not None
+        if isinstance(one, int):
+            _check_id(col, one)
         if explain:
             _check_explained(col, by)
         hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
@@ -234,6 +238,16 @@ def _conditions(given: list[str] | None) -> dict[str, Any]:
         else:
             found[key] = value_of(text)
     return found
+
+
+def _check_id(col: Collection, number: int) -> None:
+    """Refuse an id that no picture has; a year is an id too, and meant as a word."""
+    try:
+        col.id_of(number)
+    except UnknownPicture as error:
+        raise UnknownPicture(
+            f"{error}; to search for the words: likewise search --text {number}"
+        ) from None
 
 
 def _check_known(col: Collection, wanted: dict[str, Any]) -> None:

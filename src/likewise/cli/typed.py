@@ -17,6 +17,20 @@ if TYPE_CHECKING:
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}")
 
 
+def read_minus_words(arguments: list[str]) -> list[str]:
+    """Arguments with ``search -people`` read as words: a word with a minus is not an option.
+
+    Options of one dash are ``-C`` and ``-k`` with a number.
+    """
+    if arguments[:1] != ["search"]:
+        return arguments
+    made = list(arguments)
+    # What follows an option is its value and read as it stands; only the first may be the query.
+    if len(made) > 1 and re.fullmatch(r"-(?![C-]|k[\d=]|k$).+", made[1]):
+        made[1] = f"--text={made[1]}"
+    return made
+
+
 def picture_or_text(query: str | None, text: str | None) -> tuple[int | str | None, str | None]:
     """What is asked: a picture (an id, a file), words, or both.
 

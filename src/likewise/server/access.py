@@ -237,7 +237,11 @@ class Guard:
     async def _send_away(self, send: Send, headers: dict[str, str], message: str) -> None:
         """No entrance: a page for a person at a browser, JSON for everybody else."""
         if _is_person(headers):
-            page = entrance.not_let_in(self._access.collection, used=message == _USED)
+            page = entrance.not_let_in(
+                self._access.collection,
+                used=message == _USED,
+                lasting=self._access.sessions.lasting,
+            )
             await send_html(send, 401, page)
         else:
             await send_json(send, 401, plain_error("not_let_in", message))

@@ -34,15 +34,21 @@ _PAGE = """<!doctype html>
 _COMMAND = """<p>On the machine where Likewise runs, open a terminal and type:</p>
 <p class="command"><code id="command">{command}</code>
 <button type="button" id="copy" hidden>Copy</button></p>
-<p>It prints a new address. Open it in this browser, and the browser stays signed in.</p>
-<p class="soft">If somebody sent you a link to answer questions, open that link again; if it no
-longer works, ask them for a new one.</p>"""
+<p>It prints a new address. Open it in this browser, and the browser stays signed in.</p>"""
+_START_AGAIN = """<p>In the terminal where Likewise runs, end it with Ctrl-C and start it again: it
+prints a new address. Open it in this browser.</p>"""
+_GUESTS = """<p class="soft">If somebody sent you a link to answer questions, open that link again;
+if it no longer works, ask them for a new one.</p>"""
 
 
-def not_let_in(collection: Path | None, *, used: bool = False) -> bytes:
-    """For a browser that has no session, or that came with a spent address."""
+def not_let_in(collection: Path | None, *, used: bool = False, lasting: bool = True) -> bytes:
+    """For a browser that has no session, or that came with a spent address.
+
+    Where sessions do not last, there is no secret to make another address with.
+    """
     place = "" if collection is None else f" -C {shlex.quote(str(collection))}"
-    body = _COMMAND.format(command=escape(f"likewise link{place}"))
+    way = _COMMAND.format(command=escape(f"likewise link{place}")) if lasting else _START_AGAIN
+    body = f"{way}\n{_GUESTS}"
     if used:
         return _page(
             "This address no longer works",

@@ -312,7 +312,13 @@ class TypedSearcher:
         if reader is not None:
             return UNSURE if row is None or row.unsure else None
         if not any(one.text_rank is not None and one.generation for one in spaces.values()):
-            return f"{ONLY_WRITTEN}; to find pictures by meaning: likewise space add deep-dense"
+            from likewise.features.deep.errors import INSTALL
+            from likewise.features.deep.network import is_installed
+
+            way = "likewise space add deep-dense"
+            # The space alone would stay empty where the network that fills it cannot run.
+            first = "" if is_installed() else f"{INSTALL}, then "
+            return f"{ONLY_WRITTEN}; to find pictures by meaning: {first}{way}"
         return missing_hint()
 
 
