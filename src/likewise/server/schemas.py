@@ -452,6 +452,7 @@ class AddedEvent(EndEvent):
     duplicates: int
     removed: int
     skipped: int
+    videos: int
     closed: int
     unmade: int
     remarks: int
