@@ -60,7 +60,9 @@ def test_half_a_place_is_no_place(place: dict[int, Any]) -> None:
 
 
 def test_numbers_out_of_range_are_left_out() -> None:
-    found = read_camera_facts(picture({0x829A: IFDRational(0, 1), 0x829D: IFDRational(1, 0), 0x920A: "long"}, {}))
+    found = read_camera_facts(
+        picture({0x829A: IFDRational(0, 1), 0x829D: IFDRational(1, 0), 0x920A: "long"}, {})
+    )
     assert (found.exposure, found.aperture, found.focal) == (None, None, None)
 
 

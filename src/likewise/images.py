@@ -17,7 +17,7 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -36,6 +36,7 @@ from likewise.errors import (
     NotAnImage,
     UnreadableImage,
 )
+from likewise.raw_previews import Preview, find_preview
 from likewise.recognition import FORMATS as FORMATS
 from likewise.recognition import announced_size, recognise_format
 
@@ -210,7 +211,7 @@ def decode(
         raise InvalidInput(f"max_side is {max_side}; a positive number of pixels expected")
     with _open_image(source, max_pixels) as (image, info):
         _check_memory(image, info, max_side, in_memory=not isinstance(source, str | os.PathLike))
-        size, extent = _load(image, info.format, max_side)
+        size, extent = _load(image, _coding(info.format), max_side)
         if max_side is not None and slack > 1 and max(image.size) <= slack * max_side:
             size = extent = image.size
         if info.format == _LATE_EXIF and info.orientation == 1 and info.date is None:
@@ -228,6 +229,14 @@ def _open_image(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.Ima
         format_ = ""
         try:
             format_ = recognise_format(stream, name)
+            if format_ in ("TIFF", "RAW"):
+                preview = find_preview(stream, n_bytes)
+                if preview is not None:
+                    with _open_preview(name, stream, preview, n_bytes, max_pixels) as opened:
+                        yield opened
+                    return
+                if format_ == "RAW":
+                    raise NotAnImage(name, "is a RAW file without a preview that can be read")
             # Some decoders allocate, or refuse for reasons of their own, as soon as they open.
             announced = announced_size(stream, format_)
             _check_size(name, announced, max_pixels)
@@ -248,6 +257,36 @@ def _open_image(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.Ima
             raise _as_image_error(name, format_, error) from error
 
 
+def _coding(format_: str) -> str:
+    """The format whose decoder a picture needs: of a RAW file the preview is read."""
+    return "JPEG" if format_ == "RAW" else format_
+
+
+@contextmanager
+def _open_preview(
+    name: str, stream: IO[bytes], preview: Preview, n_bytes: int, max_pixels: int
+) -> Iterator[tuple[ImageFile.ImageFile, ImageInfo]]:
+    """The JPEG inside a RAW file, with what the RAW file says of date, camera and turn."""
+    from PIL import Image
+
+    stream.seek(preview.at)
+    image = _decoder("JPEG")(io.BytesIO(stream.read(preview.length)), None)
+    _check_size(name, image.size, max_pixels)
+    info = replace(_info(image, name, "JPEG", n_bytes), format="RAW")
+    if preview.tables:
+        exif = Image.Exif()
+        with suppress(Exception):
+            stream.seek(0)
+            exif.load_from_fp(stream)
+            turn = exif.get(_TAG_ORIENTATION, 1)
+            # Previews lie as the sensor saw them; one that says its own turn is believed first.
+            if info.orientation == 1 and turn in _FLIP:
+                width, height = image.size if turn < 5 else image.size[::-1]
+                info = replace(info, orientation=turn, width=width, height=height)
+            info = replace(info, date=_date(exif) or info.date, camera=_camera(exif) or info.camera)
+    yield image, info
+
+
 def _check_size(name: str, size: tuple[int, int], max_pixels: int) -> None:
     width, height = size
     if width * height > max_pixels:
@@ -263,12 +302,12 @@ def _check_memory(
 ) -> None:
     """Refuse a picture whose decoding would take more memory than it may."""
     pixels = drawn = image.size[0] * image.size[1]
-    if info.format == "JPEG" and max_side is not None and max(image.size) > max_side:
+    if _coding(info.format) == "JPEG" and max_side is not None and max(image.size) > max_side:
         # As libjpeg reduces it: by 8, 4 or 2, and never below what is wanted.
         step = max(1, int(max(image.size) / (_JPEG_GAP * max_side)))
         drawn //= next(n for n in (8, 4, 2, 1) if n <= step) ** 2
     needed = decoding_memory(
-        info.format,
+        _coding(info.format),
         image.mode,
         pixels,
         drawn=drawn,

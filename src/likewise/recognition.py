@@ -11,7 +11,7 @@ from typing import IO
 
 from likewise.errors import NotAnImage
 
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "HEIC")
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "HEIC", "RAW")
 
 _MAGIC = (
     (b"\xff\xd8\xff", "JPEG"),
@@ -22,6 +22,7 @@ _MAGIC = (
     (b"MM\x00*", "TIFF"),
     (b"II+\x00", "TIFF"),
     (b"MM\x00+", "TIFF"),
+    (b"FUJIFILMCCD-RAW ", "RAW"),
 )
 _BMP_HEADERS = (12, 16, 40, 52, 56, 64, 108, 124)
 _AVIF_BRANDS = {b"avif", b"avis"}
@@ -29,6 +30,9 @@ _HEIC_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b
 
 # Recognised only to give a better reason than "not a picture".
 _FOREIGN = (
+    (b"IIRO", "an Olympus RAW file (ORF), whose preview is not read here"),
+    (b"IIRS", "an Olympus RAW file (ORF), whose preview is not read here"),
+    (b"IIU\x00", "a Panasonic RAW file (RW2), whose preview is not read here"),
     (b"%PDF", "a PDF document"),
     (b"8BPS", "a Photoshop file"),
     (b"PK\x03\x04", "a ZIP archive"),
@@ -65,6 +69,8 @@ def recognise_format(stream: IO[bytes], name: str) -> str:
             return "AVIF"
         if brands & _HEIC_BRANDS:
             return "HEIC"
+        if b"crx " in brands:
+            raise NotAnImage(name, "is a Canon RAW file (CR3), whose preview is not read here")
         raise NotAnImage(name, "is a film or another MP4-like file, not a picture")
     for magic, what in _FOREIGN:
         if head.lower().startswith(magic.lower()):

@@ -4,7 +4,6 @@ axe-core over every view."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,6 +179,87 @@ def test_f_closes_the_filters_it_opened(page: Page) -> None:
     filters.wait_for(state="hidden")
 
 
+def test_a_selection_is_searched_with_and_taken_apart(page: Page) -> None:
+    page.goto("/")
+    settle(page)
+    page.locator(".pic").nth(1).focus()
+    page.keyboard.press("x")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("x")
+    page.get_by_role("button", name="Find similar to these").click()
+    page.get_by_role("heading", name="2 pictures together").wait_for()
+    settle(page)
+    assert page.locator(".tile").count() == 4, "what is asked with is no answer"
+    page.locator(".tile").first.hover()
+    assert page.locator(".tile .plus:visible").count() == 0, "several cannot be judged"
+    page.get_by_role("button", name="Remove 4.jpg from the search").click()
+    page.wait_for_url("**/?q=*")
+    page.go_back()
+    page.get_by_role("heading", name="2 pictures together").wait_for()
+
+
+def test_colours_are_chosen_and_searched_for(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("button", name="Search by colour").click()
+    dialog = page.get_by_role("dialog", name="Search by colour")
+    dialog.get_by_role("button", name="Red", exact=True).click()
+    dialog.get_by_role("button", name="Teal", exact=True).click()
+    dialog.get_by_role("button", name="Search", exact=True).click()
+    page.get_by_role("heading", name="6 pictures by colour").wait_for()
+    assert "colours=d02020%2C1fa79b" in page.url
+    page.get_by_role("button", name="Remove Teal from the search").click()
+    page.get_by_role("heading", name="1 colour", exact=True).wait_for()
+    page.get_by_role("button", name="Close search").click()
+    page.get_by_role("heading", name="6 pictures", exact=True).wait_for()
+
+
+def test_settings_change_the_grid_and_are_kept(page: Page) -> None:
+    page.goto("/")
+    settle(page)
+    tile = page.locator(".tile").first
+    before = tile.bounding_box()
+    page.get_by_role("button", name="Settings").click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    dialog.get_by_label("Size of pictures").select_option("small")
+    dialog.get_by_label("Theme").select_option("dark")
+    dialog.get_by_label("Show times").check()
+    page.keyboard.press("Escape")
+    page.reload()
+    settle(page)
+    after = tile.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["height"] < before["height"]
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.goto("/?text=first")
+    page.locator(".toolbar .soft").filter(has_text=" ms").wait_for()
+
+
+def test_the_page_can_be_installed(page: Page) -> None:
+    page.goto("/")
+    place = page.locator("link[rel=manifest]").get_attribute("href")
+    said = page.evaluate("async (place) => (await fetch(place)).json()", place)
+    assert (said["start_url"], said["display"]) == ("/", "standalone")
+    for one in said["icons"]:
+        size = page.evaluate(
+            """async (place) => { const img = new Image(); img.src = place; await img.decode();
+               return [img.naturalWidth, img.naturalHeight].join('x'); }""",
+            one["src"],
+        )
+        assert one["sizes"] in ("any", size)
+
+
+def test_keys_of_the_map_work_without_a_click(page: Page) -> None:
+    page.goto("/?view=map")
+    page.locator(".chart").wait_for()
+    page.wait_for_function("() => window.likewise.map.chart.window && window.likewise.map.map")
+    page.keyboard.press("+")
+    page.wait_for_function("() => window.likewise.map.chart.window.zoom > 1")
+    page.locator("body").click(position={"x": 5, "y": 790})
+    page.keyboard.press("l")
+    page.wait_for_selector('.map-head button[aria-pressed="true"]:has-text("Lasso")')
+
+
 _QUIET = """() => document.querySelector('main').childElementCount
   && !document.querySelector('[aria-busy], .skeleton')
   && ![...document.querySelectorAll('[role=status]')].some((one) => one.textContent.endsWith('…'))
@@ -198,6 +278,8 @@ def every_view(page: Page, server: Served) -> Iterator[str]:
     yield f"/?q={one}&by=words"
     yield f"/?q={one}&by=words&why={other}"
     yield f"/?q={one}&look={other}"
+    yield f"/?like={one},{other}"
+    yield "/?colours=d02020,ffffff"
     yield "/?text=first"
     yield "/?folder=/nowhere"
     yield f"/?view=map&paint=likeness&q={one}"

@@ -189,6 +189,7 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
             "copies": result.duplicates,
             "removed": result.removed,
             "skipped": [{"path": path, "reason": reason} for path, reason in result.skipped],
+            "videos": result.videos,
             "seconds": round(result.seconds, 3),
             "unmade": result.unmade,
             "remarks": [{"path": path, "reason": reason} for path, reason in result.remarks],

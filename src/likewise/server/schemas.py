@@ -456,6 +456,7 @@ class AddedEvent(EndEvent):
     duplicates: int
     removed: int
     skipped: int
+    videos: int
     closed: int
     unmade: int
     remarks: int

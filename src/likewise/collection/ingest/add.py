@@ -52,6 +52,7 @@ Metadata = Mapping[str, Any] | Callable[[str], Mapping[str, Any] | None]
 class AddResult:
     """What a run did.  ``skipped`` lists files with the reason why they are not in.
 
+    ``videos`` counts films that were passed by: only pictures are searched.
     ``unmade`` names spaces whose vectors cannot be made on this machine: an ``add`` on one where
     they can makes up for it.  ``remarks`` are pictures and sidecars whose keywords could not be
     read; the pictures are in all the same.
@@ -63,6 +64,7 @@ class AddResult:
     removed: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
+    videos: int = 0
     closed: list[str] = field(default_factory=list)
     unmade: list[str] = field(default_factory=list)
     remarks: list[tuple[str, str]] = field(default_factory=list)
@@ -75,6 +77,8 @@ class AddResult:
             parts.append(f"{self.removed:,} removed")
         if self.skipped:
             parts.append(f"{len(self.skipped):,} skipped")
+        if self.videos:
+            parts.append(f"{self.videos:,} video{'s' * (self.videos > 1)} passed by")
         return ", ".join(parts)
 
 
@@ -100,7 +104,8 @@ def add(
     removed, again = store.removed_files(), store.transient_problems()
     bad = {row.path for row in store.problems()} if len(explicit) < _FEW_NAMED else set()
     closed: list[OSError] = []
-    for candidate in candidates(places, closed.append):
+    videos: list[str] = []
+    for candidate in candidates(places, closed.append, videos.append):
         if not is_text(candidate.path):
             shown = candidate.path.encode("utf-8", "backslashreplace").decode()
             result.skipped.append((shown, "its name is not valid UTF-8; rename it"))
@@ -119,6 +124,7 @@ def add(
         if (result.known + len(todo)) % 500 == 0:
             report(Progress("looking for pictures", result.known + len(todo), 0))
     result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in closed]
+    result.videos = len(videos)
     result.closed = [str(e.filename) for e in closed]
     course = _Course(report, len(todo), len(result.skipped))
     _take_in(store, todo, metadata, workers, course, result)

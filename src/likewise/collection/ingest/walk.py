@@ -18,6 +18,12 @@ from likewise.images import recognise
 SUFFIXES = (
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", ".gif", ".tif", ".tiff"),
     *(".bmp", ".dib", ".heic", ".heif", ".hif", ".avif"),
+    # RAW files: those with a preview that can be read come in, the others are told with a reason.
+    *(".dng", ".cr2", ".cr3", ".nef", ".nrw", ".arw", ".pef", ".srw", ".raf", ".orf", ".rw2"),
+)
+VIDEOS = (
+    *(".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv"),
+    *(".3gp", ".flv", ".ogv"),
 )
 
 
@@ -31,15 +37,17 @@ class Candidate:
 
 
 def candidates(
-    roots: Iterable[Path], closed: Callable[[OSError], object] | None = None
+    roots: Iterable[Path],
+    closed: Callable[[OSError], object] | None = None,
+    video: Callable[[str], object] | None = None,
 ) -> Iterator[Candidate]:
     """Every candidate below the given folders and files, each once, in order of its path.
 
-    ``closed`` is told of each folder that cannot be entered.
+    ``closed`` is told of each folder that cannot be entered, ``video`` of each film passed by.
     """
     seen: set[str] = set()
     for root in roots:
-        for path in _walk(root, closed):
+        for path in _walk(root, closed, video):
             if path in seen:
                 continue
             seen.add(path)
@@ -52,7 +60,11 @@ def candidates(
             yield Candidate(path, status.st_size, status.st_mtime_ns)
 
 
-def _walk(root: Path, closed: Callable[[OSError], object] | None) -> Iterator[str]:
+def _walk(
+    root: Path,
+    closed: Callable[[OSError], object] | None,
+    video: Callable[[str], object] | None,
+) -> Iterator[str]:
     if not root.is_dir():
         yield str(root)
         return
@@ -64,7 +76,12 @@ def _walk(root: Path, closed: Callable[[OSError], object] | None) -> Iterator[st
         )
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if not name.startswith(".") and is_candidate(path):
+            if name.startswith("."):
+                continue
+            if os.path.splitext(name)[1].lower() in VIDEOS:
+                if video is not None:
+                    video(path)
+            elif is_candidate(path):
                 yield path
 
 

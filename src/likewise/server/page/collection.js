@@ -128,6 +128,7 @@ export class CollectionView {
     if (data.what !== "add" && data.what !== "sync") return; // told by the view that asked for it
     const parts = [t.collection.added(data.added)];
     if (data.skipped) parts.push(t.collection.skippedN(data.skipped));
+    if (data.videos) parts.push(t.collection.videos(data.videos));
     if (data.removed) parts.push(t.collection.removed(data.removed));
     this.#ended(t.collection.done, t.collection.endedIn(parts, duration(data.seconds)));
     toast(t.collection.ended(parts), data.skipped ? { label: t.collection.showSkipped, act: () => this.goToProblems() } : {});

@@ -4,6 +4,7 @@
 
 import { calm, h } from "./dom.js";
 import { aspect, justify } from "./layout.js";
+import { rowScale } from "./settings.js";
 import { t } from "./texts.js";
 import { Tile } from "./tile.js";
 
@@ -13,6 +14,7 @@ import { Tile } from "./tile.js";
  * @typedef {object} Source
  * @property {number} total
  * @property {boolean} asked whether these are answers to a query
+ * @property {boolean} judged whether they can be judged
  * @property {string} own the asked picture's id, or ""
  * @property {Map<number, Item[]>} pages those that are there
  * @property {(page: number) => Promise<void>} fetch bring one more into ``pages``
@@ -131,7 +133,7 @@ export class Grid {
   // -- layout -------------------------------------------------------------------------------
 
   #wantedHeight() {
-    return this.width < 520 ? 116 : this.width < 900 ? 150 : this.width < 1500 ? 178 : 200;
+    return (this.width < 520 ? 116 : this.width < 900 ? 150 : this.width < 1500 ? 178 : 200) * rowScale();
   }
 
   #layout() {
@@ -311,7 +313,7 @@ export class Grid {
       }
       const tile = this.tiles.get(item.id) ?? new Tile(item, this.actions);
       this.tiles.set(item.id, tile);
-      tile.update(item, index, Boolean(this.source?.asked), item.id === this.source?.own);
+      tile.update(item, index, Boolean(this.source?.judged), item.id === this.source?.own);
       tile.place(left, row.width[i], row.height);
       this.onTile(tile);
       tile.el.setAttribute("aria-colindex", String(i + 1));

@@ -2,7 +2,7 @@
 
 import { dialog } from "./dialog.js";
 import { h } from "./dom.js";
-import { asking, current, forget, go, hasPicture, hasQuery, open, VIEWS, viewing } from "./state.js";
+import { asking, current, forget, go, hasPicture, hasQuery, isJudged, open, VIEWS, viewing } from "./state.js";
 import { t } from "./texts.js";
 import { nextTheme } from "./themes.js";
 import { toggleDates } from "./toolbar.js";
@@ -54,7 +54,7 @@ function everywhere(key) {
  */
 function inSearch(key, search) {
   const item = search.grid.pointed();
-  const asked = hasQuery(current());
+  const asked = isJudged(current());
   if (key === "d") toggleDates(current());
   else if (key === "f") search.toolbar.toggle();
   else if (key === "s") search.selecting.turn(!search.selecting.on);

@@ -11,7 +11,9 @@ import * as live from "./live.js";
 import { MapView } from "./map.js";
 import { SearchView } from "./search.js";
 import { selection } from "./selection.js";
+import * as settingsDialog from "./settings-dialog.js";
 import { selectionBar } from "./selection-bar.js";
+import * as several from "./several.js";
 import { dressShell } from "./shell.js";
 import { asking, current, go, onChange, VIEWS, viewing } from "./state.js";
 import { goTag, TagView } from "./tag.js";
@@ -76,7 +78,11 @@ function showGuest() {
 }
 
 function showOwner() {
-  need("#toasts").before(selectionBar(() => known.forgetAll()));
+  const bar = selectionBar(() => known.forgetAll());
+  bar.append(several.findTogether());
+  need("#toasts").before(bar);
+  several.listen();
+  settingsDialog.listen(() => search.layAgain());
   keys.listen(search);
   upload.listen();
   onChange(show);

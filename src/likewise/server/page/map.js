@@ -51,7 +51,12 @@ export class MapView {
           h("label", { for: "map-paint" }, t.map.colourBy), this.paint, this.lay, this.lasso, this.learn),
         this.about),
       this.how, this.legend, h("div", {}, this.state, this.job.el), this.frame);
-    this.canvas.addEventListener("keydown", (event) => this.#key(event));
+    // Keys work wherever the keyboard stands on nothing of its own.
+    addEventListener("keydown", (event) => {
+      if (current().view !== "map" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+      const at = document.activeElement;
+      if (at === this.canvas || at === document.body || at?.id === "main") this.#key(event);
+    }, { capture: true });
     selection.onChange(() => this.#marks());
     live.on("changed", settled(async () => {
       if (current().view !== "map") return;
@@ -87,7 +92,7 @@ export class MapView {
     if (!this.map || arrived || state.map !== before?.map) await this.#load(state, Boolean(this.map));
     if (this.map && this.laid !== this.#layOf(state)) this.#place(this.map, state);
     if (this.map) this.#look(current());
-    if (arrived && before) this.canvas.focus({ preventScroll: true });
+    if (arrived) this.canvas.focus({ preventScroll: true }); // keys work without a click
     await this.#paint(current());
   }
 

@@ -4,7 +4,8 @@ import { h, icon, fill, settled } from "./dom.js";
 import { count } from "./format.js";
 import { openProfileDialog } from "./profiles.js";
 import { Region } from "./region.js";
-import { asking, current, go, hasPicture } from "./state.js";
+import { Several } from "./several.js";
+import { asking, current, go, hasPicture, isJudged } from "./state.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./types.js").Similarities} Similarities */
@@ -49,10 +50,12 @@ export class Rail {
         h("figcaption", {}, this.name, this.where,
           h("span", { class: "buttons" }, this.part, this.whole,
             h("button", { type: "button", class: "quiet small", onclick: () => this.#closePicture() }, icon("close"), t.closeSearch))));
-    this.el = h("aside", { class: "rail", "aria-label": t.askedPicture }, this.words, this.picture,
+    this.several = new Several();
+    this.ranking = h("div", { class: "field folded" }, h("label", { for: "by" }, t.rail.rankBy), this.by, this.newProfile);
+    this.el = h("aside", { class: "rail", "aria-label": t.askedPicture }, this.several.el, this.words, this.picture,
       h("div", { class: "controls" },
         this.fold,
-        h("div", { class: "field folded" }, h("label", { for: "by" }, t.rail.rankBy), this.by, this.newProfile),
+        this.ranking,
         h("div", { class: "field folded" }, h("label", { for: "cut" }, t.rail.cut), this.cutSaid, this.cut),
         this.taught));
   }
@@ -66,6 +69,9 @@ export class Rail {
   /** What of a question is there: words, a picture, or both. @param {State} state */
   showAsked(state) {
     const picture = hasPicture(state);
+    this.several.show(state);
+    this.ranking.hidden = Boolean(state.colours);
+    this.taught.hidden = !isJudged(state);
     this.words.hidden = !state.text;
     this.picture.hidden = !picture;
     this.typed.textContent = t.quoted(state.text);

@@ -12,7 +12,7 @@ import { openSaveDialog } from "./save-tag.js";
 import { Selecting } from "./selecting.js";
 import { selection } from "./selection.js";
 import * as settings from "./settings.js";
-import { askedOf, asking, current, go, hasPicture, hasQuery, hrefFor, open } from "./state.js";
+import { askedOf, asking, current, go, hasPicture, hasQuery, hrefFor, isJudged, open } from "./state.js";
 import { t } from "./texts.js";
 import { title } from "./title.js";
 import { complain } from "./toast.js";
@@ -34,7 +34,7 @@ function where(state) {
 }
 
 /** What is asked of the server, apart from the cut-off. @param {State} state */
-const rankedKey = (state) => JSON.stringify([state.q, state.up, state.text, state.without, state.region, state.by]);
+const rankedKey = (state) => JSON.stringify([state.q, state.up, state.text, state.without, state.region, state.by, state.like, state.colours]);
 
 /** @param {State} state */
 const answerKey = (state) => JSON.stringify([rankedKey(state), state.sort, state.order, state.above, where(state)]);
@@ -168,6 +168,11 @@ export class SearchView {
     await this.#load(state, { move: true, scroll: null });
   }
 
+  /** Tiles have another size, or other figures are shown. */
+  layAgain() {
+    if (this.answer) this.#present(this.answer, current(), { move: false, scroll: null });
+  }
+
   get waiting() {
     return this.answer === null;
   }
@@ -234,6 +239,7 @@ export class SearchView {
     const made = {
       total: first.total,
       asked,
+      judged: isJudged(state),
       own: state.q,
       pages: new Map([[0, first.items]]),
       fetch: async (page) => {
@@ -276,7 +282,7 @@ export class SearchView {
       this.rail.showSaid(made.learned);
       this.rail.showCut(state, rankedKey(state), made.high, made.low);
       const most = made.total >= 10000 ? t.search.most : count(made.total);
-      const by = !state.text ? "picture" : hasPicture(state) ? "both" : "words";
+      const by = state.colours ? "colour" : !state.text ? "picture" : hasPicture(state) ? "both" : "words";
       this.toolbar.say(!made.total ? t.search.none : state.above === null ? t.search.found(most, made.total === 1, by) : t.search.foundAbove(made.total), settings.developer ? t.search.took(made.ms) : "");
     } else {
       this.toolbar.say(t.pictures(made.total));
@@ -309,7 +315,7 @@ export class SearchView {
   #fail(error) {
     this.answer = null;
     this.grid.clear();
-    this.toolbar.say("");
+    this.toolbar.say(t.search.none);
     const lost = error instanceof ApiError && (error.kind === "unknown_upload" || error.kind === "unknown_picture");
     if (lost) {
       this.rail.el.hidden = true;
@@ -398,7 +404,7 @@ export class SearchView {
 
 /** Whether only order, filters or the way of ranking changed: pictures then glide. @param {State} state @param {State|null} before */
 function sameQuestion(state, before) {
-  return before !== null && before.view === "search" && state.q === before.q && state.up === before.up && state.text === before.text && hasQuery(state) === hasQuery(before);
+  return before !== null && before.view === "search" && state.q === before.q && state.up === before.up && state.text === before.text && state.like === before.like && state.colours === before.colours && hasQuery(state) === hasQuery(before);
 }
 
 /** Whether two answers begin with the same pictures. @param {Answer} one @param {Answer|null} other */

@@ -11,6 +11,8 @@
  * @property {string} size WIDTHxHEIGHT of the upload
  * @property {string} text typed words
  * @property {string} without reasons that do not count, a line each
+ * @property {string} like pictures asked about together, a comma between
+ * @property {string} colours rrggbb that are asked for, a comma between
  * @property {Box|null} region
  * @property {string} by a similarity; "" is the default
  * @property {""|typeof SORTS[number]} sort "score" or "date" for a query; "date", "name" or "added" without
@@ -37,7 +39,7 @@ const ORDERS = /** @type {const} */ (["asc", "desc"]);
 
 /** @type {State} */
 const DEFAULTS = {
-  view: "search", q: "", up: "", size: "", text: "", without: "", region: null, by: "", sort: "", order: "", above: null,
+  view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, by: "", sort: "", order: "", above: null,
   folder: "", tag: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
   map: "", at: "", lay: "", paint: "", left: "", right: "",
 };
@@ -64,6 +66,8 @@ export function parse(text) {
     size: word("size"),
     text: word("text").trim(),
     without: word("text").trim() ? word("without") : "",
+    like: word("q") || word("up") ? "" : word("like"),
+    colours: /^[0-9a-f]{6}(,[0-9a-f]{6}){0,4}$/.test(word("colours")) && !word("q") && !word("up") && !word("like") ? word("colours") : "",
     region: region.length === 4 && region.every((n) => n >= 0) && region[2] > 0 && region[3] > 0
       ? /** @type {Box} */ (/** @type {unknown} */ (region)) : null,
     by: word("by"),
@@ -190,11 +194,20 @@ export const viewing = (view) => ({
  * @returns {Partial<State>}
  */
 export const asking = (query) => ({
-  view: "search", q: "", up: "", size: "", text: "", without: "", region: null, above: null, sort: "", order: "", look: "", why: "", ...query,
+  view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, above: null, sort: "", order: "", look: "", why: "", ...query,
 });
 
 /** @param {State} state */
-export const hasQuery = (state) => Boolean(state.q || state.up || state.text);
+export const hasQuery = (state) => Boolean(state.q || state.up || state.text || state.like || state.colours);
+
+/** Whether answers can be judged: about one picture or about words. @param {State} state */
+export const isJudged = (state) => Boolean(state.q || state.up || state.text) && !state.like;
+
+/** @param {State} state @returns {string[]} */
+export const likeOf = (state) => state.like.split(",").filter(Boolean);
+
+/** @param {State} state @returns {string[]} as rrggbb */
+export const coloursOf = (state) => state.colours.split(",").filter(Boolean);
 
 /** @param {State} state */
 export const hasPicture = (state) => Boolean(state.q || state.up);
@@ -212,7 +225,11 @@ export function queryOf(state) {
 }
 
 /** What is asked: a picture, words, or both. @param {State} state @returns {import("./types.js").Asked} */
-export const askedOf = (state) => ({ query: hasPicture(state) ? queryOf(state) : null, text: state.text || null });
+export const askedOf = (state) => {
+  if (state.colours) return { query: { colours: coloursOf(state).map((one) => `#${one}`) }, text: null };
+  if (state.like) return { query: { pictures: likeOf(state) }, text: state.text || null };
+  return { query: hasPicture(state) ? queryOf(state) : null, text: state.text || null };
+};
 
 /** Keep the place in the page with this step of the history. */
 function remember() {

@@ -76,6 +76,7 @@ export const t = {
     example: "Search: snowy mountains",
     byPicture: "Search by picture",
     byPictureHow: "Choose a picture, or drop or paste one anywhere",
+    byColour: "Search by colour",
     settings: "Settings",
     keys: "Keyboard shortcuts",
     drop: "Drop it to find similar pictures",
@@ -275,6 +276,18 @@ export const t = {
     ],
   },
 
+  settings: {
+    title: "Settings",
+    tiles: "Size of pictures in the grid",
+    sizes: { small: "Small", medium: "Medium", large: "Large" },
+    theme: "Theme",
+    themes: { auto: "As the system", light: "Light", dark: "Dark" },
+    language: "Dates and numbers",
+    languageHow: (/** @type {string} */ name, /** @type {Date} */ now) => `As your browser writes them (${name}): ${date(now.toISOString())}, ${count(12345)}`,
+    developer: "Show times and technical figures",
+    kept: "Settings are kept in this browser.",
+  },
+
   themes: {
     /** @param {"auto"|"light"|"dark"} name */
     label: (name) => `Theme: ${{ auto: "as the system", light: "light", dark: "dark" }[name]}`,
@@ -301,6 +314,27 @@ export const t = {
     tagged: (/** @type {number} */ n, /** @type {string} */ tag) => `Tagged ${pictures(n)} “${tag}”.`,
     untagged: (/** @type {number} */ n, /** @type {string} */ tag) => `Removed “${tag}” from ${pictures(n)}.`,
     nothing: "Nothing to change: it was so already.",
+  },
+
+  several: {
+    find: "Find similar to these",
+    title: "What you searched with",
+    pictures: (/** @type {number} */ n) => `${pictures(n)} together`,
+    how: "Results are similar to all of these on average.",
+    remove: (/** @type {string} */ name) => `Remove ${name} from the search`,
+    colours: (/** @type {number} */ n) => some(n, "colour"),
+    coloursHow: "Pictures with most of these colours come first.",
+    change: "Change colours",
+    byColour: "Search by colour",
+    choose: "Colours",
+    other: "Another colour",
+    chosen: (/** @type {number} */ n) => (n ? `${some(n, "colour")} chosen, five at most` : "Choose one colour or a few"),
+    /** @type {[string, string][]} */
+    palette: [
+      ["d02020", "Red"], ["e8791a", "Orange"], ["f2c81e", "Yellow"], ["7fb32c", "Lime"], ["1ea03c", "Green"], ["1fa79b", "Teal"],
+      ["4aa8e8", "Sky blue"], ["2030c8", "Blue"], ["6a2cb0", "Purple"], ["e04f9e", "Pink"], ["7a4a24", "Brown"], ["e0c4a0", "Beige"],
+      ["ffffff", "White"], ["9a9a9a", "Grey"], ["101010", "Black"],
+    ],
   },
 
   saveTag: {
@@ -624,6 +658,7 @@ export const t = {
     describedIn: (/** @type {number} */ n, /** @type {string} */ time) => `${pictures(n)} described by visual words too, in ${time}.`,
     added: (/** @type {number} */ n) => `${pictures(n)} added`,
     skippedN: (/** @type {number} */ n) => `${some(n, "file")} skipped`,
+    videos: (/** @type {number} */ n) => `${some(n, "video")} left out (only pictures are searched)`,
     removed: (/** @type {number} */ n) => `${count(n)} removed`,
     endedIn: (/** @type {string[]} */ parts, /** @type {string} */ time) => `${parts.join(", ")} in ${time}.`,
     ended: (/** @type {string[]} */ parts) => `${parts.join(", ")}.`,

@@ -4,17 +4,21 @@ import { fill, icon, need } from "./dom.js";
 import { t } from "./texts.js";
 
 const KEY = "likewise.theme";
-const NAMES = /** @type {const} */ (["auto", "light", "dark"]);
+export const THEMES = /** @type {const} */ (["auto", "light", "dark"]);
 const ICONS = { auto: "auto", light: "sun", dark: "moon" };
 
 /** @returns {"auto"|"light"|"dark"} */
-function chosen() {
+export function chosen() {
   const theme = document.documentElement.dataset.theme;
   return theme === "light" || theme === "dark" ? theme : "auto";
 }
 
 export function nextTheme() {
-  const next = NAMES[(NAMES.indexOf(chosen()) + 1) % NAMES.length];
+  setTheme(THEMES[(THEMES.indexOf(chosen()) + 1) % THEMES.length]);
+}
+
+/** @param {typeof THEMES[number]} next */
+export function setTheme(next) {
   if (next === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = next;
   document.dispatchEvent(new Event("likewise-theme")); // a canvas has no style sheet

@@ -4,7 +4,7 @@ import { api, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { bytes, date, decimal, degrees, figures, when } from "./format.js";
-import { asking, go, hasQuery, shut } from "./state.js";
+import { asking, go, isJudged, shut } from "./state.js";
 import { TagPanel } from "./tag-panel.js";
 import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
@@ -38,7 +38,7 @@ export class Viewer {
     this.informed = innerWidth >= WIDE;
     this.playing = 0;
     this.img = h("img", { alt: "", draggable: "false" });
-    this.stage = h("div", { class: "stage" }, this.img,
+    this.stage = h("div", { class: "stage", tabindex: "-1" }, this.img,
       h("button", { type: "button", class: "round before", "aria-label": t.viewer.before, onclick: () => this.#step(-1) }, icon("left")),
       h("button", { type: "button", class: "round after", "aria-label": t.viewer.after, onclick: () => this.#step(1) }, icon("right")));
     this.zoom = new Zoom(this.stage, this.img, {
@@ -84,7 +84,7 @@ export class Viewer {
     this.id = id;
     if (!this.open) this.#opened();
     const { heading } = /** @type {ReturnType<typeof dialog>} */ (this.open);
-    const asked = hasQuery(state);
+    const asked = isJudged(state);
     for (const button of [this.more, this.less]) button.hidden = !asked || state.q === id;
     this.why.hidden = !asked || state.q === id;
     this.problem.textContent = "";
@@ -125,6 +125,7 @@ export class Viewer {
     heading.after(this.tools);
     fill(body, this.stage, this.panel);
     this.#inform(this.informed);
+    this.stage.focus({ preventScroll: true }); // on no button: Space is the slideshow
     el.addEventListener("keydown", (event) => this.#key(event));
   }
 

@@ -1,0 +1,144 @@
+"""The preview inside a camera's RAW file: where its JPEG lies, found without decoding anything.
+
+Sensor data is not developed here.  But nearly every camera puts a JPEG of the picture beside it,
+and that is what people see on the camera.  DNG, CR2, NEF, ARW, PEF and their like are TIFF files
+whose tables say where; RAF has two numbers in its header.  The tables are of unknown origin: every
+offset and count is checked against the file's size, a table is read once, and there is an end.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import IO, NamedTuple
+
+_COMPRESSION, _PHOTOMETRIC, _STRIPS, _STRIP_BYTES = 259, 262, 273, 279
+_SUB_TABLES, _JPEG_AT, _JPEG_BYTES, _DNG = 330, 513, 514, 50706
+_SENSOR = {32803, 34892}
+"""Kinds of pixels that only a sensor has: a colour filter array, and its linear form."""
+_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
+_MOST_TABLES, _MOST_ENTRIES, _MOST_VALUES = 32, 512, 64
+_RAF = b"FUJIFILMCCD-RAW "
+_JPEG_BEGINS = b"\xff\xd8\xff"
+
+
+class Preview(NamedTuple):
+    """Where the largest JPEG of a RAW file lies; ``tables``: whether EXIF stands in the file's own
+    tables (else in the JPEG's)."""
+
+    at: int
+    length: int
+    tables: bool
+
+
+class _Table(NamedTuple):
+    values: dict[int, list[int]]
+    next: int
+
+
+def find_preview(stream: IO[bytes], size: int) -> Preview | None:
+    """The largest JPEG inside a RAW file; None for any other file, and for a RAW without one.
+
+    Leaves the stream at its start.
+    """
+    try:
+        found = _find(stream, size)
+    except (OSError, struct.error, ValueError):
+        found = None
+    finally:
+        stream.seek(0)
+    return found
+
+
+def _find(stream: IO[bytes], size: int) -> Preview | None:
+    head = stream.read(96)
+    if head.startswith(_RAF) and len(head) >= 92:
+        at, length = struct.unpack(">II", head[84:92])
+        return _checked(stream, size, [(at, length)], tables=False)
+    if head[:4] not in (b"II*\0", b"MM\0*"):
+        return None
+    way = "<" if head[:2] == b"II" else ">"
+    is_raw = head[8:10] == b"CR"
+    places: list[tuple[int, int]] = []
+    waiting, seen = [struct.unpack(way + "I", head[4:8])[0]], set()
+    while waiting and len(seen) < _MOST_TABLES:
+        at = waiting.pop(0)
+        if at in seen or not 8 <= at <= size - 6:
+            continue
+        seen.add(at)
+        table = _read_table(stream, size, at, way)
+        values = table.values
+        is_raw |= _DNG in values or bool(_SENSOR & set(values.get(_PHOTOMETRIC, [])))
+        places += _places(values)
+        waiting += [*values.get(_SUB_TABLES, []), table.next]
+    return _checked(stream, size, places, tables=True) if is_raw else None
+
+
+def _places(values: dict[int, list[int]]) -> list[tuple[int, int]]:
+    """JPEGs a table points at: by name, or as the one strip of a compressed picture."""
+    found = []
+    for start, length in ((_JPEG_AT, _JPEG_BYTES), (_STRIPS, _STRIP_BYTES)):
+        starts, lengths = values.get(start, []), values.get(length, [])
+        by_strips = start == _STRIPS
+        if len(starts) != 1 or len(lengths) != 1:
+            continue
+        if by_strips and (
+            values.get(_COMPRESSION, [1])[0] not in (6, 7)
+            or _SENSOR & set(values.get(_PHOTOMETRIC, []))
+        ):
+            continue
+        found.append((starts[0], lengths[0]))
+    return found
+
+
+def _checked(
+    stream: IO[bytes], size: int, places: list[tuple[int, int]], *, tables: bool
+) -> Preview | None:
+    """The largest that lies inside the file and begins as a JPEG that a picture can be made of."""
+    for at, length in sorted(places, key=lambda place: -place[1]):
+        if at < 8 or length < 128 or at + length > size:
+            continue
+        stream.seek(at)
+        begin = stream.read(min(length, 1 << 16))
+        # Sensor data may be a JPEG too, a lossless one (SOF3), which no preview is.
+        if begin.startswith(_JPEG_BEGINS) and _frame(begin) not in (None, 0xC3):
+            return Preview(at, length, tables)
+    return None
+
+
+def _frame(begin: bytes) -> int | None:
+    """The kind of a JPEG: the marker of its frame; None where it is not found."""
+    at = 2
+    while at + 4 <= len(begin) and begin[at] == 0xFF:
+        marker = begin[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return marker
+        at += 2 + int.from_bytes(begin[at + 2 : at + 4], "big")
+    # A large EXIF may push the frame out of sight; what says so begins with one.
+    return 0xC0 if at >= len(begin) else None
+
+
+def _read_table(stream: IO[bytes], size: int, at: int, way: str) -> _Table:
+    stream.seek(at)
+    (count,) = struct.unpack(way + "H", stream.read(2))
+    count = min(count, _MOST_ENTRIES)
+    entries = stream.read(12 * count + 4)
+    values: dict[int, list[int]] = {}
+    for i in range(len(entries) // 12 if len(entries) < 12 * count else count):
+        entry = entries[12 * i : 12 * i + 12]
+        tag, kind, number = struct.unpack(way + "HHI", entry[:8])
+        width = _SIZES.get(kind, 0)
+        if kind not in (1, 3, 4, 13) or not 0 < number <= _MOST_VALUES:
+            if tag == _DNG:
+                values[tag] = [1]
+            continue
+        content = entry[8:12]
+        if width * number > 4:
+            (where,) = struct.unpack(way + "I", content)
+            if where + width * number > size:
+                continue
+            stream.seek(where)
+            content = stream.read(width * number)
+        letter = {1: "B", 3: "H", 4: "I", 13: "I"}[kind]
+        values[tag] = list(struct.unpack(f"{way}{number}{letter}", content[: width * number]))
+    last = entries[12 * count : 12 * count + 4]
+    return _Table(values, struct.unpack(way + "I", last)[0] if len(last) == 4 else 0)
