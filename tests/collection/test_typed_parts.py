@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.collection import written_words
 from likewise.collection.search.typed.dates import read_date
 from likewise.collection.search.typed.evidence import matches
 from likewise.collection.search.typed.parse import LONGEST, Term, read_text, text_key
@@ -191,3 +192,8 @@ def test_reasons_are_sentences_with_keys() -> None:
 def test_what_is_no_list_of_reasons_is_refused(keys: object) -> None:
     with pytest.raises(InvalidInput, match="without"):
         Struck(keys)  # type: ignore[arg-type]
+
+
+@given(st.text(alphabet="abzABZ019", min_size=1, max_size=12))
+def test_ascii_names_are_cut_as_all_others_are(run: str) -> None:
+    assert written_words._ASCII_PIECES.findall(run) == list(written_words._pieces(run))

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 PREFIX_FROM = 3
 """Letters of an ASCII word from which on it finds words that begin with it."""
 _RUN = re.compile(r"[^\W_]+")
 _ZEROS = re.compile(r"^0+(?=\d)")
+_ASCII_PIECES = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
+@lru_cache(maxsize=1024)  # the folders of a picture are those of the one before
 def spread(name: str) -> str:
     """A name, and its pieces where it is written in one: what the index holds of it.
 
@@ -26,7 +29,7 @@ def spread(name: str) -> str:
     """
     found = [plain(name)]
     for run in _RUN.findall(found[0]):
-        pieces = list(_pieces(run))
+        pieces = _ASCII_PIECES.findall(run) if run.isascii() else list(_pieces(run))
         found += pieces if len(pieces) > 1 else []
         # Cameras count with zeros in front, people do not.
         found += [short for one in pieces if (short := _ZEROS.sub("", one)) != one]
@@ -51,6 +54,8 @@ def _pieces(run: str) -> Iterator[str]:
 
 def plain(text: str) -> str:
     """Text without what no index takes: control characters, halves of characters."""
+    if text.isprintable():
+        return text
     return "".join(" " if unicodedata.category(one) in ("Cc", "Cs") else one for one in text)
 
 
