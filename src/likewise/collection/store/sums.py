@@ -102,7 +102,7 @@ def check_line(row: sqlite3.Row) -> sqlite3.Row:
 
 def row_digest(values: Sequence[Any]) -> int:
     """A number that stands for a row."""
-    # Done for every row that is ever written, so no call more than needed; SQLite gives plain bytes.
+    # Done for every row that is ever written: no call more than needed. SQLite gives plain bytes.
     blobs = [value for value in values if value.__class__ is bytes]
     plain = [(len(v),) if v.__class__ is bytes else v for v in values] if blobs else [*values]
     digest = hashlib.blake2b(repr(plain).encode(errors="surrogatepass"), digest_size=_WIDTH)

@@ -1,0 +1,1 @@
+"""A server under load that is killed again and again: what was acknowledged must be there."""

@@ -1,0 +1,264 @@
+"""``make bench-soak``: eight clients, pictures coming in, ``kill -9`` every minute, ten minutes.
+
+Clients search, look at thumbnails, judge, tag and take back; a ninth adds folders of new pictures.
+Whatever the server acknowledged is remembered here.  After every kill the next server must answer,
+and at the end the collection must hold every acknowledged line and tag, and verify.  The memory of
+each life of the server is read every second, so that one that grows is seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from PIL import Image
+
+from benchmarks import harness
+from likewise.collection.collection import Collection
+
+CLIENTS = 8
+PICTURES = 200
+MORE = 20
+"""Pictures of a folder that comes in while the server runs."""
+MINUTES = 10
+KILL_EVERY = 60.0
+KEY = "a-key-for-this-run-only"
+_PATIENCE = 30.0
+
+
+def write_pictures(folder: Path, n: int, seed: int) -> Path:
+    """Small pictures, each of its own."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True)
+    for i in range(n):
+        coarse = rng.integers(0, 256, (6, 8, 3)).astype(np.uint8)
+        pixels = np.kron(coarse, np.ones((24, 24, 1), np.uint8))
+        Image.fromarray(pixels).save(folder / f"{seed}-{i:04d}.jpg")
+    return folder
+
+
+class Server:
+    """``likewise serve`` in a process of its own."""
+
+    def __init__(self, root: Path, n: int) -> None:
+        self.root, self.n = root, n
+        command = [sys.executable, "-m", "likewise", "serve", "-C", str(root), "--port", "0"]
+        self.process = subprocess.Popen(
+            [*command, "--key", KEY, "--json"], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        said = ""
+        for line in self.process.stdout:
+            said += line
+            try:
+                self.url = f"http://127.0.0.1:{json.loads(said)['port']}"
+                break
+            except ValueError:
+                continue
+        else:
+            raise RuntimeError(f"the server ended before it listened: {said!r}")
+        self.memory: list[float] = []
+
+    def resident(self) -> float:
+        """MB of memory it holds."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(
+            int(line.split()[1]) / 1000 for line in status.splitlines() if line.startswith("VmRSS")
+        )
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+@dataclass
+class Record:
+    """What was asked and what was acknowledged, by all clients together."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    judgements: set[int] = field(default_factory=set)
+    undone: set[int] = field(default_factory=set)
+    tags: set[tuple[int, str]] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Clients:
+    """Threads that ask until they are stopped; a server that is gone is waited for."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.server: Server | None = None
+        self.stopped = threading.Event()
+        self.threads = [
+            threading.Thread(target=self._ask, args=(number,), daemon=True)
+            for number in range(CLIENTS)
+        ]
+
+    def _ask(self, number: int) -> None:
+        rng = random.Random(number)
+        ids: list[str] = []
+        while not self.stopped.is_set():
+            server = self.server
+            if server is None:
+                time.sleep(0.1)
+                continue
+            headers = {"authorization": f"Bearer {KEY}"}
+            try:
+                with httpx.Client(
+                    base_url=server.url, headers=headers, timeout=_PATIENCE, trust_env=False
+                ) as client:
+                    if not ids or rng.random() < 0.05:  # more came in
+                        items = client.get("/api/pictures?limit=1000").json()["items"]
+                        ids = [item["id"] for item in items]
+                    for _ in range(20):
+                        if self.stopped.is_set():
+                            return
+                        self._once(client, rng, ids)
+            except httpx.TransportError:
+                # Killed in the middle: what was on its way was not acknowledged.
+                time.sleep(0.2)
+
+    def _once(self, client: httpx.Client, rng: random.Random, ids: list[str]) -> None:
+        what = rng.choices(
+            ["search", "words", "thumbnail", "judge", "undo", "tag"], [6, 2, 6, 3, 1, 2]
+        )[0]
+        one, two, three = rng.sample(ids, 3)
+        if what == "search":
+            answer = client.post("/api/search", json={"query": {"picture": one}, "limit": 50})
+        elif what == "words":
+            answer = client.post("/api/search", json={"text": f"tag{rng.randrange(9)}"})
+        elif what == "thumbnail":
+            answer = client.get(f"/api/pictures/{one}/thumbnail?side=160")
+        elif what == "judge":
+            said = {"query": {"picture": one}, "liked": [two], "disliked": [three]}
+            answer = client.post("/api/judge", json=said)
+        elif what == "undo":
+            answer = client.post("/api/undo", json={})
+        else:
+            tag = f"tag{rng.randrange(9)}"
+            answer = client.post("/api/tags/set", json={"pictures": [one], "add": [tag]})
+        with self.record.lock:
+            self.record.asked[what] += 1
+            if answer.status_code >= 500:
+                self.record.failed[f"{what} {answer.status_code}"] += 1
+            elif answer.is_success and what == "judge":
+                self.record.judgements.add(answer.json()["judgement"])
+            elif answer.is_success and what == "undo":
+                self.record.undone.add(answer.json()["judgement"])
+            elif answer.is_success and what == "tag":
+                self.record.tags.add((image_of(one), tag))
+
+
+def run(minutes: float, kill_every: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The trial: what was asked and lost, and the memory of each life of the server."""
+    with tempfile.TemporaryDirectory() as home:
+        root = Path(home) / "photos.lw"
+        with Collection.create(root) as col:
+            col.add(write_pictures(Path(home) / "first", PICTURES, 0))
+        record, lives = Record(), []
+        clients = Clients(record)
+        for thread in clients.threads:
+            thread.start()
+        began, n = time.monotonic(), 0
+        while time.monotonic() - began < 60 * minutes:
+            n += 1
+            server = Server(root, n)
+            clients.server = server
+            until = min(time.monotonic() + kill_every, began + 60 * minutes)
+            folder = write_pictures(Path(home) / f"more-{n}", MORE, n)
+            # Refused while another job runs: then the next life takes it in with its own.
+            answer = httpx.post(
+                f"{server.url}/api/collection/add",
+                json={"folder": str(folder)},
+                headers={"authorization": f"Bearer {KEY}"},
+                timeout=_PATIENCE,
+                trust_env=False,
+            )
+            answer.raise_for_status()
+            while time.monotonic() < until:
+                server.memory.append(server.resident())
+                time.sleep(1)
+            server.kill()
+            clients.server = None
+            lives.append(_life(server))
+        clients.stopped.set()
+        for thread in clients.threads:
+            thread.join(60)
+        return [_losses(root, record, n)], lives
+
+
+def _life(server: Server) -> dict[str, Any]:
+    half = len(server.memory) // 2
+    return {
+        "life": server.n,
+        "seconds": len(server.memory),
+        "MB after half": round(float(np.median(server.memory[half : half + 5])), 1),
+        "MB at its end": round(float(np.median(server.memory[-5:])), 1),
+        "MB at most": round(max(server.memory), 1),
+    }
+
+
+def _losses(root: Path, record: Record, kills: int) -> dict[str, Any]:
+    with Collection.open(root) as col:
+        damage = col.verify()
+        lines = {line.number for line in col.log.entries() if line.kind == "judge"}
+        lost_tags = [(image, tag) for image, tag in record.tags if tag not in col.tags.of(image)]
+        pictures = len(col)
+    return {
+        "kills": kills,
+        "requests": sum(record.asked.values()),
+        "answers 5xx": sum(record.failed.values()),
+        "judgements acknowledged": len(record.judgements),
+        "of these lost": len(record.judgements - lines),
+        "tags acknowledged": len(record.tags),
+        "of these gone": len(lost_tags),
+        "pictures at the end": pictures,
+        "damage found": len(damage),
+    }
+
+
+def image_of(name: str) -> int:
+    """The id of a picture by the name the server gives it."""
+    return int(name.partition("-")[0], 16)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=MINUTES)
+    parser.add_argument("--kill-every", type=float, default=KILL_EVERY, help="seconds")
+    parser.add_argument("--full", action="store_true", help="an hour")
+    given = parser.parse_args()
+    minutes = 60.0 if given.full else given.minutes
+    report = harness.Report(
+        "trust",
+        "Trust: what was acknowledged is there",
+        f"{minutes:g} minutes" + (" (full)" if given.full else ""),
+        {"clients": CLIENTS, "pictures": PICTURES, "kill every": f"{given.kill_every:g} s"},
+    )
+    losses, lives = run(minutes, given.kill_every)
+    report.add("A server killed again and again under eight clients", losses)
+    report.add("Memory of each life of the server", lives)
+    report.write()
+    (one,) = losses
+    bad = one["of these lost"] or one["of these gone"] or one["answers 5xx"] or one["damage found"]
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    raise SystemExit(main())
