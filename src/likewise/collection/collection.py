@@ -323,10 +323,12 @@ class Collection:
         by: str = "default",
         region: Region | None = None,
     ) -> Explanation:
-        """Why a similarity found a picture: the shared words that count most, and where they are.
+        """Why a similarity found a picture, by what ranked it.
 
-        A profile counts them as it has learned to, for this query.  Recomputed from both pictures
-        on demand: :mod:`~likewise.collection.search.explain`.
+        Shared words that count most, with their places, where words ranked (``top`` of them); a
+        heat map of each picture, whose cells add up to the score, where a network's row did.  A
+        profile counts both as it has learned to, for this query.  Recomputed from both pictures on
+        demand: :mod:`~likewise.collection.search.explain`.
         """
         return self.searcher.explain(query, hit, top=top, by=by, region=region)
 

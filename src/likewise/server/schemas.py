@@ -214,10 +214,33 @@ class SharedOut(BaseModel):
     picture: list[tuple[float, float]]
 
 
+class AreaOut(BaseModel):
+    name: str
+    share: float
+
+
+class HeatOut(BaseModel):
+    """What each cell of a picture adds to the score: ``cells`` by row, over ``box`` (x, y, width,
+    height in pixels).  ``rest``: what lies nowhere in it; ``areas``: where most of it lies."""
+
+    cells: list[list[float]]
+    box: tuple[int, int, int, int]
+    rest: float
+    areas: list[AreaOut]
+
+
 class ExplainOut(BaseModel):
+    """By what ranked: ``words`` both pictures share, or a heat map of each (``in_query``,
+    ``in_picture``), whose numbers add up to the score in ``space``.  ``exact``: nothing else took
+    part in the ranking."""
+
     score: float
+    space: str
     shared: int
     words: list[SharedOut]
+    in_query: HeatOut | None
+    in_picture: HeatOut | None
+    exact: bool
     query_size: tuple[int, int]
     picture_size: tuple[int, int]
 

@@ -211,6 +211,20 @@ class LocalMetric:
             return np.asarray(u, np.float32)
         return np.asarray(_asked(self._pack().around(u), u, prior), np.float32)
 
+    def ask_parts(self, row: Any, parts: Floats) -> Floats:
+        """What each part of a query's row adds to what :meth:`ask` makes of it.
+
+        Around one query (5) is a linear map, the same for all rows: it is applied to ``parts``,
+        which add up to the row of unit length.
+        """
+        u = self._rows(row, "row")[0].astype(np.float64)
+        prior = self.used_prior()
+        if not self._lessons or np.isinf(prior) or not u.any():
+            return np.asarray(parts, np.float64)
+        pairs = self._pack().around(u)
+        share = _kept_share(pairs, _correction(pairs, u, prior))
+        return np.asarray(parts + share * _correction(pairs, parts.T, prior).T)
+
     def used_prior(self) -> float:
         """N0: as given, or as the judgements choose it."""
         if self.prior is not None:
@@ -445,9 +459,14 @@ def _choose_prior(timely: Sequence[_Prepared]) -> float:
 def _asked(pairs: _Pairs, u: Floats, prior: float) -> Floats:
     """Equation (5)."""
     change = _correction(pairs, u, prior)
+    return u + _kept_share(pairs, change) * change
+
+
+def _kept_share(pairs: _Pairs, change: Floats) -> float:
+    """c of equation (5)."""
     length = float(np.linalg.norm(change))
     limit = min(REACH, JUDGEMENT_REACH * pairs.judgements)
-    return u + (change if length <= limit else change * (limit / length))
+    return 1.0 if length <= limit else limit / length
 
 
 def _correction(pairs: _Pairs, u: Floats, prior: float) -> Floats:

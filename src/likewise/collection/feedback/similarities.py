@@ -98,7 +98,7 @@ class Similarities(Mapping[str, Similarity]):
                 put_setting(c, IN_USE, DEFAULT)
 
     def explaining_space(self, name: str = DEFAULT) -> str | None:
-        """The space whose words say why this similarity found a picture; None: it has no words."""
+        """The space that says why this similarity found a picture; None: none knows places."""
         return explaining_space(open_spaces(self._store), self.find(name))
 
     def _with_figures(self, found: Similarity, spaces: Mapping[str, Space]) -> Similarity:

@@ -1,9 +1,11 @@
-// Why a picture matched: the words both pictures share, drawn from one to the other.
+// Why a picture matched, by what ranked it: light where a network sees them alike, lines where
+// visual words do, and the reasons of typed words.
 
 import { api, ApiError, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon, s } from "./dom.js";
 import { counted, percent, score } from "./format.js";
+import { heatMaps } from "./heat.js";
 import * as known from "./known.js";
 import { canStrike, strike } from "./reasons.js";
 import { go, hasPicture, queryOf, shut } from "./state.js";
@@ -24,8 +26,6 @@ export class Why {
     /** @type {ReturnType<typeof dialog>|null} */
     this.open = null;
     this.id = "";
-    /** @type {Set<string>} similarities that see pictures as a whole: told once, remembered */
-    this.whole = new Set();
   }
 
   /** @param {import("./state.js").State} state */
@@ -51,7 +51,7 @@ export class Why {
       return;
     }
     fill(body, h("p", { class: "empty", role: "status" }, "Looking for what they share…"));
-    await this.#explain(state, this.#ranking(state));
+    await this.#explain(state);
   }
 
   /** Typed words: the reasons, each with a way to strike it out. @param {import("./state.js").State} state @param {HTMLElement} body */
@@ -70,39 +70,31 @@ export class Why {
         } }, icon("close"), "Do not count this")))));
   }
 
-  /** What ranks, where it may have places; null: ask for visual words. */
-  #ranking(/** @type {import("./state.js").State} */ state) {
-    const name = state.by || "default";
-    return this.whole.has(name) ? null : name;
-  }
-
-  /**
-   * @param {import("./state.js").State} state
-   * @param {string|null} by null: by visual words
-   */
-  async #explain(state, by) {
+  /** @param {import("./state.js").State} state */
+  async #explain(state) {
     const id = state.why;
     const body = this.open?.body;
     if (!body) return;
     try {
-      const [found, picture] = await Promise.all([api.explain(queryOf(state), id, by), api.picture(id)]);
+      const [found, picture] = await Promise.all([api.explain(queryOf(state), id, state.by || "default"), api.picture(id)]);
       if (this.id !== id) return;
       const asked = state.q ? `/api/pictures/${encodeURIComponent(state.q)}/image` : `/api/uploads/${encodeURIComponent(state.up)}/image`;
-      fill(body, ...drawn(found, asked, picture, by === null ? state.by || "the default" : ""));
+      const reasons = this.find(id)?.reasons ?? [];
+      fill(body, ...(found.in_query
+        ? heatMaps(found, { address: asked, size: found.query_size, name: "" }, { address: picture.image, size: found.picture_size, name: picture.name })
+        : drawn(found, asked, picture)),
+      reasons.length > 0 && h("p", {}, `For “${state.text}”: ${reasons.map((one) => one.text).join("; ")}.`),
+      h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), "Look closer")));
     } catch (error) {
       if (this.id !== id) return;
-      if (error instanceof ApiError && error.kind === "no_places" && by !== null) {
-        this.whole.add(by);
-        await this.#explain(state, null);
-        return;
-      }
-      if (error instanceof ApiError && error.kind === "no_places" && lacksWords(await known.collection.get())) this.#offerWords(body);
+      if (error instanceof ApiError && error.kind === "no_places") await this.#sayWhole(body);
       else fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
     }
   }
 
-  /** What is missing for an explanation, and the way to get it. @param {HTMLElement} body */
-  #offerWords(body) {
+  /** What ranked knows no places: that is said, and nothing else is shown in its stead. @param {HTMLElement} body */
+  async #sayWhole(body) {
+    const offers = lacksWords(await known.collection.get());
     const start = h("button", { type: "button", class: "main", disabled: working.on, onclick: async () => {
       try {
         start.disabled = true;
@@ -110,14 +102,14 @@ export class Why {
         this.open?.close();
         known.collection.forget();
         working.ask();
-        toast("Describing by visual words. You can go on searching; ask again why it matched when it is done.");
+        toast("Describing by visual words. You can go on searching; rank by them when it is done.");
       } catch (error) {
         start.disabled = false;
         complain(error);
       }
     } }, icon("why"), "Describe by visual words too");
     fill(body, h("div", { class: "empty" }, icon("why"), h("h2", {}, "This was found by how the pictures look as a whole."),
-      h("p", {}, `Which places of them agree can be shown when pictures are described by visual words too. ${WORDS_USE} ${WORDS_COST}`), start));
+      h("p", {}, `What ranks here cannot say which places of the pictures agree. ${offers ? `${WORDS_USE} ${WORDS_COST}` : "Rank by visual words to see places."}`), offers && start));
   }
 }
 
@@ -125,11 +117,10 @@ export class Why {
  * @param {Explanation} found
  * @param {string} asked address of the asked picture
  * @param {import("./types.js").Picture} picture
- * @param {string} other what ranks, where that is not the words themselves
  */
-function drawn(found, asked, picture, other) {
+function drawn(found, asked, picture) {
   if (!found.words.length) {
-    return [h("p", { class: "empty" }, `${picture.name} shares no visual words with the asked picture: it was found by colours, textures or meaning as a whole, and there are no places to point at.`)];
+    return [h("p", { class: "empty" }, `${picture.name} shares no visual words with the asked picture: there are no places to point at.`)];
   }
   const upright = innerWidth < 720;
   const [qw, qh] = found.query_size;
@@ -179,8 +170,7 @@ function drawn(found, asked, picture, other) {
     }));
   return [
     h("p", { class: "lead" }, `${counted(found.shared, "visual word")} in common. `,
-      h("span", { class: "soft" }, `The ${found.words.length} below make ${found.score > 0 ? percent(Math.min(1, sum / found.score)) : "most"} of the words' score, ${score(found.score)}. Choose one to see where it is.${other ? ` The order itself comes from ${other}, which looks at pictures as a whole.` : ""}`)),
+      h("span", { class: "soft" }, `The ${found.words.length} below make ${found.score > 0 ? percent(Math.min(1, sum / found.score)) : "most"} of the words' score, ${score(found.score)}. Choose one to see where it is.${found.exact ? "" : " They are one part of what ranked."}`)),
     svg, list,
-    h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), "Look closer")),
   ];
 }
