@@ -21,6 +21,8 @@ def describe_line(line: LogLine) -> str:
         return f"undid judgement {line.about}"
     if line.kind == "rollback":
         return f"went back to version {line.about}"
+    if line.kind == "merge" and line.answers:
+        return f"took in {plural(line.answers, 'answer')} of {line.person or 'yours'}"
     if line.kind == "merge":
         return f"took in what another profile had learned by version {line.about}"
     if line.kind == "weights":
@@ -29,7 +31,8 @@ def describe_line(line: LogLine) -> str:
     if line.text is not None:
         query = f"{line.text!r}" if line.query is None else f"{query} with {line.text!r}"
     if line.kind == "compare" and line.liked and line.disliked:
-        return f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
+        said = f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
+        return f"{said}, says {line.person}" if line.person else said
     said = f"about {query}: {describe_pictures(line.liked, line.disliked)}"
     if line.contradicts:
         said += f"; contradicts {', '.join(map(str, line.contradicts))}"
@@ -121,6 +124,7 @@ def line_record(line: LogLine) -> dict[str, Any]:
         "session": line.session, "stands": line.stands, "query": line.query,
         "liked": list(line.liked), "disliked": list(line.disliked), "about": line.about,
         "contradicts": list(line.contradicts), "text": line.text,
+        "person": line.person, "answers": line.answers,
     }  # fmt: skip
 
 

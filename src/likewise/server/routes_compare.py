@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.shares import Share
+from likewise.collection.feedback.waiting import Waiting
 from likewise.collection.models.comparison_report import ComparisonReport
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
@@ -90,6 +91,28 @@ class RepeatedOut(BaseModel):
 class ReportOut(BaseModel):
     people: list[PersonOut]
     repeated: RepeatedOut | None
+
+
+class WaitingPersonOut(BaseModel):
+    """``profile`` holds the answers; ``name`` is empty for the owner's own."""
+
+    profile: str
+    name: str
+    answers: int
+
+
+class WaitingOut(BaseModel):
+    items: list[WaitingPersonOut]
+
+
+class TakeInIn(Strict):
+    answers: Name | None = Field(None, description="One profile of answers; none: all that wait.")
+    profile: Name = "default"
+
+
+class TakenOut(BaseModel):
+    before: int
+    items: list[WaitingPersonOut]
 
 
 class ShareIn(Strict):
@@ -247,7 +270,7 @@ def undo(service: Serving, guest: Guest, agreeing: Agreeing, said: UndoAnswerIn)
     own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one.person, guest)}
     if said.number not in own:
         raise CollectionError(f"line {said.number} is no answer of yours that stands")
-    col.undo(said.number, profile=profile)
+    col.comparisons.undo(said.number, profile=profile)
     return AnswerOut(number=said.number, progress=_progress(service, guest, agreeing, profile))
 
 
@@ -275,6 +298,33 @@ def report(
             for one in found.annotators
         ],
         repeated=RepeatedOut(questions=asked, agreement=agreed / asked) if asked else None,
+    )
+
+
+@router.get("/compare/waiting")
+def waiting(
+    service: Serving,
+    profile: Annotated[str, Query(max_length=40, description="Which profile.")] = "default",
+) -> WaitingOut:
+    """Answers that a profile has not taken in; until then they change no ranking."""
+    return _waiting_out(service.collection.comparisons.waiting(profile))
+
+
+@router.post("/compare/take-in")
+def take_in(service: Serving, said: TakeInIn) -> TakenOut:
+    """Have a profile learn the answers that wait; rolling back to ``before`` takes them out."""
+    col = service.collection
+    before = col.profiles.version(said.profile).position
+    taken = col.comparisons.take_in(said.answers, profile=said.profile)
+    return TakenOut(before=before, items=_waiting_out(taken).items)
+
+
+def _waiting_out(found: list[Waiting]) -> WaitingOut:
+    return WaitingOut(
+        items=[
+            WaitingPersonOut(profile=one.profile, name=one.person or "", answers=one.answers)
+            for one in found
+        ]
     )
 
 

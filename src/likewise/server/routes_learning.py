@@ -253,6 +253,7 @@ def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
             liked=[shown[i] for i in line.liked if i in shown],
             disliked=[shown[i] for i in line.disliked if i in shown],
             about=line.about, contradicts=list(line.contradicts), text=line.text,
+            person=line.person, answers=line.answers,
         )
         for line in lines
     ]  # fmt: skip

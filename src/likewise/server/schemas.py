@@ -289,6 +289,8 @@ class LineOut(BaseModel):
     about: int | None
     contradicts: list[int]
     text: str | None
+    person: str | None
+    answers: int
 
 
 class LogOut(BaseModel):

@@ -160,9 +160,9 @@ const figure = (value, unit, of) => h("div", {}, h("dt", {}, unit, " ", h("span"
 function told(line) {
   if (line.kind === "undo") return `Took back ${line.about}`;
   if (line.kind === "rollback") return line.about ? `Went back to version ${line.about}` : "Went back to the beginning";
-  if (line.kind === "merge") return `Took in what another profile had learned by version ${line.about}`;
+  if (line.kind === "merge") return line.answers ? `Took in ${counted(line.answers, "answer")} of ${line.person ?? "yours"}` : `Took in what another profile had learned by version ${line.about}`;
   if (line.kind === "weights") return "What was learned elsewhere came in whole";
-  if (line.kind === "compare") return "A comparison: the first is nearer than the second";
+  if (line.kind === "compare") return `${line.person ?? "You"} compared: the first is nearer than the second`;
   const parts = [];
   if (line.liked.length) parts.push(`${count(line.liked.length)} more like it`);
   if (line.disliked.length) parts.push(`${count(line.disliked.length)} not`);
