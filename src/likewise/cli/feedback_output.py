@@ -64,7 +64,7 @@ def summarize_profile(found: LearnedReport) -> list[str]:
             "queries themselves change"
         )
         return said
-    if figures.agreement is not None:
+    if figures.judgements:
         said.append(describe_agreement(figures))
     if figures.units == "directions":
         said.append(
@@ -90,14 +90,20 @@ def summarize_profile(found: LearnedReport) -> list[str]:
 def describe_agreement(figures: Figures) -> str:
     """How often a profile was right, and in which sense, beside no learning at all."""
     right, plain = figures.agreement or 0.0, figures.agreement_plain or 0.0
-    if figures.units == "directions":
+    if figures.interval is None or figures.gain is None:
         return (
-            f"{right:.1%} right when told only by the judgements about other pictures, "
-            f"{plain:.1%} without learning ({plural(figures.triplets, 'comparison')})"
+            f"too few judgements to say how accurate it is: "
+            f"{plural(figures.needed, 'more is', 'more are')} needed"
         )
+    low, high = figures.interval
+    verdict = {
+        "better": f"better by {100 * figures.gain.low:.0f} to {100 * figures.gain.high:.0f} points",
+        "worse": f"worse by {-100 * figures.gain.high:.0f} to {-100 * figures.gain.low:.0f} points",
+    }.get(figures.verdict, "no clear difference yet")
+    told = "by other judgements alone" if figures.units == "directions" else "before being told"
     return (
-        f"{right:.1%} of the triplets were right before they were learned, "
-        f"{plain:.1%} with plain weights"
+        f"accuracy {right:.1%} ({low:.0%} to {high:.0%}), {told}; {plain:.1%} without learning: "
+        f"{verdict} ({plural(figures.gains.n, 'judgement')} tested)"
     )
 
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from likewise.collection.search.similarities import ENOUGH, Verdict
+
 PictureId = Annotated[str, Field(max_length=64, description="Opaque name of a picture.")]
 Name = Annotated[str, Field(min_length=1, max_length=40)]
 Side = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
@@ -166,11 +168,16 @@ class PageOut(BaseModel):
 
 class FiguresOut(BaseModel):
     """``units``: what is learned.  Words were right before being told, directions when told only by
-    the judgements about other pictures."""
+    the judgements about other pictures.  While judgements are ``needed``, the shares mean nothing
+    yet; then ``interval`` and ``gain`` hold the true ones in 95 of 100 cases."""
 
     judgements: int
+    needed: int
     agreement: float | None
     agreement_plain: float | None
+    interval: tuple[float, float] | None
+    gain: tuple[float, float] | None
+    verdict: Verdict
     changed: float
     sparsity: float
     space: str | None
@@ -180,8 +187,8 @@ class FiguresOut(BaseModel):
     def nothing(cls) -> FiguresOut:
         """Before anything was learned."""
         return cls(
-            judgements=0, agreement=None, agreement_plain=None, changed=0, sparsity=0, space=None,
-            units="words",
+            judgements=0, needed=ENOUGH, agreement=None, agreement_plain=None, interval=None,
+            gain=None, verdict="unknown", changed=0, sparsity=0, space=None, units="words",
         )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ from numpy.typing import NDArray
 
 from likewise._validation import number, whole
 from likewise.errors import InvalidInput
+from likewise.evaluation.intervals import Spread
 
 Rows = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -149,7 +150,7 @@ class LocalMetric:
         self._packed: _Packed | None = None
         self._chosen: tuple[tuple[tuple[int, bytes], ...], float] | None = None
         self._prior_of: tuple[_Packed, float] | None = None
-        self._agreement: tuple[_Packed, Agreement | None] | None = None
+        self._agreement: tuple[_Packed, Agreement | None, Spread] | None = None
 
     def __len__(self) -> int:
         return len(self._lessons)
@@ -270,8 +271,16 @@ class LocalMetric:
         where no judgement has pictures of both kinds.  (N0, where it is chosen, is one of four
         values chosen by such judgements: a slight advantage.)
         """
+        return self._tested()[0]
+
+    def gains(self) -> Spread:
+        """What learning adds to the share that is right, judgement by judgement, of those that
+        :meth:`agreement` asks about."""
+        return self._tested()[1]
+
+    def _tested(self) -> tuple[Agreement | None, Spread]:
         if not self._lessons:
-            return None
+            return None, Spread()
         packed = self._pack()
         if self._agreement is None or self._agreement[0] is not packed:
             prior = self.used_prior()
@@ -280,8 +289,11 @@ class LocalMetric:
             if asked:
                 learned, plain = np.mean([one.right for one in asked], axis=0).tolist()
                 made = Agreement(learned, plain, sum(one.comparisons for one in asked))
-            self._agreement = packed, made
-        return self._agreement[1]
+            gains = Spread()
+            for one in asked:
+                gains = gains.add(one.right[0] - one.right[1])
+            self._agreement = packed, made, gains
+        return self._agreement[1:]
 
     def _pack(self) -> _Packed:
         with self._lock:

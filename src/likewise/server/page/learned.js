@@ -2,6 +2,7 @@
 // learning is, and every version of it.
 
 import { api, messageOf } from "./api.js";
+import { accuracy, claim, range } from "./accuracy.js";
 import { curve } from "./curve.js";
 import { confirmed } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
@@ -80,16 +81,17 @@ export class LearnedView {
     fill(this.body,
       h("dl", { class: "figures" },
         figure(count(figures.judgements), figures.judgements === 1 ? "judgement" : "judgements", "that stand"),
-        figures.agreement !== null && figure(percent(figures.agreement), "right", figures.units === "directions" ? "when told only by the other judgements" : "before being told"),
-        figures.agreement_plain !== null && figure(percent(figures.agreement_plain), "right", "without learning"),
+        figures.interval && figure(`${percent(figures.agreement)}`, "accuracy", `${range(figures.interval)}, ${figures.units === "directions" ? "when told only by the other judgements" : "before being told"}`),
+        figures.interval && figure(percent(figures.agreement_plain), "without learning", claim(figures)),
         figure(percent(figures.changed), `of the ${figures.units}`, figures.units === "directions" ? "count otherwise" : "moved"),
         figures.sparsity > 0 && figure(percent(figures.sparsity), "of the words", "count no more")),
-      found.curve.length > 0 && h("section", {}, h("h2", {}, "Getting better?"),
+      !figures.interval && h("p", { class: "soft" }, accuracy(figures)),
+      figures.interval && found.curve.length > 0 && h("section", {}, h("h2", {}, "Getting better?"),
         h("p", { class: "soft" }, "Each judgement is a test first and a lesson afterwards: the share of comparisons that were right before I was told."), curve(found.curve)),
-      words("Words that gained", "Where these are, pictures count as more alike.", "gained", found.gained),
-      words("Words that lost", "Where these are, pictures count as less alike.", "lost", found.lost),
-      directions("Directions that count more now", "Pictures differ in many ways. Between the two ends of these they are less alike than before.", "gained", found.directions.filter((one) => one.value > 1)),
-      directions("Directions that count less now", "Between the two ends of these, pictures are more alike than before.", "lost", found.directions.filter((one) => one.value < 1)),
+      words("More alike now", "What the pictures of a row share makes pictures more alike than before.", "gained", found.gained),
+      words("Less alike now", "What the pictures of a row share counts for less than before.", "lost", found.lost),
+      directions("More alike now", "The pictures at the two ends of a row are more alike than before: what tells them apart counts for less.", "gained", found.directions.filter((one) => one.value < 1)),
+      directions("Less alike now", "The pictures at the two ends of a row are less alike than before: what tells them apart counts for more.", "lost", found.directions.filter((one) => one.value > 1)),
       moves(found.moved),
       this.#versions(found));
   }
@@ -200,9 +202,8 @@ function words(title, text, kind, list) {
       bar.style.width = `${(100 * Math.abs(word.change)) / most}%`;
       return h("li", {},
         h("div", { class: "patches" }, ...word.examples.slice(0, 4).map(patch), !word.examples.length && h("p", { class: "soft" }, "no picture left that shows it")),
-        h("div", { class: "bar" }, bar),
-        h("p", {}, h("b", {}, `${word.change > 0 ? "+" : "−"}${Math.abs(word.change).toPrecision(2)}`),
-          h("span", { class: "soft" }, ` to weight ${word.weight.toPrecision(2)}, in ${counted(word.frequency, "picture")}`)));
+        h("div", { class: "bar", title: `${word.change > 0 ? "+" : "−"}${Math.abs(word.change).toPrecision(2)} to weight ${word.weight.toPrecision(2)}` }, bar),
+        h("p", { class: "soft" }, `shared by ${counted(word.frequency, "picture")}`));
     })));
 }
 
@@ -219,8 +220,7 @@ function directions(title, text, kind, list) {
     h("ul", { class: `words directions ${kind}` }, ...list.map((one) => {
       const bar = h("i");
       bar.style.width = `${(100 * Math.abs(one.value - 1)) / most}%`;
-      return h("li", {}, end("from", one.one_end), end("to", one.other_end), h("div", { class: "bar" }, bar),
-        h("p", {}, "counts ", h("b", {}, one.value.toFixed(2)), " times"));
+      return h("li", { title: `counts ${one.value.toFixed(2)} times` }, end("one end", one.one_end), h("span", { class: "versus-sign", "aria-hidden": "true" }, kind === "gained" ? "≈" : "≠"), end("other end", one.other_end), h("div", { class: "bar" }, bar));
     })));
 }
 
@@ -229,7 +229,7 @@ function directions(title, text, kind, list) {
  * @param {string} word
  * @param {Picture[]} pictures
  */
-const end = (word, pictures) => h("div", { class: "end" }, h("span", { class: "soft" }, word),
+const end = (word, pictures) => h("div", { class: "end", role: "group", "aria-label": word },
   h("div", { class: "patches" }, ...pictures.slice(0, 4).map((picture) => small(picture, picture.name)), !pictures.length && h("p", { class: "soft" }, "no picture left")));
 
 /** @param {Move[]} list */

@@ -1,5 +1,6 @@
 // Metrics and maps beside profiles: what each is worth, learn now, and two of them side by side.
 
+import { range } from "./accuracy.js";
 import { api, messageOf } from "./api.js";
 import { confirmed } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
@@ -44,7 +45,7 @@ export class Models {
         h("thead", {}, h("tr", {}, ...["Name", "Kind", "Told", "Right, held out", "Without learning", "Made", ""].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {},
           ...profiles.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", {}, "Profile"), h("td", {}, count(one.figures?.judgements ?? 0)),
-            h("td", {}, percent(one.figures?.agreement ?? null)), h("td", {}, percent(one.figures?.agreement_plain ?? null)), h("td", {}, "always"), h("td", {}))),
+            h("td", {}, one.figures?.interval ? `${percent(one.figures.agreement)} (${range(one.figures.interval)})` : one.figures ? `after ${one.figures.needed} more` : "–"), h("td", {}, one.figures?.interval ? percent(one.figures.agreement_plain) : "–"), h("td", {}, "always"), h("td", {}))),
           ...all.items.map((one) => this.#row(one))))));
       await this.versus.show(state, similarities.items.map((one) => one.name));
     } catch (error) {

@@ -1,7 +1,8 @@
 // Beside the results: the asked picture with its region, how to rank, the cut-off, what was said.
 
+import { accuracy, judged } from "./accuracy.js";
 import { h, icon, fill, settled } from "./dom.js";
-import { count, counted, date, percent, score } from "./format.js";
+import { count, date, score } from "./format.js";
 import { openProfileDialog } from "./profiles.js";
 import { Region } from "./region.js";
 import { asking, current, go, hasPicture } from "./state.js";
@@ -124,7 +125,7 @@ export class Rail {
     this.figures.classList.toggle("folded", Boolean(figures?.judgements));
     this.figures.textContent = !figures?.judgements
       ? `Profile ${profile} has learned nothing yet: press + on a picture that should be higher, − on one that should not be here.`
-      : `Profile ${profile}: ${counted(figures.judgements, "judgement")}${figures.agreement === null ? "" : `, right ${percent(figures.agreement)} of the time${figures.units === "directions" ? " when told only by the other judgements" : ""} (${percent(figures.agreement_plain)} without learning)`}.`;
+      : `Profile ${profile}: ${judged(figures)}. ${accuracy(figures)}`;
   }
 
   /** @param {{liked: number, disliked: number}} said */
