@@ -22,6 +22,8 @@ from likewise.server.service import Service
 router = APIRouter(prefix="/api", tags=["compare"])
 OFTEN = 5
 """Answers after which the agreement is measured again."""
+GOAL = 20
+"""Answers after which the map is drawn again: from as many on people's answers choose how."""
 REMEMBERED = 1000
 """Answers that are known again when they are sent twice."""
 
@@ -40,13 +42,18 @@ class QuestionOut(BaseModel):
 
 
 class ProgressOut(BaseModel):
-    """``agreement``: of a map learned without them with ``tested`` answers; measured now and then,
-    None before there are enough."""
+    """``agreement``: of a map learned without them with ``tested`` answers, ``plain`` that of the
+    pictures' looks alone, ``gain`` what the map adds (95 of 100 cases); measured now and then, None
+    before there are enough.  ``since``: answers the map has not heard, towards the ``goal``."""
 
     yours: int
     all: int
     agreement: float | None
+    plain: float | None
+    gain: tuple[float, float] | None
     tested: int
+    since: int
+    goal: int
 
 
 class QuestionsOut(BaseModel):
@@ -91,6 +98,7 @@ class RepeatedOut(BaseModel):
 class ReportOut(BaseModel):
     people: list[PersonOut]
     repeated: RepeatedOut | None
+    progress: ProgressOut
 
 
 class WaitingPersonOut(BaseModel):
@@ -283,7 +291,9 @@ def report(
     """Who answered how often, and how far they agree with a map and with each other."""
     answers = sum(service.collection.comparisons.count_by_person(profile=profile).values())
     if not answers:
-        return ReportOut(people=[], repeated=None)
+        return ReportOut(
+            people=[], repeated=None, progress=_progress(service, None, agreeing, profile)
+        )
     found = agreeing.current_report(profile, answers)
     asked = sum(pair.questions for pair in found.between)
     agreed = sum(pair.agreement * pair.questions for pair in found.between)
@@ -298,6 +308,7 @@ def report(
             for one in found.annotators
         ],
         repeated=RepeatedOut(questions=asked, agreement=agreed / asked) if asked else None,
+        progress=_progress(service, None, agreeing, profile),
     )
 
 
@@ -385,5 +396,9 @@ def _progress(
         yours=yours,
         all=total,
         agreement=agreement,
+        plain=found.agreement_plain if found else None,
+        gain=found.gain if found else None,
         tested=found.comparisons if found and agreement is not None else 0,
+        since=service.collection.comparisons.count_since_map(profile=profile),
+        goal=GOAL,
     )

@@ -21,6 +21,7 @@ from likewise.collection.search import model_rows
 from likewise.collection.search.dense_view import DenseView
 from likewise.collection.search.views import Views
 from likewise.collection.store import log_tables
+from likewise.collection.store.model_table import model
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.errors import InvalidInput
 
@@ -108,6 +109,12 @@ class Comparisons:
     def count_by_person(self, profile: str = DEFAULT) -> dict[str | None, int]:
         """How many comparisons stand, by who made them."""
         return dict(Counter(one.person for one in self._standing(profile)[0]))
+
+    def count_since_map(self, name: str = "map", *, profile: str = DEFAULT) -> int:
+        """Comparisons that stand and that a map has not heard; all where there is no such map."""
+        known = model(self._store, name)
+        since = 0 if known is None else known.position
+        return sum(one.number > since for one in self._standing(profile)[0])
 
     def suggest(
         self,

@@ -2,6 +2,7 @@
 
 import { api, ApiError, messageOf, thumbnail } from "./api.js";
 import { openShareDialog } from "./compare-share.js";
+import { WaitingAnswers } from "./compare-waiting.js";
 import { fill, h, icon } from "./dom.js";
 import { count, counted, percent } from "./format.js";
 import { jobBox } from "./job.js";
@@ -17,6 +18,7 @@ import { complain, toast } from "./toast.js";
 
 const AHEAD = 4; // questions asked for at once; their pictures are fetched before they are shown
 const SIDE = 640;
+const GAIN_EVERY = 10; // answers after which what they brought is told
 
 export class CompareView {
   /** @param {import("./types.js").Me} me */
@@ -24,15 +26,24 @@ export class CompareView {
     this.me = me;
     this.whose = h("span", { class: "soft" });
     this.told = h("p", { class: "compare-told", role: "status" });
+    this.goal = h("progress", { max: "20", value: "0", "aria-label": "Answers towards a new map" });
+    this.goalSaid = h("span", {});
+    this.gain = h("p", { class: "compare-gain", role: "status", hidden: true });
     this.body = h("div", { class: "compare-body" });
+    this.waiting = new WaitingAnswers(() => this.#report());
+    this.drawing = false;
     this.people = h("section", { class: "people", hidden: true });
     this.share = h("button", { type: "button", class: "small", onclick: () => openShareDialog(this.profile, () => this.#report()) }, icon("share"), "Ask others");
     this.undo = h("button", { type: "button", class: "quiet small", disabled: true, "aria-keyshortcuts": "u", onclick: () => this.#undo() }, icon("undo"), "Undo");
-    this.job = jobBox(["learn map"], (done) => done.told);
+    this.job = jobBox(["learn map"], (done) => {
+      this.drawing = false;
+      if (current().view === "compare") this.#report();
+      return done.told;
+    });
     this.el = h("div", { class: "view compare" },
       h("header", { class: "view-head" }, h("h1", {}, "Which is closer?"), this.whose,
         h("div", { class: "how" }, this.undo, !me.guest && this.share)),
-      this.told, this.body, this.people, this.job.el);
+      h("div", { class: "compare-goal" }, this.goal, this.goalSaid, this.told), this.gain, this.body, this.waiting.el, this.people, this.job.el);
     /** @type {Comparison[]} */
     this.questions = [];
     /** @type {{number: number, question: Comparison}[]} */
@@ -100,7 +111,7 @@ export class CompareView {
       h("figure", { class: "anchor" }, shown(anchor), h("figcaption", {}, "is closer to")),
       h("div", { class: "choice" },
         this.#choice(left, "left", "←"), this.#choice(right, "right", "→")),
-      h("p", { class: "buttons" }, h("button", { type: "button", class: "quiet", "aria-keyshortcuts": "0", onclick: () => this.#skip() }, "Cannot say, skip", h("kbd", { "aria-hidden": "true" }, "0"))));
+      h("p", { class: "buttons" }, h("button", { type: "button", class: "quiet", "aria-keyshortcuts": "0", onclick: () => this.#skip() }, "Skip", h("kbd", { "aria-hidden": "true" }, "0"))));
     // Who answers by keyboard or touch goes on from the same place.
     if (side) /** @type {HTMLElement|null} */ (this.body.querySelector(side))?.focus({ preventScroll: true });
   }
@@ -148,6 +159,7 @@ export class CompareView {
       this.answered.push({ number, question });
       this.undo.disabled = false;
       this.#progress(progress);
+      this.#reached(progress);
     } catch (error) {
       this.seen.delete(keyOf(question));
       this.questions.unshift(question); // an answer is not lost: it is asked again
@@ -185,16 +197,45 @@ export class CompareView {
   }
 
   /** @param {Progress} progress */
-  #progress({ yours, all, agreement, tested }) {
+  #progress({ yours, all, since, goal }) {
     const said = [counted(yours, "answer")];
     if (all > yours) said.push(`${count(all)} with those of others`);
-    if (agreement !== null) said.push(`a map that had not heard them agrees with ${percent(agreement)} of ${count(tested)}`);
     this.told.textContent = `${this.me.guest ? `${this.me.name}: ` : ""}${said.join(" · ")}`;
+    this.goal.max = goal;
+    this.goal.value = Math.min(since, goal);
+    const left = goal - since;
+    this.goalSaid.textContent = left > 0 ? `${counted(left, "more answer")} ${left === 1 ? "redraws" : "redraw"} ${this.me.guest ? "the" : "your"} map` : this.me.guest ? "Enough for a new map" : "The map is being redrawn";
   }
 
-  async #report() {
+  /** A round number of answers: what they brought, and a new map. @param {Progress} progress */
+  #reached(progress) {
+    if (progress.yours % GAIN_EVERY === 0) {
+      this.#tellGain(progress);
+      if (!this.me.guest) this.#report(true);
+    }
+    if (!this.me.guest && !this.drawing && progress.since >= progress.goal) this.#learn();
+  }
+
+  /** @param {Progress} progress */
+  #tellGain({ yours, all, agreement, plain, gain, tested, goal }) {
+    this.gain.hidden = false;
+    const head = `${counted(yours, "answer")}. `;
+    if (agreement === null || plain === null || !gain) {
+      this.gain.textContent = all < goal ? `${head}What they bring can be measured from ${goal} on.` : `${head}What they bring is being measured.`;
+      return;
+    }
+    const [low, high] = gain.map((share) => Math.round(100 * share));
+    const claim = low > 0 ? `better by ${low} to ${high} points` : high < 0 ? `worse by ${-high} to ${-low} points` : "no clear difference yet";
+    this.gain.textContent = `${head}A map that had not heard them agrees with ${percent(agreement)} of ${count(tested)}; looks alone with ${percent(plain)}: ${claim}.`;
+  }
+
+  /** @param {boolean} tell the gain too */
+  async #report(tell = false) {
+    this.waiting.show(this.profile);
     try {
-      const { people, repeated } = await api.compareReport(this.profile);
+      const { people, repeated, progress } = await api.compareReport(this.profile);
+      this.#progress(progress);
+      if (tell) this.#tellGain(progress);
       this.people.hidden = !people.length;
       fill(this.people, h("h2", {}, "Who said what"),
         h("p", { class: "soft" }, repeated ? `Where two people answered the same question (${counted(repeated.questions, "time")}), they agreed ${percent(repeated.agreement)}.` : "No question was answered by two people yet."),
@@ -202,7 +243,7 @@ export class CompareView {
           h("tbody", {}, ...people.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name || "you"),
             h("td", {}, count(one.answers)), h("td", {}, one.agreement === null ? "–" : percent(one.agreement)), h("td", {}, one.with_others === null ? "–" : percent(one.with_others))))))));
       if (people.reduce((sum, one) => sum + one.answers, 0) >= 5) {
-        this.people.append(h("p", {}, h("button", { type: "button", onclick: () => this.#learn() }, icon("map"), "Draw the map from these")));
+        this.people.append(h("p", {}, h("button", { type: "button", onclick: () => this.#learn() }, icon("map"), "Redraw the map now")));
       }
     } catch (error) {
       complain(error);
@@ -210,12 +251,14 @@ export class CompareView {
   }
 
   async #learn() {
+    this.drawing = true;
     try {
       const { job } = await api.learnModel({ kind: "map", name: "map", profile: this.profile });
       this.job.started(job);
-      toast("The map is being drawn.", { label: "Show it", act: () => go({ view: "map", map: "map" }) });
+      toast("The map is being redrawn.", { label: "Show it", act: () => go({ view: "map", map: "map" }) });
     } catch (error) {
       complain(error);
+      this.drawing = false;
     }
   }
 }
