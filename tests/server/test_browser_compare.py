@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cv2
 import pytest
 
 from likewise.collection.collection import Collection
@@ -33,7 +34,10 @@ def chrome() -> Iterator[Browser]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Ten answers of Ann and nine of the owner: one more makes ten, and twenty for the map."""
     folder: Path = tmp_path_factory.mktemp("compare")
-    write_pictures(folder / "pictures", views=3)
+    for at, path in enumerate(write_pictures(folder / "pictures", views=3)):
+        # Squares and upright ones need most room.
+        size = (520, 520) if at % 2 else (390, 520)
+        cv2.imwrite(str(path), cv2.resize(cv2.imread(str(path)), size))
     with Collection.create(folder / "photos.lw", deep=False) as col:
         col.add(folder / "pictures", workers=0)
         for at, ask in enumerate(col.comparisons.suggest(19, seed=1)):
@@ -51,17 +55,24 @@ def test_both_candidates_and_skip_are_always_in_sight(
     for _ in range(3):
         page.locator(".pick img").nth(1).wait_for()
         page.wait_for_function("() => [...document.images].every((one) => one.complete)")
+        page.evaluate(
+            """() => { const { gain } = window.likewise.compare;
+                 gain.hidden = false; gain.textContent = "What they bring. ".repeat(6); }"""
+        )
         seen = page.evaluate(
             """() => [".anchor img", ".pick.left", ".pick.right", ".compare-body .buttons button"]
                  .map((which) => document.querySelector(which))
-                 .map((one) => one.getBoundingClientRect())
-                 .map(({ top, bottom, height }) => ({ top, bottom, height, room: innerHeight }))"""
+                 .map((one) => {
+                   const { left, top, bottom, width, height } = one.getBoundingClientRect();
+                   const at = document.elementFromPoint(left + width / 2, bottom - 4);
+                   return { top, bottom, height, room: innerHeight, covered: !one.contains(at) };
+                 })"""
         )
         assert len(seen) == 4
         for one in seen:
             assert 0 <= one["top"] < one["bottom"] <= one["room"], seen
-        # The pictures of this test are small themselves.
-        assert min(one["height"] for one in seen[:3]) > 60, "large enough to tell apart"
+            assert not one["covered"], seen
+        assert min(one["height"] for one in seen[:3]) > 120, "large enough to tell apart"
         page.get_by_role("button", name="Skip").click()
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     page.context.close()

@@ -11,6 +11,7 @@ import { empty } from "./search.js";
 import { current, go } from "./state.js";
 import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
+import { working } from "./working.js";
 
 /** @typedef {import("./types.js").Comparison} Comparison */
 /** @typedef {import("./types.js").Picture} Picture */
@@ -204,7 +205,7 @@ export class CompareView {
     this.goal.max = goal;
     this.goal.value = Math.min(since, goal);
     const left = goal - since;
-    this.goalSaid.textContent = left > 0 ? `${counted(left, "more answer")} ${left === 1 ? "redraws" : "redraw"} ${this.me.guest ? "the" : "your"} map` : this.me.guest ? "Enough for a new map" : "The map is being redrawn";
+    this.goalSaid.textContent = left > 0 ? `${counted(left, "more answer")} ${left === 1 ? "redraws" : "redraw"} ${this.me.guest ? "the" : "your"} map` : this.drawing ? "The map is being redrawn" : "Enough for a new map";
   }
 
   /** A round number of answers: what they brought, and a new map. @param {Progress} progress */
@@ -213,7 +214,8 @@ export class CompareView {
       this.#tellGain(progress);
       if (!this.me.guest) this.#report(true);
     }
-    if (!this.me.guest && !this.drawing && progress.since >= progress.goal) this.#learn();
+    // While other work is under way it waits: the next answer asks again.
+    if (!this.me.guest && !this.drawing && !working.on && progress.since >= progress.goal) this.#learn();
   }
 
   /** @param {Progress} progress */
@@ -252,6 +254,7 @@ export class CompareView {
 
   async #learn() {
     this.drawing = true;
+    this.goalSaid.textContent = "The map is being redrawn";
     try {
       const { job } = await api.learnModel({ kind: "map", name: "map", profile: this.profile });
       this.job.started(job);

@@ -14,12 +14,13 @@ const NOTICED = 0.005;
  * @param {Explanation} found
  * @param {{address: string, size: [number, number], name: string}} asked
  * @param {{address: string, size: [number, number], name: string}} picture
+ * @param {HTMLElement} closer a button beside the one that shows where
  */
-export function heatMaps(found, asked, picture) {
+export function heatMaps(found, asked, picture, closer) {
   const both = h("div", { class: "heats" },
     figure("The asked picture", found.in_query, asked, found.score),
     figure(picture.name, found.in_picture, picture, found.score));
-  const shown = h("button", { type: "button", class: "small", "aria-pressed": "true", onclick: () => {
+  const shown = h("button", { type: "button", "aria-pressed": "true", onclick: () => {
     const on = shown.getAttribute("aria-pressed") !== "true";
     shown.setAttribute("aria-pressed", String(on));
     both.classList.toggle("plain", !on);
@@ -28,7 +29,7 @@ export function heatMaps(found, asked, picture) {
     h("p", { class: "lead" }, `${score(found.score)} alike by how they look. `,
       h("span", { class: "soft" }, `Bright places make them alike; dark ones add nothing, or speak against it. All places of a picture together add up to the score.${found.exact ? "" : ` The order itself was learned over ${found.space}; this is what ${found.space} sees.`}`)),
     both,
-    h("p", { class: "buttons" }, shown),
+    h("p", { class: "buttons" }, shown, closer),
   ];
 }
 

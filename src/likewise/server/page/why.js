@@ -80,11 +80,11 @@ export class Why {
       if (this.id !== id) return;
       const asked = state.q ? `/api/pictures/${encodeURIComponent(state.q)}/image` : `/api/uploads/${encodeURIComponent(state.up)}/image`;
       const reasons = this.find(id)?.reasons ?? [];
+      const closer = h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), "Look closer");
       fill(body, ...(found.in_query
-        ? heatMaps(found, { address: asked, size: found.query_size, name: "" }, { address: picture.image, size: found.picture_size, name: picture.name })
-        : drawn(found, asked, picture)),
-      reasons.length > 0 && h("p", {}, `For “${state.text}”: ${reasons.map((one) => one.text).join("; ")}.`),
-      h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), "Look closer")));
+        ? heatMaps(found, { address: asked, size: found.query_size, name: "" }, { address: picture.image, size: found.picture_size, name: picture.name }, closer)
+        : [...drawn(found, asked, picture), h("p", { class: "buttons" }, closer)]),
+      reasons.length > 0 && h("p", {}, `For “${state.text}”: ${reasons.map((one) => one.text).join("; ")}.`));
     } catch (error) {
       if (this.id !== id) return;
       if (error instanceof ApiError && error.kind === "no_places") await this.#sayWhole(body);
