@@ -333,10 +333,12 @@ class Collection:
         by: str = "default",
         region: Region | None = None,
     ) -> Explanation:
-        """Why a similarity found a picture: the shared words that count most, and where they are.
+        """Why a similarity found a picture, by what ranked it.
 
-        A profile counts them as it has learned to, for this query.  Recomputed from both pictures
-        on demand: :mod:`~likewise.collection.search.explain`.
+        Shared words that count most, with their places, where words ranked (``top`` of them); a
+        heat map of each picture, whose cells add up to the score, where a network's row did.  A
+        profile counts both as it has learned to, for this query.  Recomputed from both pictures on
+        demand: :mod:`~likewise.collection.search.explain`.
         """
         return self.searcher.explain(query, hit, top=top, by=by, region=region)
 
@@ -386,11 +388,14 @@ class Collection:
         What was learned is then exactly what it would be had it never been said.
         """
         from likewise.collection.feedback import judge as judging
+        from likewise.collection.feedback import waiting
 
         if isinstance(judgement, judging.Judgement):
             profile, judgement = judgement.profile, judgement.number
         name = resolve_profile(self._store, profile)
-        return judging.undo(self._store, self._states, name, judgement)
+        if judgement is not None:
+            return waiting.undo(self._store, self._states, name, judgement)
+        return judging.undo(self._store, self._states, name, None)
 
     def compare(
         self,
@@ -400,12 +405,16 @@ class Collection:
         *,
         profile: str = "default",
         person: str | None = None,
+        at_once: bool = False,
     ) -> int:
         """Say that ``anchor`` is closer to ``nearer`` than to ``farther``; gives the line's number.
 
-        ``person`` names who says so, where several people compare.
+        ``person`` names who says so, where several people compare.  The answer waits until
+        ``comparisons.take_in`` teaches it to the profile; ``at_once`` does so now.
         """
-        return self.comparisons.add(anchor, nearer, farther, profile=profile, person=person)
+        return self.comparisons.add(
+            anchor, nearer, farther, profile=profile, person=person, at_once=at_once
+        )
 
     def use(self, similarity: str) -> None:
         """Make a similarity what ``default`` means."""

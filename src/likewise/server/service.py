@@ -301,6 +301,10 @@ def figures_out(figures: Figures | None) -> FiguresOut | None:
         return None
     return FiguresOut(
         judgements=figures.judgements,
+        needed=figures.needed,
+        interval=figures.interval,
+        gain=figures.gain,
+        verdict=figures.verdict,
         agreement=figures.agreement,
         agreement_plain=figures.agreement_plain,
         changed=figures.changed,

@@ -178,6 +178,12 @@ export const api = {
   uncompare: (number, profile) => call("post", "/api/compare/undo", { json: { number, profile } }),
 
   /** @param {string} profile */
+  waiting: (profile) => call("get", "/api/compare/waiting", { query: { profile } }),
+
+  /** @param {string|null} answers @param {string} profile */
+  takeIn: (answers, profile) => call("post", "/api/compare/take-in", { json: { answers, profile } }),
+
+  /** @param {string} profile */
   compareReport: (profile) => call("get", "/api/compare/report", { query: { profile } }),
 
   shares: () => call("get", "/api/compare/shares", {}),

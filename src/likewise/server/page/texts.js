@@ -3,7 +3,7 @@
 // in its own order and form its own plurals.  Numbers and dates come written as the browser's
 // language writes them (format.js).  What the server says (errors, reasons, progress) comes as it is.
 
-import { count, date, figures, percent, score } from "./format.js";
+import { count, date, decimal, figures, percent, score } from "./format.js";
 
 /**
  * "1 picture", "2 pictures".
@@ -33,7 +33,6 @@ export const t = {
   // Used in more than one view.
   pictures,
   judgements: (/** @type {number} */ n) => some(n, "judgement"),
-  places: (/** @type {number} */ n) => some(n, "place"),
   cancel: "Cancel",
   close: "Close",
   undo: "Undo",
@@ -184,8 +183,7 @@ export const t = {
     profiles: "Profiles that learn",
     plain: "Without learning",
     nothing: (/** @type {string} */ profile) => `Profile ${profile} has learned nothing yet: press + on a picture that belongs higher, − on one that does not belong here.`,
-    /** @param {string} profile @param {number} n @param {number|null} right @param {number|null} plain @param {boolean} heldOut */
-    learned: (profile, n, right, plain, heldOut) => `Profile ${profile}: ${some(n, "judgement")}${right === null ? "" : `, accuracy ${percent(right)}${heldOut ? " on judgements left out" : ""} (${percent(plain)} without learning)`}.`,
+    learned: (/** @type {string} */ profile, /** @type {number} */ n, /** @type {string} */ accuracy) => `Profile ${profile}: ${some(n, "judgement")}. ${accuracy}`,
   },
 
   region: {
@@ -402,12 +400,17 @@ export const t = {
     noMoreWhy: "All questions at hand were answered or skipped.",
     again: "Ask again",
     closerTo: "is closer to",
-    skip: "Cannot say, skip",
+    skip: "Skip",
     /** @param {"left"|"right"} side @param {string} name */
     choice: (side, name) => `Closer: the ${side} one, ${name}`,
     answers: (/** @type {number} */ n) => some(n, "answer"),
     withOthers: (/** @type {number} */ n) => `${count(n)} including other people's`,
-    agrees: (/** @type {number} */ share, /** @type {number} */ n) => `a map made without them agrees with ${percent(share)} of ${count(n)}`,
+    goal: "Answers towards a new map",
+    goalLeft: (/** @type {number} */ n, /** @type {boolean} */ guest) => `${some(n, "more answer")} ${n === 1 ? "redraws" : "redraw"} ${guest ? "the" : "your"} map`,
+    goalReached: "Enough for a new map",
+    unmeasured: (/** @type {number} */ n, /** @type {number|null} */ from) => `${some(n, "answer")}. ${from === null ? "What they bring is being measured." : `What they bring can be measured from ${count(from)} on.`}`,
+    /** @param {number} n @param {number} share @param {number} plain @param {number} tested @param {string} claim */
+    gain: (n, share, plain, tested, claim) => `${some(n, "answer")}. A map made without them agrees with ${percent(share)} of ${count(tested)}, looks alone with ${percent(plain)}: ${claim}.`,
     guest: (/** @type {string} */ name, /** @type {string} */ said) => `${name}: ${said}`,
     who: "Who answered",
     repeated: (/** @type {number} */ n, /** @type {number|null} */ share) => `Where two people answered the same question (${some(n, "time")}), they agreed ${percent(share)}.`,
@@ -415,9 +418,19 @@ export const t = {
     table: "Table of who answered",
     columns: ["Who", "Answers", "Agree with the map", "Agree with others"],
     you: "you",
-    draw: "Redraw the map from these",
+    draw: "Redraw the map now",
     drawing: "The map is being redrawn.",
     show: "Show it",
+  },
+
+  waiting: {
+    label: "Answers not used yet",
+    title: "Not used in searches yet",
+    how: (/** @type {string} */ profile) => `These answers draw the map. They change no search result until you add them${profile ? ` to the profile ${profile}` : ""}.`,
+    answers: (/** @type {number} */ n, /** @type {string|null} */ name) => `${some(n, "answer")} ${name ? `from ${name}` : "of yours"}`,
+    takeIn: "Use in searches",
+    takeInOne: (/** @type {number} */ n, /** @type {string|null} */ name) => `Use in searches: ${some(n, "answer")} ${name ? `from ${name}` : "of yours"}`,
+    took: (/** @type {string[]} */ parts) => `Searches use ${parts.join(", ")} now.`,
   },
 
   share: {
@@ -468,6 +481,23 @@ export const t = {
     far: "least similar",
   },
 
+  // How good a profile is: nothing before it means something, then with its uncertainty.
+  accuracy: {
+    needed: (/** @type {number} */ n) => `How accurate it is can be said after ${some(n, "more judgement")} with both + and −.`,
+    after: (/** @type {number} */ n) => `after ${count(n)} more`,
+    range: (/** @type {[number, number]} */ [low, high]) => `${count(Math.round(100 * low))} to ${percent(high)}`,
+    /** @param {number|null} share @param {[number, number]} interval @returns {string} */
+    within: (share, interval) => `${percent(share)} (${t.accuracy.range(interval)})`,
+    /** @param {number} share @param {[number, number]} interval @param {number} plain @param {string} claim @returns {string} */
+    said: (share, interval, plain, claim) => `Accuracy ${t.accuracy.within(share, interval)}, ${percent(plain)} without learning: ${claim}.`,
+    /** @param {"better"|"worse"|"unclear"} verdict @param {[number, number]} gain its interval, as shares */
+    claim: (verdict, [low, high]) => {
+      if (verdict === "unclear") return "no clear difference yet";
+      const points = [low, high].map((share) => Math.max(1, Math.round(100 * Math.abs(share)))).sort((a, b) => a - b);
+      return `${verdict} by ${count(points[0])} to ${count(points[1])} points`;
+    },
+  },
+
   learned: {
     use: "Use by default",
     profile: "Profile",
@@ -480,8 +510,7 @@ export const t = {
     judgement: (/** @type {number} */ n) => (n === 1 ? "judgement" : "judgements"),
     stand: "that count",
     right: "accuracy",
-    heldOut: "on judgements left out",
-    before: "before each judgement was learned",
+    rightHow: (/** @type {string} */ range, /** @type {string} */ units) => `${range}, ${units === "directions" ? "on judgements left out" : "before each judgement was learned"}`,
     without: "without learning",
     changed: (/** @type {string} */ units) => `of the ${units}`,
     changedHow: (/** @type {string} */ units) => (units === "directions" ? "weigh differently" : "moved"),
@@ -489,14 +518,12 @@ export const t = {
     zero: "no longer count",
     better: "Is it getting better?",
     betterHow: "Each judgement is a test first and a lesson afterwards: the share of comparisons that were right before they were learned.",
-    gained: "Words that gained",
-    gainedHow: "Where these are, pictures count as more similar.",
-    lost: "Words that lost",
-    lostHow: "Where these are, pictures count as less similar.",
-    more: "Differences that count more now",
-    moreHow: "Pictures differ in many ways. Between the two ends of these they are less similar than before.",
-    less: "Differences that count less now",
-    lessHow: "Between the two ends of these, pictures are more similar than before.",
+    more: "More similar now",
+    less: "Less similar now",
+    gainedHow: "What the pictures of a row share makes pictures more similar than before.",
+    lostHow: "What the pictures of a row share counts for less than before.",
+    moreHow: "The pictures at the two ends of a row are more similar than before: what tells them apart counts for less.",
+    lessHow: "The pictures at the two ends of a row are less similar than before: what tells them apart counts for more.",
     versions: "Versions",
     versionsHow: "Every line is a version you can go back to. Nothing is deleted: going back is a line of its own, and can be undone the same way.",
     beginning: "The beginning",
@@ -511,8 +538,9 @@ export const t = {
     undid: (/** @type {number|null} */ n) => `Undid ${n}`,
     wentBack: (/** @type {number|null} */ n) => (n ? `Went back to version ${n}` : "Went back to the beginning"),
     merged: (/** @type {number|null} */ n) => `Took in what another profile had learned by version ${n}`,
+    tookIn: (/** @type {number} */ n, /** @type {string|null|undefined} */ person) => `Used ${some(n, "answer")} ${person ? `from ${person}` : "of yours"}`,
     weights: "What was learned elsewhere was imported as a whole",
-    comparison: "A comparison: the first is closer than the second",
+    comparison: (/** @type {string|null|undefined} */ person) => `${person ?? "You"} compared: the first is closer than the second`,
     liked: (/** @type {number} */ n) => `${count(n)} more like it`,
     disliked: (/** @type {number} */ n) => `${count(n)} not`,
     gone: "About pictures that were removed",
@@ -521,13 +549,11 @@ export const t = {
     moreLike: "More like it",
     not: "Not",
     noPatch: "no picture left that shows it",
-    /** @param {number} change */
-    change: (change) => `${change > 0 ? "+" : "−"}${figures(Math.abs(change))}`,
-    weight: (/** @type {number} */ weight, /** @type {number} */ n) => ` to weight ${figures(weight)}, in ${pictures(n)}`,
-    counts: "counts ",
-    times: " times",
-    from: "from",
-    to: "to",
+    weight: (/** @type {number} */ change, /** @type {number} */ weight) => `${change > 0 ? "+" : "−"}${figures(Math.abs(change))} to weight ${figures(weight)}`,
+    sharedBy: (/** @type {number} */ n) => `shared by ${pictures(n)}`,
+    counts: (/** @type {number} */ value) => `counts ${decimal(value, 2)} times`,
+    oneEnd: "one end",
+    otherEnd: "other end",
     noPicture: "no picture left",
     moved: "Pictures that moved most",
     movedHow: "Places among the results without learning, and now. Judgements about the very picture searched with are left out: this is what changed for every search.",
@@ -604,15 +630,25 @@ export const t = {
     notLoaded: "This picture is not among the results that were loaded.",
     lead: (/** @type {string} */ name, /** @type {string} */ text) => `${name} for “${text}”`,
     whole: "This was found by how the pictures look as a whole.",
-    wholeHow: "Which places of them match can be shown when pictures are described by visual words too.",
-    describing: "Describing by visual words. You can go on searching; ask again why it matched when it is done.",
-    nothing: (/** @type {string} */ name) => `${name} shares no visual words with the picture you searched with: it was found by colours, textures or meaning as a whole, and there are no places to point at.`,
+    wholeHow: "What ranks here cannot say which places of the pictures match.",
+    rankByWords: "Rank by small details to see places.",
+    forWords: (/** @type {string} */ text, /** @type {string[]} */ reasons) => `For “${text}”: ${reasons.join("; ")}.`,
+    describing: "Describing by visual words. You can go on searching; rank by them when it is done.",
+    nothing: (/** @type {string} */ name) => `${name} shares no visual words with the picture you searched with: there are no places to point at.`,
     drawing: (/** @type {string} */ name, /** @type {number} */ n) => `The picture you searched with and ${name}, with lines between the ${some(n, "place")} they share most clearly`,
     list: "Shared words, the one that counts most first",
     common: (/** @type {number} */ n) => `${some(n, "visual word")} in common. `,
-    /** @param {number} n @param {number|null} share @param {number} value @param {string} other */
-    below: (n, share, value, other) => `The ${count(n)} below make ${share === null ? "most" : percent(share)} of the words' score, ${score(value)}. Choose one to see where it is.${other ? ` The order itself comes from ${other}, which compares pictures as a whole.` : ""}`,
-    usual: "the recommended ranking",
+    /** @param {number} n @param {number|null} share @param {number} value @param {boolean} exact whether words alone ranked */
+    below: (n, share, value, exact) => `The ${count(n)} below make ${share === null ? "most" : percent(share)} of the words' score, ${score(value)}. Choose one to see where it is.${exact ? "" : " They are one part of what ranked."}`,
+  },
+
+  heat: {
+    score: (/** @type {number} */ value) => `Similarity ${score(value)} by how they look. `,
+    how: (/** @type {string} */ space) => `Bright places make them similar; dark ones add nothing, or speak against it. All places of a picture together add up to the score.${space ? ` The order itself was learned over ${space}; this is what ${space} sees.` : ""}`,
+    show: "Show where",
+    nowhere: "No place of it speaks for the similarity.",
+    /** @param {{name: string, share: number}[]} areas @param {number} rest */
+    places: (areas, rest) => `Mostly ${areas.map((one) => `${one.name} ${percent(one.share)}`).join(", ")}.${rest ? ` ${percent(rest)} of the score comes from pictures you marked for this search.` : ""}`,
   },
 
   visualWords: {
