@@ -64,8 +64,7 @@ def test_light_shows_where_what_ranked_sees_them_alike(chrome: Browser, served: 
           const data = canvas.getContext("2d").getImageData(0, 0, wide, high).data;
           const alphas = new Set([...data].filter((_, i) => i % 4 === 3)).size;
           const [a, b] = [canvas, heat.querySelector("img")].map((x) => x.getBoundingClientRect());
-          const sides = ["left", "top", "width", "height"];
-          const apart = sides.map((side) => Math.abs(a[side] - b[side]));
+          const apart = ["left", "top", "width", "height"].map((k) => Math.abs(a[k] - b[k]));
           return { size: [wide, high], alphas, apart: Math.max(...apart) };
         })"""
     )
