@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.finding import find_for_adding, remember_opened
-from likewise.cli.options import DEFAULT, Json, Where, Workers, open_collection, picture, stoppable
+from likewise.cli.finding import Found, find_for_adding, remember_opened
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Where,
+    Workers,
+    open_collection,
+    picture,
+    stoppable,
+    tell_found,
+)
 from likewise.cli.output import echo_json, plural, printable, say, span
 from likewise.cli.progress import progress_bar
 from likewise.collection.filters_and_metadata import absolute
@@ -163,6 +172,8 @@ def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
     place = find_for_adding(wanted) if named is None else absolute(named)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         col = Collection.open(place)
+        if named is None:
+            tell_found(Found(place, "of these pictures or of this folder"))
     else:
         col = Collection.create(place)
         say(f"Created a new collection: {printable(str(place))}", err=True)
