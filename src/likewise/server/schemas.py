@@ -425,6 +425,7 @@ class TaggedEvent(EndEvent):
     tags: int
     resumed: int
     measured: bool
+    action: int | None
     found: int
 
 
@@ -432,6 +433,7 @@ class ExportedEvent(EndEvent):
     what: Literal["export"]
     written: int
     unchanged: int
+    action: int | None
     problems: int
 
 
