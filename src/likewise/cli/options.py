@@ -50,6 +50,7 @@ def open_collection(path: Path) -> Iterator[Collection]:
     from likewise.collection.collection import Collection
 
     with Collection.open(path) as col:
+        col.actor = "the command line"
         yield col
 
 
