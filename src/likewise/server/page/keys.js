@@ -18,7 +18,7 @@ const LIST = [
   ["Tagging", [["a x", "accept, reject the first suggestion, or the one in focus"], ["e", "type a tag"], ["n p", "next, previous picture"], ["u", "undo"]]],
   ["Selecting", [["s", "select pictures, or no more"], ["x", "select this one; with Shift all up to it"], ["Esc", "select nothing"]]],
   ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
-  ["Map", [["← → ↑ ↓", "move"], ["+ −", "closer, farther"], ["0", "all of it"], ["g", "side by side, or at their true places"], ["l", "lasso; or drag with Shift"], ["Enter", "find the like of the picture in the middle"]]],
+  ["Map", [["← → ↑ ↓", "move"], ["+ −", "closer, farther"], ["0", "all of it"], ["g", "side by side, or at their true places"], ["l", "lasso: select these and no others"], ["Shift", "and drag: add to the selection"], ["Enter", "find the like of the picture in the middle"]]],
   ["The page", [["1 … 6", "search, tags, compare, map, what I learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "these keys"]]],
 ];
 

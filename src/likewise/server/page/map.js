@@ -3,7 +3,7 @@
 import { api, messageOf } from "./api.js";
 import { Chart } from "./chart.js";
 import { fill, h, icon, settled } from "./dom.js";
-import { count, counted } from "./format.js";
+import { counted } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import * as live from "./live.js";
@@ -37,7 +37,7 @@ export class MapView {
     this.legend = h("div", { class: "legend", "aria-live": "polite" });
     this.told = h("p", { class: "chart-name", role: "status" });
     this.about = h("p", { class: "soft map-about" });
-    this.how = h("p", { id: "map-how", class: "spoken" }, "Arrow keys move, plus and minus zoom, 0 shows all, l is the lasso, Enter asks about the picture in the middle.");
+    this.how = h("p", { id: "map-how", class: "spoken" }, "Arrow keys move, plus and minus zoom, 0 shows all, l is the lasso (with Shift it adds to the selection), Enter asks about the picture in the middle.");
     this.state = h("div", { class: "state" });
     this.frame = h("div", { class: "chart-frame" }, this.canvas, this.told,
       h("div", { class: "chart-tools" },
@@ -236,10 +236,9 @@ export class MapView {
     const { map } = this;
     if (!map) return;
     const ids = indices.map((i) => map.ids[i]);
-    if (more) selection.add(ids);
+    if (more) selection.addPart(ids);
     else selection.set(ids);
     this.#lasso(false);
-    this.told.textContent = `${count(ids.length)} selected`;
   }
 
   #marks() {

@@ -1,46 +1,73 @@
-// Pictures that are selected, in whatever view: what the bar at the foot of the page acts on.
+// Pictures that are selected, in whatever view: what the bar at the foot of the page acts on.  A
+// selection has parts, one for each time something was added to it, so that what is said of it is
+// what it is: "206 + 207 pictures selected".
 
-/** @type {Set<string>} */
-const chosen = new Set();
+import { count, counted } from "./format.js";
+
+const NAMED = 4; // parts that are told one by one
+
+/** @type {Set<string>[]} none is empty, and no picture is in two of them */
+let parts = [];
 /** @type {(() => void)[]} */
 const listeners = [];
 
 function tell() {
+  parts = parts.filter((part) => part.size);
   for (const listener of listeners) listener();
 }
 
+/** Those of the pictures that are not selected yet. @param {Iterable<string>} ids */
+const fresh = (ids) => new Set([...ids].filter((id) => !selection.has(id)));
+
 export const selection = {
   get size() {
-    return chosen.size;
+    return parts.reduce((sum, part) => sum + part.size, 0);
   },
 
-  ids: () => [...chosen],
+  ids: () => parts.flatMap((part) => [...part]),
+
+  /** What is selected, part by part. */
+  parts: () => parts.map((part) => [...part]),
+
+  /** How many, in words. */
+  told: () => {
+    if (parts.length < 2) return `${counted(selection.size, "picture")} selected`;
+    if (parts.length > NAMED) return `${counted(selection.size, "picture")} selected in ${parts.length} steps`;
+    return `${parts.map((part) => count(part.size)).join(" + ")} pictures selected`;
+  },
 
   /** @param {string} id */
-  has: (id) => chosen.has(id),
+  has: (id) => parts.some((part) => part.has(id)),
 
-  /** @param {Iterable<string>} ids those and no others */
-  set(ids) {
-    chosen.clear();
-    for (const id of ids) chosen.add(id);
+  /** @param {...Iterable<string>} some those and no others, a part each */
+  set(...some) {
+    parts = [];
+    for (const ids of some) parts.push(fresh(ids));
     tell();
   },
 
-  /** @param {Iterable<string>} ids */
+  /** @param {Iterable<string>} ids as a part of their own: what another lasso caught */
+  addPart(ids) {
+    parts.push(fresh(ids));
+    tell();
+  },
+
+  /** @param {Iterable<string>} ids to the last part: picked by hand */
   add(ids) {
-    for (const id of ids) chosen.add(id);
+    const more = fresh(ids);
+    parts.push(new Set([...(parts.pop() ?? []), ...more]));
     tell();
   },
 
   /** @param {string} id */
   toggle(id) {
-    if (!chosen.delete(id)) chosen.add(id);
-    tell();
+    if (parts.some((part) => part.delete(id))) tell();
+    else selection.add([id]);
   },
 
   clear() {
-    if (!chosen.size) return;
-    chosen.clear();
+    if (!parts.length) return;
+    parts = [];
     tell();
   },
 

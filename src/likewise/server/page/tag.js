@@ -6,7 +6,9 @@ import { count, counted } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import { empty } from "./search.js";
+import { openSidecars } from "./sidecars.js";
 import { asking, current, go, hrefFor } from "./state.js";
+import { Suggested } from "./suggested.js";
 import { TagPanel } from "./tag-panel.js";
 import { title } from "./title.js";
 import { complain } from "./toast.js";
@@ -28,18 +30,17 @@ export class TagView {
     this.all = h("section", {});
     this.above = h("input", { type: "range", id: "tag-above", min: "0.3", max: "0.95", step: "0.05", value: "0.6", oninput: () => this.#shown() });
     this.aboveSaid = h("output", { for: "tag-above" });
-    this.folder = h("input", { type: "text", id: "xmp-place", placeholder: "beside the pictures", autocomplete: "off", spellcheck: "false" });
+    this.suggested = new Suggested();
     this.job = jobBox(["tag", "export"], (done) => this.#done(done));
     this.el = h("div", { class: "view tag-view" }, h("header", { class: "view-head" }, h("h1", {}, "Tags")),
-      this.one, this.all,
+      this.suggested.el, this.one, this.all,
       h("section", {}, h("h2", {}, "All at once"),
         h("p", { class: "soft" }, "Suggested tags for every picture nobody tagged, where I am at least this sure. They are marked as suggested until you agree, and teach me nothing until then."),
         h("div", { class: "in-line" }, h("label", { for: "tag-above" }, "At least"), this.above, this.aboveSaid,
           h("button", { type: "button", onclick: () => this.#start(api.tagAll(Number(this.above.value))) }, icon("tag"), "Tag them"))),
       h("section", {}, h("h2", {}, "Take them along"),
         h("p", { class: "soft" }, "XMP sidecars that other programs read. Pictures are never changed; what another program wrote into a sidecar stays."),
-        h("div", { class: "in-line" }, h("label", { for: "xmp-place" }, "Where"), this.folder,
-          h("button", { type: "button", onclick: () => this.#start(api.exportXmp(this.folder.value.trim() || "beside")) }, "Write sidecars"))),
+        h("p", {}, h("button", { type: "button", onclick: () => openSidecars((place) => this.#start(api.exportXmp(place))) }, "Write sidecars…"))),
       this.job.el);
     /** @type {Picture[]} */
     this.queue = [];
@@ -54,7 +55,13 @@ export class TagView {
   async show() {
     title("Tags");
     known.collection.get().then((about) => this.job.running(about.job)).catch(() => {});
-    await Promise.all([this.#tags(), this.#load()]);
+    await Promise.all([this.suggested.show(current().settle), this.#tags(), this.#load()]);
+  }
+
+  /** Something was done to many pictures, or undone. */
+  acted() {
+    this.#tags();
+    this.suggested.again();
   }
 
   #shown() {
@@ -64,9 +71,13 @@ export class TagView {
   async #tags() {
     try {
       const { items } = await api.tags("", 500);
+      const open = items.filter((one) => one.sources.suggested);
       fill(this.all, h("h2", {}, items.length ? counted(items.length, "tag") : "No tags yet"),
         h("ul", { class: "tag-cloud" }, ...items.map((one) => h("li", {},
-          h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ", h("span", { class: "soft" }, count(one.pictures)))))));
+          h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ", h("span", { class: "soft" }, count(one.pictures)))))),
+        open.length > 0 && h("h3", {}, "Suggestions to look at"),
+        open.length > 0 && h("ul", { class: "tag-cloud", "aria-label": "Tags with suggestions" }, ...open.map((one) => h("li", {},
+          h("button", { type: "button", class: "small", onclick: () => go({ settle: one.tag, look: "" }) }, icon("check"), one.tag, " ", h("span", { class: "soft" }, count(one.sources.suggested)))))));
     } catch (error) {
       complain(error);
     }
@@ -108,7 +119,7 @@ export class TagView {
 
   #draw() {
     const picture = this.queue[this.at];
-    this.one.hidden = !picture;
+    this.one.hidden = !picture || Boolean(current().settle); // one thing at a time
     if (!picture) return;
     this.img.src = picture.image;
     this.img.alt = picture.name;
@@ -147,7 +158,7 @@ export class TagView {
   /** @param {KeyboardEvent} event */
   #key(event) {
     if (current().view !== "tag" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]") || current().settle) return;
     if (event.target instanceof HTMLElement && event.target.matches("input:not([type=range]), textarea, select")) {
       if (event.key === "Escape") event.target.blur();
       return;
@@ -174,6 +185,7 @@ export class TagView {
   /** @param {import("./job.js").EndOf<"tag"|"export">} done */
   #done(done) {
     if (this.el.isConnected) this.show();
+    this.suggested.again();
     if (done.what === "tag") return `${counted(done.tagged, "picture")} tagged, with ${counted(done.tags, "tag")}.`;
     const kept = done.problems ? `; ${count(done.problems)} left as they were` : "";
     return `${counted(done.written, "sidecar")} written, ${count(done.unchanged)} unchanged${kept}.`;
