@@ -12,7 +12,13 @@ import pytest
 
 from likewise.collection import removed_files
 from likewise.collection.collection import Collection
-from likewise.collection.errors import CollectionError, UnknownName, UnknownPicture
+from likewise.collection.content import digest_of
+from likewise.collection.errors import (
+    CollectionError,
+    DamagedCollection,
+    UnknownName,
+    UnknownPicture,
+)
 from likewise.collection.store import action_tables
 from tests.collection.pictures import write
 from tests.collection.tag_cases import KINDS, copied, inside, picture, tag_some
@@ -326,7 +332,7 @@ def test_from_disk_moves_files_where_undo_finds_them(own: Collection, tmp_path: 
     assert changed.read_bytes() == b"edited"
     assert not (mine / "red-0.png").exists()
     kept = sorted((own.root / removed_files.FOLDER).rglob("*.png"))
-    assert [path.name[6:] for path in kept] == ["red-0.png", "red-1.png"]
+    assert [path.name for path in kept] == ["00001-red-0.png", "00002-red-1.png"]
     with pytest.raises(CollectionError, match="holds files that were moved"):
         own.destroy()
     own.sync(workers=0)
@@ -345,15 +351,15 @@ def test_from_disk_moves_files_where_undo_finds_them(own: Collection, tmp_path: 
 def test_a_move_to_another_disk_copies_compares_and_only_then_deletes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = tmp_path / "a.png"
-    source.write_bytes(b"a picture")
+    source = write(tmp_path / "a.png", picture("red", 1))
+    content = source.read_bytes()
     rename = removed_files.rename_whole
 
     def other_disk(part: Path, target: Path) -> None:
         if part.suffix != ".part":
             raise OSError(errno.EXDEV, "Invalid cross-device link")
         whole = {path.read_bytes() for path in tmp_path.rglob("*a.png")}
-        assert whole == {b"a picture"}, "deleted before its copy was whole"
+        assert whole == {content}, "deleted before its copy was whole"
         rename(part, target)
 
     monkeypatch.setattr(removed_files, "rename_whole", other_disk)
@@ -361,10 +367,34 @@ def test_a_move_to_another_disk_copies_compares_and_only_then_deletes(
     moves = removed_files.places_for([str(source)], 4)
     assert removed_files.move_away(tmp_path / "c.lw", moves, {str(source): digest}) == []
     assert not source.exists()
-    assert (tmp_path / "c.lw" / moves[str(source)]).read_bytes() == b"a picture"
+    assert (tmp_path / "c.lw" / moves[str(source)]).read_bytes() == content
     assert removed_files.move_back(tmp_path / "c.lw", moves) == []
-    assert source.read_bytes() == b"a picture"
+    assert source.read_bytes() == content
     assert not removed_files.holds_files(tmp_path / "c.lw")
+
+
+def test_a_catalog_from_elsewhere_deletes_and_plants_nothing(
+    own: Collection, tmp_path: Path
+) -> None:
+    """Undo believes what it was told of sidecars and pictures, and of nothing else."""
+    diary = tmp_path / "diary.txt"
+    diary.write_bytes(b"dear diary")
+    with own._store.write() as c:
+        action = action_tables.put_action(c, own._store, "sidecars", 1, {"place": "beside"})
+        file = action_tables.WrittenFile(str(diary), digest_of(b"dear diary"), None, None)
+        action_tables.put_written_file(c, action, file)
+    with pytest.raises(CollectionError, match="no sidecar"):
+        own.actions.undo(action)
+    assert diary.read_bytes() == b"dear diary"
+
+    (own.root / "removed").mkdir()
+    (own.root / "removed" / "script").write_bytes(b"#!/bin/sh")
+    target = str(tmp_path / "run-me")
+    (problem,) = removed_files.move_back(own.root, {target: "removed/script"})
+    assert problem[0] == target
+    assert not Path(target).exists()
+    with pytest.raises(DamagedCollection, match="plain name"):
+        removed_files.move_back(own.root, {target: "../diary.txt"})
 
 
 def test_what_belongs_to_a_picture_is_remembered_whatever_table_it_is_in(own: Collection) -> None:

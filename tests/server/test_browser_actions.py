@@ -269,7 +269,7 @@ def test_suggestions_of_a_tag_are_accepted_but_for_those_struck_out(
     )
     before = server.ask("/api/tags/suggested?tag=even")["total"]
     assert before == 0
-    page.get_by_role("button", name="Tag them").click()
+    page.locator(".in-line:has(#tag-above) button").click()
     said(page, "tagged, with")
     total = server.ask("/api/tags/suggested?tag=even")["total"]
     assert total >= 3

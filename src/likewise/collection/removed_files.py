@@ -15,6 +15,9 @@ from pathlib import Path
 
 from likewise._durable import private_folder, rename_whole, sync_file, sync_folder
 from likewise.collection.content import digest_of_file
+from likewise.collection.store.names import plain_name
+from likewise.errors import ImageError
+from likewise.images import recognise
 
 FOLDER = "removed"
 Problem = tuple[str, str]
@@ -23,9 +26,14 @@ Problem = tuple[str, str]
 def places_for(paths: Iterable[str], action: int) -> dict[str, str]:
     """Where files go, below the collection's folder: numbered, since names come twice."""
     return {
-        path: f"{FOLDER}/{action}/{number:05d}-{os.path.basename(path)}"
+        path: f"{FOLDER}/{action}/{number:05d}-{_plain(os.path.basename(path))}"
         for number, path in enumerate(sorted(paths), 1)
     }
+
+
+def _plain(name: str) -> str:
+    """A name of a file in signs that every file system has, its end kept."""
+    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)[-60:]
 
 
 def move_away(root: Path, moves: Mapping[str, str], digests: Mapping[str, bytes]) -> list[Problem]:
@@ -49,14 +57,18 @@ def move_back(root: Path, moves: Mapping[str, str]) -> list[Problem]:
     """Move files back to where they were; gives those that had to stay, with the reason."""
     problems = []
     for path, place in moves.items():
-        kept = root / place
-        if not kept.is_file():
+        kept = root / plain_name(place)
+        if kept.is_symlink() or not kept.is_file():
             continue  # it was never moved, or somebody took it
         try:
+            # A catalog may come from anybody, and must not plant anything but pictures.
+            recognise(kept)
             if os.path.lexists(path):
                 raise OSError(None, "there is another file of that name by now")
             os.makedirs(os.path.dirname(path), exist_ok=True)
             _move(kept, Path(path))
+        except ImageError as error:
+            problems.append((path, f"stays in {kept}: {error.reason}"))
         except OSError as error:
             problems.append((path, f"stays in {kept}: {error.strerror or error}"))
     return problems

@@ -222,6 +222,9 @@ def take_back_xmp(store: Store, action: int) -> XmpTakenBack:
 
 def _take_back(file: WrittenFile) -> SidecarRow | None:
     """One sidecar as it was; gives what the catalog is to know of it."""
+    # A catalog may come from anybody, and must not have other files deleted.
+    if not file.path.endswith((".xmp", ".XMP")):
+        raise OSError(None, "it is no sidecar")
     if file.before is None and not os.path.lexists(file.path):
         return None
     if os.path.islink(file.path) or not os.path.isfile(file.path):
