@@ -52,9 +52,13 @@ def server(home: Path) -> Iterator[Served]:
 
 @pytest.fixture
 def page(chrome: Browser, server: Served) -> Iterator[Page]:
+    """On a collection as it was at first: what a test did in bulk is undone, which it must bear."""
     made, wrong = visit(chrome, server)
     yield made
     made.context.close()
+    for one in server.ask("/api/actions")["items"]:
+        if one["undone"] is None:
+            server.ask("/api/actions/undo", {"action": one["id"]})
     assert wrong == []
 
 

@@ -24,13 +24,16 @@ export function acted(kind) {
 /** How many of what. @param {string} kind @param {number} n */
 const amount = (kind, n) => counted(n, kind === "sidecars" ? "sidecar" : "picture");
 
+/** @param {unknown} one @returns {one is number} */
+const isAction = (one) => typeof one === "number";
+
 /**
  * What a toast offers after an action; nothing where there was none.
- * @param {...(number|null|undefined)} actions
+ * @param {...unknown} actions their numbers
  * @returns {import("./toast.js").ToastMore}
  */
 export function undoing(...actions) {
-  const some = actions.filter((one) => typeof one === "number");
+  const some = actions.filter(isAction);
   return some.length ? { label: "Undo", act: () => undo(some) } : {};
 }
 
@@ -73,11 +76,12 @@ export async function openActions() {
 
 /** @param {Action} one @param {() => Promise<void>} again */
 function row(one, again) {
-  const button = h("button", { type: "button", class: "small", "aria-label": `Undo: ${one.what}`, onclick: async () => {
+  const button = h("button", { type: "button", class: "small", "aria-label": `Undo: ${one.what}` }, icon("undo"), "Undo");
+  button.addEventListener("click", async () => {
     button.disabled = true;
     await undo([one.id]);
     await again();
-  } }, icon("undo"), "Undo");
+  });
   return h("li", { class: one.undone ? "undone" : "" },
     h("div", {}, h("b", {}, one.what),
       h("span", { class: "soft" }, `${amount(one.kind, one.pictures)}, ${when(one.made)}, by ${one.who}`)),

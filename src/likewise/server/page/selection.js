@@ -16,12 +16,24 @@ function tell() {
   for (const listener of listeners) listener();
 }
 
+const size = () => parts.reduce((sum, part) => sum + part.size, 0);
+
+/** @param {string} id */
+const has = (id) => parts.some((part) => part.has(id));
+
 /** Those of the pictures that are not selected yet. @param {Iterable<string>} ids */
-const fresh = (ids) => new Set([...ids].filter((id) => !selection.has(id)));
+const fresh = (ids) => new Set([...ids].filter((id) => !has(id)));
+
+/** To the last part. @param {Iterable<string>} ids */
+function join(ids) {
+  const more = fresh(ids);
+  parts.push(new Set([...(parts.pop() ?? []), ...more]));
+  tell();
+}
 
 export const selection = {
   get size() {
-    return parts.reduce((sum, part) => sum + part.size, 0);
+    return size();
   },
 
   ids: () => parts.flatMap((part) => [...part]),
@@ -31,13 +43,12 @@ export const selection = {
 
   /** How many, in words. */
   told: () => {
-    if (parts.length < 2) return `${counted(selection.size, "picture")} selected`;
-    if (parts.length > NAMED) return `${counted(selection.size, "picture")} selected in ${parts.length} steps`;
+    if (parts.length < 2) return `${counted(size(), "picture")} selected`;
+    if (parts.length > NAMED) return `${counted(size(), "picture")} selected in ${parts.length} steps`;
     return `${parts.map((part) => count(part.size)).join(" + ")} pictures selected`;
   },
 
-  /** @param {string} id */
-  has: (id) => parts.some((part) => part.has(id)),
+  has,
 
   /** @param {...Iterable<string>} some those and no others, a part each */
   set(...some) {
@@ -52,17 +63,13 @@ export const selection = {
     tell();
   },
 
-  /** @param {Iterable<string>} ids to the last part: picked by hand */
-  add(ids) {
-    const more = fresh(ids);
-    parts.push(new Set([...(parts.pop() ?? []), ...more]));
-    tell();
-  },
+  /** Picked by hand, one after the other. */
+  add: join,
 
   /** @param {string} id */
   toggle(id) {
     if (parts.some((part) => part.delete(id))) tell();
-    else selection.add([id]);
+    else join([id]);
   },
 
   clear() {

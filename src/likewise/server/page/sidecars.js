@@ -9,6 +9,7 @@ const NAMED = 5; // folders that are named
 
 /** @param {(place: string) => void} write */
 export function openSidecars(write) {
+  let turn = 0; // of what is being counted; -1: nobody waits for it
   const made = dialog("Write sidecars", "sidecars", () => {
     turn = -1;
   });
@@ -24,7 +25,6 @@ export function openSidecars(write) {
     plan,
     h("p", { class: "buttons" }, go, h("button", { type: "button", onclick: () => made.close() }, "Cancel")));
   made.body.append(form);
-  let turn = 0;
 
   const place = () => (below.checked ? folder.value.trim() : "beside");
   const look = async () => {

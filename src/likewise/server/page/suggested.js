@@ -67,12 +67,14 @@ export class Suggested {
 
   /** @param {Picture} picture */
   #tile(picture) {
-    const button = h("button", { type: "button", "aria-pressed": "false", "aria-label": `${picture.name}: not ${this.tag}`, title: picture.name, onclick: () => {
+    const button = h("button", { type: "button", "aria-pressed": "false", "aria-label": `${picture.name}: not ${this.tag}`, title: picture.name },
+      h("img", { src: thumbnail(picture, SIDE), alt: "", loading: "lazy" }), icon("close"));
+    button.addEventListener("click", () => {
       const off = !this.struck.delete(picture.id);
       if (off) this.struck.add(picture.id);
       button.setAttribute("aria-pressed", String(off));
       this.#draw();
-    } }, h("img", { src: thumbnail(picture, SIDE), alt: "", loading: "lazy" }), icon("close"));
+    });
     return h("li", {}, button);
   }
 

@@ -77,7 +77,7 @@ export class TagView {
           h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ", h("span", { class: "soft" }, count(one.pictures)))))),
         open.length > 0 && h("h3", {}, "Suggestions to look at"),
         open.length > 0 && h("ul", { class: "tag-cloud", "aria-label": "Tags with suggestions" }, ...open.map((one) => h("li", {},
-          h("button", { type: "button", class: "small", onclick: () => go({ settle: one.tag, look: "" }) }, icon("check"), one.tag, " ", h("span", { class: "soft" }, count(one.sources.suggested)))))));
+          h("button", { type: "button", class: "small", onclick: () => go({ settle: one.tag, look: "" }) }, icon("check"), one.tag, " ", h("span", { class: "soft" }, count(one.sources.suggested ?? 0)))))));
     } catch (error) {
       complain(error);
     }
