@@ -501,6 +501,7 @@ class TaggedEvent(EndEvent):
     tags: int
     resumed: int
     measured: bool
+    action: int | None
     found: int
 
 
@@ -508,6 +509,7 @@ class ExportedEvent(EndEvent):
     what: Literal["export"]
     written: int
     unchanged: int
+    action: int | None
     problems: int
 
 

@@ -76,6 +76,7 @@ class Service:
 
     def __init__(self, root: Path) -> None:
         self.collection = Collection.open(root)
+        self.collection.actor = "the page"
         self._secret = self.collection.pictures.secret()
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
         self._answers: OrderedDict[Any, Answer] = OrderedDict()

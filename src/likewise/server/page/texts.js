@@ -76,6 +76,8 @@ export const t = {
     byPicture: "Search by picture",
     byPictureHow: "Choose a picture, or drop or paste one anywhere",
     byColour: "Search by colour",
+    actions: "Recent actions",
+    actionsHow: "Recent actions, with Undo",
     settings: "Settings",
     keys: "Keyboard shortcuts",
     drop: "Drop it to find similar pictures",
@@ -269,7 +271,7 @@ export const t = {
       ["Tagging", [["a x", "accept, reject the first suggestion, or the one in focus"], ["e", "type a tag"], ["n p", "next, previous picture"], ["u", "undo"]]],
       ["Selecting", [["s", "start or stop selecting"], ["x", "select this one; with Shift all up to it"], ["Esc", "clear the selection"]]],
       ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
-      ["Similarity map", [["← → ↑ ↓", "move"], ["+ −", "zoom in, zoom out"], ["0", "show all"], ["g", "side by side, or at exact positions"], ["l", "lasso; or drag with Shift"], ["Enter", "find similar to the picture in the middle"]]],
+      ["Similarity map", [["← → ↑ ↓", "move"], ["+ −", "zoom in, zoom out"], ["0", "show all"], ["g", "side by side, or at exact positions"], ["l", "lasso: select these and no others"], ["Shift", "and drag: add to the selection"], ["Enter", "find similar to the picture in the middle"]]],
       ["The page", [["1 … 6", "search, tags, compare, similarity map, what it learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "keyboard shortcuts"]]],
     ],
   },
@@ -304,11 +306,17 @@ export const t = {
     bar: "Selected pictures",
     tagFor: "Tag for the selected pictures",
     tagThem: "tag",
-    tag: "Tag",
+    tagN: (/** @type {number} */ n) => `Tag ${count(n)}`,
     untag: "Remove tag",
+    remove: "Remove…",
+    removeHow: "Remove from the collection; the files stay",
     none: "Clear selection",
-    selected: (/** @type {number} */ n) => `${pictures(n)} selected`,
-    caught: (/** @type {number} */ n) => `${count(n)} selected`,
+    /** What it is: each step that added to it is told apart. @param {number[]} parts */
+    selected: (parts) => {
+      const all = parts.reduce((sum, n) => sum + n, 0);
+      if (parts.length > 4) return `${pictures(all)} selected in ${count(parts.length)} steps`;
+      return parts.length > 1 ? `${parts.map(count).join(" + ")} pictures selected` : `${pictures(all)} selected`;
+    },
     tagged: (/** @type {number} */ n, /** @type {string} */ tag) => `Tagged ${pictures(n)} “${tag}”.`,
     untagged: (/** @type {number} */ n, /** @type {string} */ tag) => `Removed “${tag}” from ${pictures(n)}.`,
     nothing: "Nothing to change: it was so already.",
@@ -333,6 +341,67 @@ export const t = {
       ["4aa8e8", "Sky blue"], ["2030c8", "Blue"], ["6a2cb0", "Purple"], ["e04f9e", "Pink"], ["7a4a24", "Brown"], ["e0c4a0", "Beige"],
       ["ffffff", "White"], ["9a9a9a", "Grey"], ["101010", "Black"],
     ],
+  },
+
+  actions: {
+    how: "Undo restores what an action changed. What was changed since is left alone.",
+    none: "Nothing was done to many pictures at once yet.",
+    undo: (/** @type {string} */ what) => `Undo: ${what}`,
+    isUndone: "undone",
+    /** @param {string} kind @param {number} n @param {string} time @param {string} who */
+    about: (kind, n, time, who) => `${some(n, kind === "sidecars" ? "sidecar" : "picture")}, ${time}, by ${who}`,
+    /** @param {string} kind @param {number} n @param {number} left */
+    undone: (kind, n, left) => {
+      const amount = (/** @type {number} */ many) => some(many, kind === "sidecars" ? "sidecar" : "picture");
+      return `Undone for ${amount(n)}.${left ? ` ${amount(left)} changed since: left alone.` : ""}`;
+    },
+  },
+
+  remove: {
+    ask: (/** @type {number} */ n) => `Remove ${pictures(n)} from the collection?`,
+    how: "The files stay where they are. Rescanning the folders does not bring the pictures back; Undo does, with their tags and judgements.",
+    files: "Also move their files out of their folders",
+    remove: "Remove",
+    removeFiles: "Remove and move files…",
+    askFiles: (/** @type {number} */ n) => `Move the files of ${pictures(n)}?`,
+    filesHow: "They leave their folders, and other programs no longer find them there. Nothing is deleted: they go into the folder “removed” inside the collection, and Undo moves them back.",
+    moveFiles: "Move the files",
+    /** @param {number} n @param {number|null} moved @param {number} stayed */
+    removed: (n, moved, stayed) => `Removed ${pictures(n)} from the collection.${moved === null ? "" : ` ${some(moved, "file")} moved${stayed ? `, ${count(stayed)} could not be` : ""}.`}`,
+  },
+
+  sidecars: {
+    title: "Write sidecars",
+    folder: "Folder for the sidecars",
+    example: "/home/me/Sidecars",
+    beside: "Beside the pictures",
+    below: "In another folder",
+    write: "Write",
+    writeN: (/** @type {number} */ n) => `Write ${some(n, "file")}`,
+    name: "Name a folder of this machine.",
+    counting: "Counting…",
+    /** @param {number} same @param {number} problems @returns {string} */
+    nothing: (same, problems) => `Nothing to write: ${some(same, "sidecar")} up to date.${t.sidecars.kept(problems)}`,
+    kept: (/** @type {number} */ n) => (n ? ` ${some(n, "file")} cannot be written and will be left alone.` : ""),
+    files: (/** @type {number} */ fresh, /** @type {number} */ changed) => `${some(fresh, "new file")}${changed ? ` and ${some(changed, "changed one")}` : ""}`,
+    /** @param {number} folders @param {number} problems @returns {string} */
+    where: (folders, problems) => ` in ${some(folders, "folder")}. Undo takes them back.${t.sidecars.kept(problems)}`,
+    moreFolders: (/** @type {number} */ n) => `and ${some(n, "more folder")}`,
+  },
+
+  suggested: {
+    list: "Suggested pictures",
+    label: "Suggestions of one tag",
+    title: (/** @type {string} */ tag) => `Suggested: ${tag}`,
+    not: (/** @type {string} */ name, /** @type {string} */ tag) => `${name}: not ${tag}`,
+    acceptAll: (/** @type {number} */ n) => `Accept all ${count(n)}`,
+    acceptBut: (/** @type {number} */ n) => `Accept all but ${count(n)}`,
+    rejectAll: (/** @type {number} */ n) => `Reject all ${count(n)}`,
+    none: (/** @type {string} */ tag) => `“${tag}” is suggested for no picture now.`,
+    /** @param {number} total @param {number} shown @param {number} struck */
+    how: (total, shown, struck) => `${pictures(total)}${shown < total ? `, ${count(shown)} shown` : ""}. Click those that are wrong to strike them out${struck ? `: ${count(struck)} struck out` : ""}.`,
+    /** @param {string} tag @param {number} yes @param {number} no */
+    settled: (tag, yes, no) => `Accepted “${tag}” for ${pictures(yes)}${no ? `, rejected for ${count(no)}` : ""}.`,
   },
 
   saveTag: {
@@ -379,10 +448,10 @@ export const t = {
     atLeast: "At least",
     apply: "Apply suggestions",
     export: "Use tags in other programs",
-    exportHow: "Writes XMP sidecar files, which other programs read. Pictures are never changed; what another program wrote into a sidecar stays.",
-    where: "Where",
-    beside: "beside the pictures",
-    write: "Write sidecars",
+    exportHow: "Small XMP files with the tags (sidecars), which other programs read. Pictures are never changed; what another program wrote into a sidecar stays.",
+    write: "Write sidecars…",
+    toSettle: "Suggestions to review",
+    toSettleList: "Tags with suggestions",
     tags: (/** @type {number} */ n) => (n ? some(n, "tag") : "No tags yet"),
     left: (/** @type {number} */ n) => (n === 1 ? "One untagged picture" : `${count(n)} untagged pictures`),
     applied: (/** @type {number} */ n, /** @type {number} */ tags) => `${pictures(n)} tagged, with ${some(tags, "tag")}.`,
@@ -460,7 +529,7 @@ export const t = {
     exactHow: "Side by side every picture is seen whole; at exact positions distances mean similarity",
     lasso: "Lasso",
     redraw: "Redraw",
-    how: "Arrow keys move, plus and minus zoom, 0 shows all, l is the lasso, Enter finds pictures similar to the one in the middle.",
+    how: "Arrow keys move, plus and minus zoom, 0 shows all, l is the lasso (with Shift it adds to the selection), Enter finds pictures similar to the one in the middle.",
     closer: "Zoom in",
     farther: "Zoom out",
     all: "Show all",
