@@ -26,10 +26,17 @@ def picture(camera: dict[int, Any], place: dict[int, Any], kind: str = "JPEG") -
 
 def test_exposure_lens_and_place_are_read() -> None:
     camera = {
-        0x829A: IFDRational(1, 250), 0x829D: IFDRational(28, 10), 0x8827: 400, 0x9204: IFDRational(-1, 3), 0x9209: 0x19,
-        0x920A: IFDRational(85, 1), 0xA405: 127, 0xA433: "Optics", 0xA434: "85mm F1.8",
+        0x829A: IFDRational(1, 250),
+        0x829D: IFDRational(28, 10),
+        0x8827: 400,
+        0x9204: IFDRational(-1, 3),
+        0x9209: 0x19,
+        0x920A: IFDRational(85, 1),
+        0xA405: 127,
+        0xA433: "Optics",
+        0xA434: "85mm F1.8",
         0x9003: "2021:05:04 10:00:00",
-    }  # fmt: skip
+    }
     place = {1: "S", 2: (33.0, 51.0, 36.0), 3: "E", 4: (151.0, 12.0, 0.0), 5: b"\x01", 6: 12.5}
     found = read_camera_facts(picture(camera, place))
     assert found.camera == "Maker Mark II"

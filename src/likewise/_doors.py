@@ -79,6 +79,7 @@ DOORS: dict[str, dict[str, str]] = {
         "ComparisonReport": "models.comparison_report",
         "DamagedCollection": "errors",
         "Explanation": "search.explain",
+        "HeatMap": "search.heat",
         "Figures": "search.similarities",
         "Hit": "search.rank",
         "Judgement": "feedback.judge",

@@ -59,7 +59,8 @@ def _find(stream: IO[bytes], size: int) -> Preview | None:
     way = "<" if head[:2] == b"II" else ">"
     is_raw = head[8:10] == b"CR"
     places: list[tuple[int, int]] = []
-    waiting, seen = [struct.unpack(way + "I", head[4:8])[0]], set()
+    waiting: list[int] = [struct.unpack(way + "I", head[4:8])[0]]
+    seen: set[int] = set()
     while waiting and len(seen) < _MOST_TABLES:
         at = waiting.pop(0)
         if at in seen or not 8 <= at <= size - 6:

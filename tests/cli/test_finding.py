@@ -168,7 +168,7 @@ def test_every_command_says_which_one_it_used(built: Likewise, tmp_path: Path) -
     picture = built.pictures / "china-01-crop.jpg"
     done = built("add", "pictures", LIKEWISE_STATE=state)
     assert done.returncode == 0, done.stderr
-    assert "Created" not in done.stderr
+    assert done.stderr == f"using {root} (of these pictures or of this folder)\n"
     for folder, arguments, how in (
         (built.folder, ["info"], "of this folder"),
         (built.pictures, ["problems"], "of this folder"),
@@ -185,6 +185,14 @@ def test_every_command_says_which_one_it_used(built: Likewise, tmp_path: Path) -
     assert Likewise(tmp_path)("info", "-C", root).stderr == ""
     told = Likewise(tmp_path)("info", LIKEWISE_COLLECTION=str(root))
     assert told.stderr == f"using {root} (named by LIKEWISE_COLLECTION)\n"
+
+
+def test_open_honours_the_key_of_programs(built: Likewise) -> None:
+    """As ``serve``: one that is too short is refused before a port is opened."""
+    for command in (("open", "photos.lw", "--no-browser"), ("serve",)):
+        done = built(*command, LIKEWISE_KEY="short")
+        assert done.returncode == 1
+        assert "the key is short" in done.stderr
 
 
 def test_filters_of_the_command_line(built: Likewise) -> None:

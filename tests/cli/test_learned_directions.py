@@ -32,9 +32,14 @@ def test_text(root: Path, tmp_path: Path) -> None:
         found = col.profiles.report(PROFILE, top=2, examples=0)
     right, plain = found.figures.agreement, found.figures.agreement_plain
     assert "30 judgements standing" in done.stdout
+    assert found.figures.interval is not None
+    assert found.figures.gain is not None
+    low, high = found.figures.interval
+    least, most = (round(100 * end) for end in found.figures.gain)
+    assert least > 0
     assert (
-        f"{right:.1%} right when told only by the judgements about other pictures, "
-        f"{plain:.1%} without learning (270 comparisons)"
+        f"accuracy {right:.1%} ({low:.0%} to {high:.0%}), by other judgements alone; "
+        f"{plain:.1%} without learning: better by {least} to {most} points (30 judgements tested)"
     ) in done.stdout
     assert f"of the {found.width} directions of space fit changed" in done.stdout
     assert "word" not in done.stdout
@@ -100,14 +105,14 @@ def test_page_before_the_first_judgement(root: Path) -> None:
 def test_profiles_are_described_by_what_they_learn(root: Path, tmp_path: Path) -> None:
     run = Likewise(tmp_path)
     shown = run("profile", "show", PROFILE, "-C", root).stdout
-    assert "right when told only by the judgements about other pictures" in shown
+    assert "by other judgements alone" in shown
     assert "of the directions of space fit changed" in shown
     assert "weigh nothing" not in shown
     assert run.json("profile", "show", PROFILE, "-C", root)["units"] == "directions"
     again = run("learn", "--from", "log", "--profile", PROFILE, "-C", root).stdout
     assert "the same result as what is in use" in again
     assert "30 judgements standing; " in again
-    assert "right when told only by" in again
+    assert "by other judgements alone" in again
     words = run("profile", "show", "default", "-C", root).stdout
     assert "directions" not in words
 

@@ -110,6 +110,20 @@ def test_search_filters(built: Likewise) -> None:
     assert high["hits"] == []
 
 
+def test_search_with_several_pictures_and_by_colour(built: Likewise) -> None:
+    one, other = "pictures/china-00-original.jpg", "pictures/coffee-00-original.jpg"
+    said = built.json("search", one, "--also", other, "-k", 2)
+    found = [Path(hit["path"]).name for hit in said["hits"]]
+    assert {name.split("-")[0] for name in found} == {"china", "coffee"}
+    assert Path(one).name not in found
+    assert Path(other).name not in found
+    text = built("search", one, "--also", other, "-k", 2, "--by", "words").stdout
+    assert len(text.splitlines()) == 2
+    red = built.json("search", "--colour", "#a03010", "-k", 1)
+    assert Path(red["hits"][0]["path"]).name.startswith("coffee")
+    assert "#rrggbb" in built.refused("search", "--colour", "red")
+
+
 def test_explain_and_sheet(built: Likewise, tmp_path: Path) -> None:
     out = tmp_path / "sheet.html"
     said = built.json("search", "pictures/coffee-01-crop.jpg", "-k", 4, "--explain", "--sheet", out)
@@ -189,7 +203,7 @@ def test_search_refusals(built: Likewise, tmp_path: Path) -> None:
     assert "no similarity 'taste'" in built.refused("search", picture, "--by", "taste")
     assert "no pixel" in built.refused("search", picture, "--region", "9000,0,5,5")
     refused = built.refused("search", picture, "--by", "holistic", "--explain")
-    assert "no words to explain by" in refused
+    assert "no places to explain by" in refused
     refused = built.refused("search", picture, "--sheet", tmp_path / "no" / "folder.html")
     assert "cannot be written" in refused
 
@@ -202,6 +216,8 @@ def test_search_refusals(built: Likewise, tmp_path: Path) -> None:
         ("--where", "folder"),
         ("--where", "after=yesterday"),
         ("--where", "a=1", "--where", "a=2"),
+        ("--colour", "#a03010"),
+        ("--also", "y.jpg", "--text", "red"),
     ],
 )
 def test_search_usage(empty: Likewise, arguments: tuple[object, ...]) -> None:

@@ -380,7 +380,7 @@ def test_explain_names_shared_words_and_places(col: Collection, built: Path) -> 
         assert len(word.in_query) > 0
         assert len(word.in_hit) > 0
         assert (word.in_query <= [width, height]).all()
-    with pytest.raises(CollectionError, match="no words to explain by"):
+    with pytest.raises(CollectionError, match="no places to explain by"):
         col.explain(query, hit, by="holistic")
     with pytest.raises(UnknownPicture):
         col.explain(query, 999)

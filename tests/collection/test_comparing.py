@@ -130,3 +130,24 @@ def test_a_map_from_tags_places_untagged_pictures_by_their_looks(col: Collection
     made = col.models.learn_map("t", labels="tags", space="mine")
     assert made.figures["anchors"] == 10
     assert len(np.unique(col.models.map_points("t").places.round(6), axis=0)) > N - 10
+
+
+def test_questions_are_about_neighbours_and_not_about_strangers(col: Collection) -> None:
+    """Six kinds, two pictures of one nearly the same: nobody is asked across, or about those."""
+    rng = np.random.default_rng(3)
+    kinds = np.arange(N) % 6
+    middles = np.eye(6, 12)[kinds]
+    made = middles + 0.1 * rng.normal(size=(N, 12))
+    made[12] = made[0] + 1e-4  # of one kind, and the same picture nearly
+    col.spaces.add("kinds", {"feature": "own"})
+    col.spaces.add_vectors("kinds", range(1, N + 1), made.astype(np.float32))
+    for seed in range(3):
+        for anchor, left, right in col.comparisons.suggest(10, space="kinds", seed=seed):
+            assert kinds[anchor - 1] == kinds[left - 1] == kinds[right - 1]
+            assert {anchor, left} != {1, 13}
+            assert {anchor, right} != {1, 13}
+    # What was answered is asked about again, by other questions.
+    compared(col, 12)
+    anchors = {one.anchor for one in col.comparisons.all()}
+    asked = [one.anchor for one in col.comparisons.suggest(20, space="kinds", seed=9)]
+    assert any(one in anchors for one in asked)

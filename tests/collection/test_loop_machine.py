@@ -95,7 +95,7 @@ class Loop(RuleBasedStateMachine):
     @rule(three=st.permutations(range(1, N + 1)), profile=which)
     def compare(self, three, profile) -> None:
         anchor, nearer, farther = [i for i in three if i in self.here][:3]
-        self.col.compare(anchor, nearer, farther, profile=self._profile(profile))
+        self.col.compare(anchor, nearer, farther, profile=self._profile(profile), at_once=True)
 
     @rule(profile=which, pick=which, last=st.booleans())
     def undo(self, profile, pick, last) -> None:

@@ -126,14 +126,14 @@ def test_undo_takes_a_judgement_or_its_number(col: Collection) -> None:  # noqa:
 def test_one_place_decides_which_space_explains(col: Collection) -> None:  # noqa: F811
     spaces = col.spaces
     assert explaining_space(spaces, Similarity("both", {"holistic": 1, "words": 1})) == "words"
-    # Where nobody chose a similarity without words, other words are shown.
-    assert explaining_space(spaces, Similarity("default", {"holistic": 1})) == "words"
+    # What did not rank explains nothing, though it has places.
+    assert explaining_space(spaces, Similarity("default", {"holistic": 1})) is None
     assert explaining_space(spaces, Similarity("holistic", {"holistic": 1})) is None
     # Vectors of one's own have no places, sparse as they may be.
     assert explaining_space(spaces, Similarity("mine", {"mine": 1})) is None
     for name in ("mine", "holistic"):
         assert col.similarities.explaining_space(name) is None
-        with pytest.raises(NoPlaces, match="no words to explain by"):
+        with pytest.raises(NoPlaces, match="no places to explain by"):
             col.explain(1, 2, by=name)
     with pytest.raises(UnknownName, match="no similarity 'nowhere'"):
         col.explain(1, 2, by="nowhere")

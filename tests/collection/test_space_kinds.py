@@ -150,7 +150,7 @@ def test_the_shortest_kind_is_enough(package: Path, pictures: Path, tmp_path: Pa
         assert hit.id == max((i for i in unit if i != 1), key=lambda i: unit[i] @ unit[1])
         assert hit.score == pytest.approx(float(unit[hit.id] @ unit[1]), abs=1e-5)
         assert not col.spaces["mean"].has_places
-        with pytest.raises(CollectionError, match="'mean' has no words to explain by"):
+        with pytest.raises(CollectionError, match="'mean' has no places to explain by"):
             col.explain(1, hit.id, by="mean")
         assert col.spaces["mean"].card() is None
 
@@ -215,7 +215,7 @@ def test_without_its_package_a_collection_opens_and_says_so(
         assert col.verify() == []
         with pytest.raises(CollectionError, match=r"cannot describe.*'tone'.*install the package"):
             col.search(np.ascontiguousarray(small_scenes()["coins"]), by="tone")
-        with pytest.raises(CollectionError, match="no words to explain"):
+        with pytest.raises(CollectionError, match="no places to explain"):
             col.explain(3, found[0].id, by="tone")
         write(tmp_path / "more" / "late.jpg", small_scenes()["rocket"][6:, 6:])
         result = col.add(tmp_path / "more", workers=0)

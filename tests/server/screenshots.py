@@ -111,7 +111,7 @@ def shoot(chrome: Browser, server: Served, look: str, how: dict[str, Any]) -> No
 
     tall(page, look, "learned")
     page.goto(f"/?view=learned&profile={PROFILE}")
-    page.get_by_role("heading", name="Words that gained").wait_for()
+    page.get_by_role("heading", name="More similar now").wait_for()
     page.get_by_role("rowheader", name="map", exact=True).wait_for()
     page.wait_for_timeout(2500)
     keep(page, f"learned-{look}")

@@ -47,16 +47,25 @@ def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
     assert "on judgements left out" in figures
     assert "of the directions" in figures
     assert "words" not in figures
-    for way in ("more", "less"):
-        heading = f"Differences that count {way} now"
-        wanted = [one for one in found["directions"] if (one["value"] > 1) == (way == "more")]
+    assert found["figures"]["needed"] == 0
+    low, high = (round(100 * end) for end in found["figures"]["interval"])
+    assert f"{low} to {high}%" in figures
+    for way in ("Less", "More"):
+        # What tells two ends apart counts for more: they are less similar.
+        heading = f"{way} similar now"
+        wanted = [one for one in found["directions"] if (one["value"] > 1) == (way == "Less")]
         section = page.locator("section").filter(has=page.get_by_role("heading", name=heading))
         shown = section.locator("li")
         assert shown.count() == len(wanted)
         if not wanted:
             continue
         for at, one in enumerate(wanted):
-            assert f"counts {one['value']:.2f} times" in shown.nth(at).inner_text()
+            assert shown.nth(at).get_attribute("title") == f"counts {one['value']:.2f} times"
+            ends = [
+                shown.nth(at).get_by_role("group", name=f"{end} end") for end in ("one", "other")
+            ]
+            for end, key in zip(ends, ("one_end", "other_end"), strict=True):
+                assert end.locator("img").count() == len(one[key])
             names = [img.get_attribute("alt") for img in shown.nth(at).locator("img").all()]
             assert names == [picture["name"] for picture in (*one["one_end"], *one["other_end"])]
     moves = page.locator(".moves li")
@@ -70,7 +79,9 @@ def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
     page.goto(f"/?q={first['picture']['id']}&by={PROFILE}")
     settle(page)
     said = page.locator(".figures-said").inner_text()
-    assert "on judgements left out" in said
+    claims = {"better": "better by", "worse": "worse by", "unclear": "no clear difference yet"}
+    assert f"({low} to {high}%)" in said
+    assert claims[found["figures"]["verdict"]] in said
     page.context.close()
     assert wrong == []
 
@@ -83,3 +94,23 @@ def test_it_fits_a_phone(chrome: Browser, server: Served) -> None:
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
     page.context.close()
     assert wrong == []
+
+
+def test_nothing_is_said_about_accuracy_after_three_clicks(
+    chrome: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = make_collection(tmp_path_factory.mktemp("few"))
+    with Collection.open(root) as col:
+        teach(col, 3)
+    with driving.served(root) as few:
+        page, wrong = visit(chrome, few)
+        page.goto(PLACE)
+        page.get_by_text("can be said after 9 more judgements").wait_for()
+        assert "accuracy" not in page.locator(".figures").inner_text().lower()
+        page.goto(f"/?q={few.ask('/api/pictures?limit=1')['items'][0]['id']}&by={PROFILE}")
+        settle(page)
+        said = page.locator(".figures-said").inner_text()
+        assert "3 judgements. How accurate it is can be said after 9 more" in said
+        assert "%" not in said
+        page.context.close()
+        assert wrong == []

@@ -33,7 +33,8 @@ def test_questions_are_about_three_pictures(client: Client) -> None:
     assert len(found["questions"]) == 6
     for one in found["questions"]:
         assert len({one[part]["id"] for part in ("anchor", "left", "right")}) == 3
-    assert found["progress"] == {"yours": 0, "all": 0, "agreement": None, "tested": 0}
+    untested = {"agreement": None, "plain": None, "gain": None, "tested": 0}
+    assert found["progress"] == {"yours": 0, "all": 0, "since": 0, "goal": 20, **untested}
 
 
 def test_answers_are_counted_and_taken_back(client: Client) -> None:
@@ -72,7 +73,9 @@ def test_an_answer_sent_twice_counts_once(client: Client) -> None:
 
 
 def test_a_report_without_answers_is_empty(client: Client) -> None:
-    assert client.get_json("/api/compare/report") == {"people": [], "repeated": None}
+    found = client.get_json("/api/compare/report")
+    assert (found["people"], found["repeated"]) == ([], None)
+    assert found["progress"]["all"] == 0
 
 
 @pytest.fixture
@@ -117,6 +120,21 @@ def test_answers_are_told_apart_by_who_gave_them(client: Client, guest: Client) 
     assert client.get_json("/api/compare/shares")["items"][0]["answers"] == 3
     # A guest takes back their own answers only.
     guest.refused("/api/compare/undo", {"number": mine[0]}, 409, "refused")
+
+
+def test_what_a_guest_says_waits_until_the_owner_takes_it_in(client: Client, guest: Client) -> None:
+    answered(guest, 2)
+    (waits,) = client.get_json("/api/compare/waiting")["items"]
+    assert waits == {"profile": "ada-answers", "name": "Ada", "answers": 2}
+    assert client.get_json("/api/profiles/default/log")["items"] == []
+    check_error(guest.get("/api/compare/waiting"), 403, "guest")
+    check_error(guest.post("/api/compare/take-in", json={}), 403, "guest")
+    taken = client.post_json("/api/compare/take-in", {"answers": "ada-answers"})
+    assert taken == {"before": 0, "items": [waits]}
+    (line,) = client.get_json("/api/profiles/default/log")["items"]
+    assert (line["kind"], line["person"], line["answers"]) == ("merge", "Ada", 2)
+    assert client.get_json("/api/compare/waiting")["items"] == []
+    client.refused("/api/compare/take-in", {}, 409, "refused")
 
 
 def test_people_who_answer_the_same_are_seen_to_agree(client: Client, guest: Client) -> None:

@@ -16,7 +16,7 @@ TOOLS = Path(__file__).parents[2] / "tools" / "page"
 MODULES = sorted(PAGE.glob("*.js"))
 CHECKED = [*MODULES, *sorted(CLI.glob("*.js"))]
 ONLY_TYPES = {"types.js"}
-PLAIN = {"theme.js"}
+PLAIN = {"entrance.js", "theme.js"}
 """A script of its own, before anything is shown; not a module."""
 
 _IMPORT = re.compile(r'^import (?:\{(.+?)\}|\* as \w+) from "(.+?)";$', re.MULTILINE)

@@ -19,6 +19,7 @@ from typer.models import CommandInfo
 
 from likewise._kernels import tell_before_compiling
 from likewise.cli import (
+    actions,
     classify,
     compare,
     demo,
@@ -50,7 +51,8 @@ app = typer.Typer(
 )
 _debug = False
 BRIEF = {
-    "accept", "info", "judge", "learned", "log", "problems", "reject", "search", "tags", "undo",
+    "accept", "actions", "info", "judge", "learned", "log", "problems", "reject", "search", "tags",
+    "undo",
 }  # fmt: skip
 """Commands that look something up or write a line, and are over before a learner would start."""
 
@@ -85,6 +87,7 @@ for _panel, _commands in {
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
 app.add_typer(tags.tags, name="tags", rich_help_panel="Tags")
+app.add_typer(actions.actions, name="actions", rich_help_panel="Pictures")
 app.command("map", rich_help_panel="Learning")(map.map_)
 app.add_typer(compare.comparisons, name="comparisons", rich_help_panel="Learning")
 app.add_typer(models.model, name="model", rich_help_panel="Learning")

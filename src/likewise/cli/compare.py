@@ -18,6 +18,7 @@ from likewise.errors import InvalidInput, LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
+    from likewise.collection.feedback.waiting import Waiting
     from likewise.collection.models.questions import ComparisonQuestion
 
 comparisons = typer.Typer(no_args_is_help=True, help="Comparisons: a is nearer to b than to c.")
@@ -75,15 +76,71 @@ def compare(
             line = col.compare(ask.anchor, near, far, profile=name, person=by)
             answered.append({"number": line, "anchor": ask.anchor, "nearer": near, "farther": far})
         total = len(col.comparisons.all(profile=name))
+        waits = sum(one.answers for one in col.comparisons.waiting(name))
     if json_:
-        echo_json({"profile": name, "answered": answered, "skipped": skipped, "standing": total})
+        echo_json(
+            {
+                "profile": name,
+                "answered": answered,
+                "skipped": skipped,
+                "standing": total,
+                "waiting": waits,
+            }
+        )
         return
     say(
-        f"{plural(len(answered), 'comparison')} written to the log of {name}, "
-        f"{skipped:,} skipped; {total:,} standing"
+        f"{plural(len(answered), 'comparison')} written to the log, {skipped:,} skipped; "
+        f"{total:,} standing"
     )
     if answered:
         say("Draw a map from them with: likewise learn --map")
+    if waits:
+        say(
+            f"{waits:,} of them wait and change no ranking; {name} learns them with: "
+            "likewise comparisons take-in"
+        )
+
+
+@comparisons.command("waiting")
+def waiting_(
+    profile: Profile = "default", collection: Where = DEFAULT, json_: Json = False
+) -> None:
+    """List answers that wait: until they are taken in, they change no ranking."""
+    with open_collection(collection) as col:
+        found = col.comparisons.waiting(profile)
+    if json_:
+        echo_json([_waiting_record(one) for one in found])
+        return
+    if not found:
+        say("No answers wait.")
+        return
+    rows = [(one.profile, one.person or "you", f"{one.answers:,}") for one in found]
+    echo_table(("profile of answers", "by", "answers"), rows, right="  r")
+
+
+@comparisons.command("take-in")
+def take_in(
+    answers: Annotated[
+        str | None, typer.Argument(help="Profile of answers; default: all that wait.")
+    ] = None,
+    profile: Profile = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Have a profile learn the answers that wait; 'profile rollback' takes them out again."""
+    with open_collection(collection) as col:
+        name, before = col.profiles.version(profile)[:2]
+        taken = col.comparisons.take_in(answers, profile=name)
+    if json_:
+        echo_json({"profile": name, "before": before, "taken": [_waiting_record(o) for o in taken]})
+        return
+    for one in taken:
+        say(f"{name} took in {plural(one.answers, 'answer')} of {one.person or 'yours'}")
+    say(f"To take them out again: likewise profile rollback {before}")
+
+
+def _waiting_record(one: Waiting) -> dict[str, Any]:
+    return {"profile": one.profile, "by": one.person, "answers": one.answers}
 
 
 @comparisons.command("import")

@@ -333,7 +333,7 @@ def _tell_learned(said: dict[str, Any], figures: Figures, source: str | None) ->
         say(f"{plural(said['written'], 'comparison')} written to the log of {name}")
     if source == "log":
         say(f"The whole log of {name} was replayed, with the same result as what is in use")
-    if figures.agreement is not None:
+    if figures.judgements:
         standing = plural(figures.judgements, "judgement")
         say(f"{standing} standing; {describe_agreement(figures)}")
     outcome = said.get("sparse")

@@ -21,6 +21,8 @@ def describe_line(line: LogLine) -> str:
         return f"undid judgement {line.about}"
     if line.kind == "rollback":
         return f"went back to version {line.about}"
+    if line.kind == "merge" and line.answers:
+        return f"took in {plural(line.answers, 'answer')} of {line.person or 'yours'}"
     if line.kind == "merge":
         return f"took in what another profile had learned by version {line.about}"
     if line.kind == "weights":
@@ -29,7 +31,8 @@ def describe_line(line: LogLine) -> str:
     if line.text is not None:
         query = f"{line.text!r}" if line.query is None else f"{query} with {line.text!r}"
     if line.kind == "compare" and line.liked and line.disliked:
-        return f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
+        said = f"{query} is nearer to {line.liked[0]} than to {line.disliked[0]}"
+        return f"{said}, says {line.person}" if line.person else said
     said = f"about {query}: {describe_pictures(line.liked, line.disliked)}"
     if line.contradicts:
         said += f"; contradicts {', '.join(map(str, line.contradicts))}"
@@ -61,7 +64,7 @@ def summarize_profile(found: LearnedReport) -> list[str]:
             "queries themselves change"
         )
         return said
-    if figures.agreement is not None:
+    if figures.judgements:
         said.append(describe_agreement(figures))
     if figures.units == "directions":
         said.append(
@@ -87,14 +90,20 @@ def summarize_profile(found: LearnedReport) -> list[str]:
 def describe_agreement(figures: Figures) -> str:
     """How often a profile was right, and in which sense, beside no learning at all."""
     right, plain = figures.agreement or 0.0, figures.agreement_plain or 0.0
-    if figures.units == "directions":
+    if figures.interval is None or figures.gain is None:
         return (
-            f"{right:.1%} right when told only by the judgements about other pictures, "
-            f"{plain:.1%} without learning ({plural(figures.triplets, 'comparison')})"
+            f"too few judgements to say how accurate it is: "
+            f"{plural(figures.needed, 'more is', 'more are')} needed"
         )
+    low, high = figures.interval
+    verdict = {
+        "better": f"better by {100 * figures.gain.low:.0f} to {100 * figures.gain.high:.0f} points",
+        "worse": f"worse by {-100 * figures.gain.high:.0f} to {-100 * figures.gain.low:.0f} points",
+    }.get(figures.verdict, "no clear difference yet")
+    told = "by other judgements alone" if figures.units == "directions" else "before being told"
     return (
-        f"{right:.1%} of the triplets were right before they were learned, "
-        f"{plain:.1%} with plain weights"
+        f"accuracy {right:.1%} ({low:.0%} to {high:.0%}), {told}; {plain:.1%} without learning: "
+        f"{verdict} ({plural(figures.gains.n, 'judgement')} tested)"
     )
 
 
@@ -121,6 +130,7 @@ def line_record(line: LogLine) -> dict[str, Any]:
         "session": line.session, "stands": line.stands, "query": line.query,
         "liked": list(line.liked), "disliked": list(line.disliked), "about": line.about,
         "contradicts": list(line.contradicts), "text": line.text,
+        "person": line.person, "answers": line.answers,
     }  # fmt: skip
 
 

@@ -151,6 +151,9 @@ def export(
     suggested: Annotated[
         bool, typer.Option("--suggested", help="With --xmp: include tags nobody accepted.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --xmp: only say how many and where.")
+    ] = False,
 ) -> None:
     """Write the list of pictures: id, path, size, date, tags, metadata; or XMP sidecars.
 
@@ -159,10 +162,13 @@ def export(
     if xmp is not None:
         if output is not None:
             raise Usage("--xmp writes sidecars; -o goes with csv and json")
-        _export_xmp(collection, xmp, suggested, json_)
+        if dry_run:
+            _plan_xmp(collection, xmp, suggested, json_)
+        else:
+            _export_xmp(collection, xmp, suggested, json_)
         return
-    if suggested:
-        raise Usage("--suggested goes with --xmp")
+    if suggested or dry_run:
+        raise Usage("--suggested and --dry-run go with --xmp")
     with open_collection(collection) as col:
         every = col.tags.of_many(row.id for row in col.images())
         rows = [
@@ -196,7 +202,10 @@ def _export_xmp(collection: Path | None, place: str, suggested: bool, json_: boo
         done = col.tags.export_xmp(place, suggested=suggested, report=report)
     if json_:
         problems = [{"path": path, "reason": reason} for path, reason in done.problems]
-        said = {"written": done.written, "unchanged": done.unchanged, "problems": problems}
+        said = {
+            "written": done.written, "unchanged": done.unchanged, "action": done.action,
+            "problems": problems,
+        }  # fmt: skip
         echo_json(said)
         return
     for path, reason in done.problems[:_LISTED]:
@@ -204,6 +213,25 @@ def _export_xmp(collection: Path | None, place: str, suggested: bool, json_: boo
     if len(done.problems) > _LISTED:
         say(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
     say(f"{plural(done.written, 'sidecar')} written, {done.unchanged:,} up to date")
+    if done.action is not None:
+        say(f"'likewise actions undo {done.action}' takes them back")
+
+
+def _plan_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> None:
+    with open_collection(collection) as col:
+        plan = col.tags.plan_xmp(place, suggested=suggested)
+    if json_:
+        problems = [{"path": path, "reason": reason} for path, reason in plan.problems]
+        echo_json({**vars(plan), "problems": problems})
+        return
+    for folder, n in list(plan.folders.items())[:_LISTED]:
+        say(f"{n:>6,}  {printable(folder)}")
+    if len(plan.folders) > _LISTED:
+        say(f"... and {len(plan.folders) - _LISTED:,} more folders; --json lists them all")
+    say(
+        f"would write {plural(plan.new, 'new sidecar')} and change {plan.changed:,}; "
+        f"{plan.unchanged:,} up to date"
+    )
 
 
 def default_of(col: Collection) -> str:

@@ -70,6 +70,7 @@ def open_collection(
 
     with Collection.open(found.path) as col:
         tell_found(found)
+        col.actor = "the command line"
         yield col
 
 

@@ -18,14 +18,18 @@ _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _QUALITY = 82
 
 STYLE = """
-:root { color-scheme: light dark; --paper: #f7f6f3; --card: #fff; --ink: #1d1c1a; --soft: #6a675f;
-  --line: #e2dfd8; --accent: #2b6bd9; --good: #1f8a50; --bad: #c2452d; --well: #ecebe6; }
-@media (prefers-color-scheme: dark) { :root { --paper: #151514; --card: #201f1d; --ink: #eceae6;
-  --soft: #a19d94; --line: #35332f; --accent: #79a9ff; --good: #4cc585; --bad: #f0836b;
-  --well: #2a2926; } }
+:root { color-scheme: light dark; --paper: #f6f4ef; --card: #fffdf9; --ink: #1e1c19;
+  --soft: #625e55; --line: #dcd8ce; --accent: #a24a06; --good: #1c7a45; --bad: #b3362a;
+  --well: #e8e5dd;
+  --serif: ui-serif, "Iowan Old Style", Charter, "Bitstream Charter", Georgia, Cambria,
+    "Liberation Serif", serif; }
+@media (prefers-color-scheme: dark) { :root { --paper: #141312; --card: #1d1b19; --ink: #edeae4;
+  --soft: #a8a297; --line: #36322c; --accent: #f2a54a; --good: #58c98b; --bad: #f28b78;
+  --well: #26231f; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 84rem; padding: 2rem 1.25rem 3rem; background: var(--paper);
   color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
+h1, h2, h3 { font-family: var(--serif); font-weight: 500; letter-spacing: -.005em; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .4rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
 p { margin: .4rem 0; max-width: 46rem; } a { color: inherit; }

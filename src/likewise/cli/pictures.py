@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.finding import find_for_adding, remember_opened
-from likewise.cli.options import DEFAULT, Json, Where, Workers, open_collection, picture, stoppable
+from likewise.cli.finding import Found, find_for_adding, remember_opened
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Usage,
+    Where,
+    Workers,
+    open_collection,
+    picture,
+    stoppable,
+    tell_found,
+)
 from likewise.cli.output import echo_json, plural, printable, say, span
 from likewise.cli.progress import progress_bar
 from likewise.collection.filters_and_metadata import absolute
@@ -79,20 +89,54 @@ def remove(
         list[str], typer.Argument(help="Ids or paths; a folder means all pictures in it.")
     ],
     collection: Where = DEFAULT,
+    from_disk: Annotated[
+        bool,
+        typer.Option(
+            "--from-disk",
+            help="Also move the files out of their folders, into 'removed' of the collection.",
+        ),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --from-disk: do not ask whether that is meant.")
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Remove pictures from the collection; the files stay where they are.
 
-    Neither sync nor adding their folder brings them back; adding the file itself does.
+    Neither sync nor adding their folder brings them back; adding the file itself does, and
+    'likewise actions undo' with their tags and all else.  With --from-disk the files are moved,
+    never deleted, and undoing moves them back.
     """
+    if yes and not from_disk:
+        raise Usage("--yes goes with --from-disk")
     with open_collection(collection, pictures[0]) as col:
-        wanted = [one for text in pictures for one in _choose_pictures(col, text)]
-        gone = col.remove(*dict.fromkeys(wanted)) if wanted else 0
+        wanted = list(
+            dict.fromkeys(one for text in pictures for one in _choose_pictures(col, text))
+        )
+        if from_disk and wanted and not yes:
+            typer.confirm(
+                f"Move the files of {plural(len(wanted), 'picture')} into {col.root}/removed?",
+                abort=True, err=True,
+            )  # fmt: skip
+        done = col.actions.remove(wanted, from_disk=from_disk) if wanted else None
         left = len(col)
+    gone, moved = (0, 0) if done is None else (done.pictures, done.moved)
+    problems = () if done is None else done.problems
     if json_:
-        echo_json({"removed": gone, "pictures": left})
-    else:
-        say(f"{plural(gone, 'picture')} removed, {left:,} left")
+        echo_json(
+            {
+                "removed": gone, "pictures": left, "moved": moved,
+                "action": None if done is None else done.action,
+                "problems": [{"path": path, "reason": reason} for path, reason in problems],
+            }
+        )  # fmt: skip
+        return
+    for path, reason in problems[:_LISTED]:
+        say(f"{printable(path)}: {printable(reason)}")
+    files = f", {plural(moved, 'file')} moved" if from_disk else ""
+    say(f"{plural(gone, 'picture')} removed{files}, {left:,} left")
+    if done is not None:
+        say(f"'likewise actions undo {done.action}' brings back what was removed")
 
 
 def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
@@ -163,6 +207,8 @@ def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
     place = find_for_adding(wanted) if named is None else absolute(named)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         col = Collection.open(place)
+        if named is None:
+            tell_found(Found(place, "of these pictures or of this folder"))
     else:
         col = Collection.create(place)
         say(f"Created a new collection: {printable(str(place))}", err=True)

@@ -33,13 +33,13 @@ def list_profiles(collection: Where = DEFAULT, json_: Json = False) -> None:
     rows = [
         (
             one["name"], "yes" if one["in_use"] else "", " + ".join(one["spaces"]),
-            one["judgements"], _share(one["agreement"]), _share(one["agreement_plain"]),
+            one["judgements"], *_accuracy(one),
             _share(one["changed"]), _share(one["sparsity"]),
         )
         for one in found
     ]  # fmt: skip
     heads = (
-        "profile", "in use", "ranks by", "judgements", "agreement", "plain", "changed", "zero"
+        "profile", "in use", "ranks by", "judgements", "accuracy", "without", "changed", "zero"
     )  # fmt: skip
     echo_table(heads, rows, right="   rrrrr")
 
@@ -61,7 +61,7 @@ def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = F
     say(f"Profile {said['name']}{', in use' if said['in_use'] else ''}")
     say(f"  ranks by {' + '.join(said['spaces'])}")
     say(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} standing")
-    if figures.agreement is not None:
+    if figures.judgements:
         say(f"  {describe_agreement(figures)}")
     if figures.space is not None:
         changed = f"{figures.changed:.1%} of the {figures.units} of space {figures.space} changed"
@@ -212,9 +212,18 @@ def _record(name: str, one: Any, in_use: str) -> dict[str, Any]:
         "name": name, "in_use": name == in_use, "spaces": list(one.spaces),
         "judgements": figures.judgements, "agreement": figures.agreement,
         "agreement_plain": figures.agreement_plain, "changed": figures.changed,
-        "triplets": figures.triplets,
+        "triplets": figures.triplets, "needed": figures.needed, "verdict": figures.verdict,
+        "interval": figures.interval, "gain": figures.gain,
         "sparsity": figures.sparsity, "space": figures.space, "units": figures.units,
     }  # fmt: skip
+
+
+def _accuracy(one: dict[str, Any]) -> tuple[str, str]:
+    """With and without learning; nothing while it would mean nothing."""
+    if one["interval"] is None:
+        return f"after {one['needed']} more", ""
+    low, high = one["interval"]
+    return f"{one['agreement']:.0%} ({low:.0%} to {high:.0%})", _share(one["agreement_plain"])
 
 
 def _share(value: float | None) -> str:

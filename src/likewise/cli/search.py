@@ -32,6 +32,7 @@ from likewise.errors import ImageError, LikewiseError
 if TYPE_CHECKING:
     from likewise.cli.search_page import Answer, PageQuery
     from likewise.collection.collection import Collection
+    from likewise.collection.search.heat import HeatMap
     from likewise.collection.search.rank import Hit
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
@@ -87,7 +88,7 @@ def search(
         float | None, typer.Option(help="Show only hits with at least this score.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show which visual words are shared.")
+        bool, typer.Option("--explain", help="Say which places of the pictures make them alike.")
     ] = False,
     sheet: Annotated[
         Path | None,
@@ -146,7 +147,7 @@ def search(
 
 
 def _search_together(
-    collection: Path,
+    collection: Path | None,
     first: int | str | None,
     also: list[str],
     words: str | None,
@@ -161,15 +162,17 @@ def _search_together(
     if first is None or words is not None:
         raise Usage("--also goes with a picture; words go with one picture only")
     asked = [first, *map(picture, also)]
-    with stoppable("nothing was changed"), open_collection(collection) as col:
+    with stoppable("nothing was changed"), open_collection(collection, first) as col:
+        _check_known(col, wanted)
         hits = col.search(asked, k, by=by, where=wanted or None, above=above)
     _list(hits, {"query": asked, "by": by}, json_=json_)
 
 
 def _search_colours(
-    collection: Path, colours: list[str], k: int, wanted: dict[str, Any], *, json_: bool
+    collection: Path | None, colours: list[str], k: int, wanted: dict[str, Any], *, json_: bool
 ) -> None:
     with stoppable("nothing was changed"), open_collection(collection) as col:
+        _check_known(col, wanted)
         hits = col.colours.search(colours, k, where=wanted or None)
     _list(hits, {"colours": colours}, json_=json_)
 
@@ -273,18 +276,14 @@ def _tag(text: str) -> str:
 
 
 def _check_explained(col: Collection, by: str) -> None:
-    """Refuse a similarity without words, and say so where other words than its own are shown."""
+    """Refuse a similarity that compares pictures as a whole."""
     from likewise.collection.errors import NoPlaces
 
-    space = col.similarities.explaining_space(by)
-    if space is None:
+    if col.similarities.explaining_space(by) is None:
         raise NoPlaces(
-            f"{by!r} has no words to explain by; 'likewise space add words' makes some, of all "
-            "pictures there are"
+            f"{by!r} has no places to explain by: it compares pictures as a whole; "
+            "--by look, deep or words has, where the collection has them (likewise space add)"
         )
-    if space not in col.similarities.find(by).spaces:
-        used = default_of(col)
-        say(f"ranked by {used}; the shared words shown are those of {space}", err=True)
 
 
 def _describe_query(
@@ -359,7 +358,12 @@ def _record(answer: Answer) -> dict[str, Any]:
         "height": row.height,
         "date": row.date,
     }
-    if answer.why:
+    if answer.why and answer.why.in_query is not None:
+        record["explained_by"] = answer.why.space
+        record["explained_score"] = answer.why.score
+        record["in_query"] = _heat_record(answer.why.in_query)
+        record["in_hit"] = _heat_record(answer.why.in_hit)
+    elif answer.why:
         record["shared_words"] = answer.why.n_shared
         record["words_score"] = answer.why.score
         record["words"] = [
@@ -374,6 +378,17 @@ def _record(answer: Answer) -> dict[str, Any]:
     return record
 
 
+def _heat_record(heat: HeatMap | None) -> dict[str, Any] | None:
+    if heat is None:
+        return None
+    return {
+        "cells": heat.cells.tolist(),
+        "box": list(heat.box),
+        "rest": heat.rest,
+        "areas": {area.name: area.share for area in heat.areas()},
+    }
+
+
 def _print(answers: list[Answer], asked: PageQuery) -> None:
     if not answers:
         say("No hits." if asked.pictures else "The collection is empty.")
@@ -386,11 +401,24 @@ def _print(answers: list[Answer], asked: PageQuery) -> None:
         ]
         for a in answers
     ]  # fmt: skip
-    if answers[0].why:
-        heads.insert(2, "shared words, the largest with their places in query and hit")
+    first = next((answer.why for answer in answers if answer.why), None)
+    if first is not None:
+        by_place = first.in_query is not None
+        words = "shared words, the largest with their places in query and hit"
+        heads.insert(2, "alike where (query | hit)" if by_place else words)
         for row, answer in zip(rows, answers, strict=True):
-            row.insert(2, _shared_words(answer))
+            row.insert(2, _alike_where(answer) if by_place else _shared_words(answer))
     echo_table(heads, rows, right="rr")
+
+
+def _alike_where(answer: Answer) -> str:
+    """A heat map in words, where nothing can be drawn: the parts that speak most for it."""
+    from likewise.cli.search_page import areas_in_words
+
+    why = answer.why
+    if why is None:
+        return ""
+    return " | ".join(areas_in_words(heat) for heat in (why.in_query, why.in_hit))
 
 
 def _shared_words(answer: Answer) -> str:

@@ -1,4 +1,4 @@
-"""The page of one search: the query, its hits with scores, and where the shared words are."""
+"""The page of one search: the query, its hits with scores, and where they are alike."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from likewise.cli.output import day, plural, size
 from likewise.cli.page import Thumbnail, document, escape_html, thumbnail, view
 
 if TYPE_CHECKING:
     from likewise.collection.search.explain import Explanation
+    from likewise.collection.search.heat import HeatMap
     from likewise.collection.search.rank import Hit
     from likewise.collection.store.store import ImageRow
 
@@ -26,6 +29,17 @@ _COLOURS = (
     "#ffb000", "#56b4e9", "#2ee6a6", "#f0e442", "#ff6d3a", "#ff8ad1", "#8f9bff", "#c6ff6b",
     "#ff5470", "#5ef2ff",
 )  # fmt: skip
+
+
+_WORDS_LEGEND = (
+    "Rings of one colour are one visual word in both pictures; a line joins them where the word "
+    "has a single place in each."
+)
+_HEAT_LEGEND = (
+    "Clear places make the pictures alike; dark ones add nothing, or speak against it. All places "
+    "of a picture together add up to the score."
+)
+_DARKEST = 0.74
 
 
 @dataclass(frozen=True)
@@ -71,12 +85,10 @@ def search_page(asked: PageQuery, answers: Sequence[Answer]) -> str:
     cards = "".join(
         _card(number, answer, best, asked, thumb) for number, answer in enumerate(answers, 1)
     )
-    legend = (
-        '<p class="soft">Rings of one colour are one visual word in both pictures; a line joins '
-        "them where the word has a single place in each.</p>"
-        if explained
-        else ""
-    )
+    legend = ""
+    if explained:
+        by_place = any(answer.why.in_query for answer in answers if answer.why)
+        legend = f'<p class="soft">{_HEAT_LEGEND if by_place else _WORDS_LEGEND}</p>'
     shared = _shared_query(thumb) if explained and not thumb.problem else ""
     body = (
         f"<h1>Pictures like {escape_html(name)}</h1>{shared}"
@@ -128,7 +140,10 @@ def _card(number: int, answer: Answer, best: float, asked: PageQuery, query: Thu
     if row.date:
         facts.append(day(row.date))
     why = ""
-    if answer.why:
+    if answer.why and answer.why.in_query is not None:
+        where = areas_in_words(answer.why.in_query), areas_in_words(answer.why.in_hit)
+        why = f"<div>Alike where: {where[0]} of the query; {where[1]} of this</div>"
+    elif answer.why:
         total = sum(word.contribution for word in answer.why.words)
         share = total / answer.why.score if answer.why.score > 0 else 0.0
         why = (
@@ -155,6 +170,9 @@ def _pair(answer: Answer, asked: PageQuery, query: Thumbnail, thumb: Thumbnail) 
     to_query = wide / asked.frame[0]
     to_hit = thumb.width * right / answer.row.width
     drawn = []
+    if answer.why.in_query is not None and answer.why.in_hit is not None:
+        drawn += _shadows(answer.why.in_query, 0.0, to_query)
+        drawn += _shadows(answer.why.in_hit, start, to_hit)
     for word, colour in zip(answer.why.words, _COLOURS, strict=False):
         one = [(x * to_query, y * to_query) for x, y in word.in_query[:_PLACES].tolist()]
         other = [(start + x * to_hit, y * to_hit) for x, y in word.in_hit[:_PLACES].tolist()]
@@ -171,8 +189,33 @@ def _pair(answer: Answer, asked: PageQuery, query: Thumbnail, thumb: Thumbnail) 
     name = Path(answer.row.path).name
     return (
         f'<div class="view"><svg viewBox="0 0 {total:.1f} {_HEIGHT:g}" role="img" '
-        f'aria-label="shared words of the query and {escape_html(name)}">'
+        f'aria-label="where the query is alike to {escape_html(name)}">'
         f'<use href="#query" transform="scale({left:.5f})"/>'
         f'<image href="{thumb.uri}" x="{start:.1f}" width="{thumb.width * right:.1f}" '
         f'height="{_HEIGHT:g}"/>{"".join(drawn)}</svg></div>'
     )
+
+
+def areas_in_words(heat: HeatMap | None) -> str:
+    """Where a heat map is warm: ``top left 41 %, middle 20 %``."""
+    found = heat.areas() if heat is not None else []
+    return ", ".join(f"{area.name} {area.share:.0%}" for area in found) or "nowhere"
+
+
+def _shadows(heat: HeatMap, start: float, scale: float) -> list[str]:
+    """Cells that add little, darkened; ``scale`` and ``start`` bring pixels onto the drawing."""
+    n_rows, n_columns = heat.cells.shape
+    x, y, width, height = (side * scale for side in heat.box)
+    step_x, step_y = width / n_columns, height / n_rows
+    most = float(heat.cells.max())
+    drawn = []
+    for (row, column), value in np.ndenumerate(heat.cells):
+        warmth = max(0.0, float(value) / most) if most > 0 else 0.0
+        dark = _DARKEST * max(0.0, 1 - 1.6 * warmth)
+        if dark > 0:
+            drawn.append(
+                f'<rect x="{start + x + column * step_x:.1f}" y="{y + row * step_y:.1f}" '
+                f'width="{step_x:.1f}" height="{step_y:.1f}" fill="#0a0c18" '
+                f'fill-opacity="{dark:.2f}"/>'
+            )
+    return drawn

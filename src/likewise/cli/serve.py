@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from likewise.cli.finding import find_collection, find_for_folder, is_collection, remember_opened
+from likewise.cli.finding import (
+    SUFFIX,
+    Found,
+    find_collection,
+    find_for_folder,
+    is_collection,
+    remember_opened,
+)
 from likewise.cli.options import DEFAULT, Json, Where, tell_found
 from likewise.cli.output import echo_json, plural, say
 from likewise.cli.pictures import offer_deep
@@ -81,6 +88,10 @@ def open_(
     else:
         root = find_for_folder(folder) if collection is None else absolute(collection)
         known = is_collection(root)
+        if collection is None:
+            beside = root == folder.with_name(f"{folder.name}{SUFFIX}")
+            how = "beside the folder" if beside else "it has this folder already"
+            tell_found(Found(root, how if known else "new, beside the folder"))
         with Collection.open(root) if known else Collection.create(root) as made:
             if not known:
                 offer_deep(made)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from likewise.cli.feedback_output import format_time
-from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
+from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
 from likewise.cli.output import echo_json, echo_table, plural, printable, say
 from likewise.cli.progress import progress_bar
 
@@ -196,6 +196,37 @@ def save(
         f"{len(done.suggested)} more"
         + (f" ('likewise tags undo {done.line}' undoes this)" if done.line is not None else "")
     )
+
+
+@tags.command("accept-all")
+def accept_all(
+    tag: Annotated[str, typer.Argument(help="The tag whose suggestions are right.")],
+    collection: Where = DEFAULT,
+    but: Annotated[
+        list[str] | None,
+        typer.Option("--but", metavar="IMAGE|ID", help="A picture for which it is wrong."),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Accept every suggestion of a tag, but for the pictures named, which are rejected."""
+    with open_collection(collection) as col:
+        found = col.tags.suggested_for(tag)
+        wrong = [col.id_of(picture(one)) for one in but or []]
+        lost = next((one for one in wrong if one not in found), None)
+        if lost is not None:
+            raise Usage(f"{tag!r} is not suggested for picture {lost}")
+        right = [one for one in found if one not in wrong]
+        done = col.tags.settle_suggestions(tag, right, wrong) if found else None
+    action = None if done is None else done.action
+    if json_:
+        echo_json({"accepted": len(right), "rejected": len(wrong), "action": action})
+        return
+    if done is None:
+        say(f"{printable(tag)!r} is suggested for no picture; 'likewise tag --all' suggests tags.")
+        return
+    say(f"{printable(tag)!r}: {len(right):,} accepted, {len(wrong):,} rejected")
+    if action is not None:
+        say(f"'likewise actions undo {action}' undoes this")
 
 
 @tags.command()

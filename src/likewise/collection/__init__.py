@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from likewise.collection.models.models import MapPoints as MapPoints
     from likewise.collection.models.questions import ComparisonQuestion as ComparisonQuestion
     from likewise.collection.search.explain import Explanation as Explanation
+    from likewise.collection.search.heat import HeatMap as HeatMap
     from likewise.collection.search.rank import Hit as Hit
     from likewise.collection.search.similarities import Figures as Figures
     from likewise.collection.search.similarities import Similarity as Similarity

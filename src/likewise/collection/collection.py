@@ -24,6 +24,7 @@ from likewise.errors import InvalidInput
 
 # A part is imported when it is first used: a command that shows a list needs no learner.
 if TYPE_CHECKING:
+    from likewise.collection.actions import Actions
     from likewise.collection.feedback.judge import Judgement
     from likewise.collection.feedback.log import Log
     from likewise.collection.feedback.profile_states import ProfileStates
@@ -49,7 +50,7 @@ class Collection:
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
     ``searcher``, ``profiles``, ``models``, ``tags``, ``comparisons``, ``log``, ``pictures``,
-    ``colours`` and ``shares``.
+    ``colours``, ``actions`` and ``shares``.
 
     >>> import tempfile, pathlib
     >>> from likewise.evaluation import write_planted
@@ -148,6 +149,13 @@ class Collection:
 
         # Whoever decodes for searches may change: asked for each time.
         return Colours(self._store, lambda *asked: self._views.pixels_of(*asked))
+
+    @part
+    def actions(self) -> Actions:
+        """What was done to many pictures at once, and the way back."""
+        from likewise.collection.actions import Actions
+
+        return Actions(self._store, self.pictures, self._follow_vectors)
 
     @part
     def shares(self) -> Shares:
@@ -254,14 +262,10 @@ class Collection:
     def remove(self, *pictures: PictureName) -> int:
         """Take pictures out (the files stay); gives how many left.
 
-        Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does.
+        Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does,
+        and ``actions.undo`` with all that was said of them.
         """
-        from likewise.collection.store.changes import take_out
-
-        ids = [self.id_of(picture) for picture in pictures]
-        with jobs.lease(self.root, "remove"), self._store.write(durable=True) as c:
-            take_out(c, ids)
-        return len(ids)
+        return self.actions.remove(pictures).pictures if pictures else 0
 
     def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
@@ -333,10 +337,12 @@ class Collection:
         by: str = "default",
         region: Region | None = None,
     ) -> Explanation:
-        """Why a similarity found a picture: the shared words that count most, and where they are.
+        """Why a similarity found a picture, by what ranked it.
 
-        A profile counts them as it has learned to, for this query.  Recomputed from both pictures
-        on demand: :mod:`~likewise.collection.search.explain`.
+        Shared words that count most, with their places, where words ranked (``top`` of them); a
+        heat map of each picture, whose cells add up to the score, where a network's row did.  A
+        profile counts both as it has learned to, for this query.  Recomputed from both pictures on
+        demand: :mod:`~likewise.collection.search.explain`.
         """
         return self.searcher.explain(query, hit, top=top, by=by, region=region)
 
@@ -386,11 +392,14 @@ class Collection:
         What was learned is then exactly what it would be had it never been said.
         """
         from likewise.collection.feedback import judge as judging
+        from likewise.collection.feedback import waiting
 
         if isinstance(judgement, judging.Judgement):
             profile, judgement = judgement.profile, judgement.number
         name = resolve_profile(self._store, profile)
-        return judging.undo(self._store, self._states, name, judgement)
+        if judgement is not None:
+            return waiting.undo(self._store, self._states, name, judgement)
+        return judging.undo(self._store, self._states, name, None)
 
     def compare(
         self,
@@ -400,12 +409,16 @@ class Collection:
         *,
         profile: str = "default",
         person: str | None = None,
+        at_once: bool = False,
     ) -> int:
         """Say that ``anchor`` is closer to ``nearer`` than to ``farther``; gives the line's number.
 
-        ``person`` names who says so, where several people compare.
+        ``person`` names who says so, where several people compare.  The answer waits until
+        ``comparisons.take_in`` teaches it to the profile; ``at_once`` does so now.
         """
-        return self.comparisons.add(anchor, nearer, farther, profile=profile, person=person)
+        return self.comparisons.add(
+            anchor, nearer, farther, profile=profile, person=person, at_once=at_once
+        )
 
     def use(self, similarity: str) -> None:
         """Make a similarity what ``default`` means."""
@@ -444,6 +457,15 @@ class Collection:
         return self.pictures.problems()
 
     @property
+    def actor(self) -> str:
+        """Who acts, as ``actions`` names them: "the page", say."""
+        return self._store.actor
+
+    @actor.setter
+    def actor(self, name: str) -> None:
+        self._store.actor = name
+
+    @property
     def revision(self) -> int:
         """A number that grows with every change, by any process."""
         return self._store.revision
@@ -468,6 +490,13 @@ class Collection:
 
     def destroy(self) -> None:
         """Delete the collection (never the pictures)."""
+        from likewise.collection import removed_files
+
+        if removed_files.holds_files(self.root):
+            raise CollectionError(
+                f"{self.root / removed_files.FOLDER} holds files that were moved from their "
+                "folders; undo that, or move them elsewhere, first"
+            )
         with jobs.lease(self.root, "destroy"):
             self.close()
             shutil.rmtree(self.root)

@@ -162,6 +162,27 @@ class FittedSpace(Transformer):
             found[start : start + _BLOCK] = unit(P @ self.stretch_)
         return found
 
+    def split(self, parts: Any) -> Floats:
+        """What each of some parts of one row adds to it: rows that add up to what ``transform``
+        makes of the sum of ``parts``.
+
+        (9) Entry j of r is shared out as entry j of the row is, a_ij / a_j; mu equally.  The rest
+        is linear, but for two lengths that are the whole row's.
+
+        >>> X = np.random.default_rng(0).random((60, 5))
+        >>> space = FittedSpace(3).fit(X)
+        >>> halves = np.array([[0.3, 0, 0.5, 0.1, 0], [0.2, 0.4, 0, 0.1, 0.9]])
+        >>> bool(np.allclose(space.split(halves).sum(axis=0), space.transform(halves.sum(0)[None])))
+        True
+        """
+        given = self._checked(parts).astype(np.float64)
+        total = given.sum(axis=0)
+        whole_row = prepare(total[None].astype(np.float32), self.rooted_)[0]
+        shares = np.divide(given, total, out=np.zeros_like(given), where=total != 0)
+        P = (shares * whole_row - self.mean_ / len(given)) @ self.directions_
+        P = _of_unit_sum(P) @ self.stretch_
+        return _of_unit_sum(P)
+
     def has_outgrown(self, n_rows: int, new: Any = None) -> bool:
         """Whether a collection that holds ``n_rows`` by now should be fitted again.
 
@@ -233,6 +254,12 @@ def unit(X: Floats) -> Floats:
     """Rows of unit length; a row of zeros stays one."""
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return np.asarray(np.divide(X, norms, out=np.zeros_like(X), where=norms > 0))
+
+
+def _of_unit_sum(parts: Floats) -> Floats:
+    """Parts of a row, divided by its length."""
+    length = float(np.linalg.norm(parts.sum(axis=0)))
+    return parts / length if length > 0 else np.zeros_like(parts)
 
 
 def voters(R: Floats) -> NDArray[np.int64]:

@@ -39,6 +39,7 @@ from likewise.errors import (
 )
 from likewise.index.errors import DamagedIndex
 from likewise.server import (
+    routes_actions,
     routes_collection,
     routes_compare,
     routes_learning,
@@ -127,7 +128,7 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     app.state.agreement = routes_compare.Agreement(service)
     for routes in (
         routes_page, routes_pictures, routes_learning, routes_collection, routes_tags,
-        routes_compare, routes_map, routes_models, routes_viewer,
+        routes_compare, routes_map, routes_models, routes_viewer, routes_actions,
     ):  # fmt: skip
         app.include_router(routes.router)
     _say_errors(app)

@@ -33,7 +33,8 @@ _PAGE = """<!doctype html>
 """
 _COMMAND = """<p>On the machine where Likewise runs, open a terminal and type:</p>
 <p class="command"><code id="command">{command}</code>
-<button type="button" id="copy" hidden>Copy</button></p>
+<button type="button" id="copy" data-copied="Copied" data-by-hand="Press Ctrl+C"
+hidden>Copy</button></p>
 <p>It prints a new address. Open it in this browser, and the browser stays signed in.</p>"""
 _START_AGAIN = """<p>In the terminal where Likewise runs, end it with Ctrl-C and start it again: it
 prints a new address. Open it in this browser.</p>"""

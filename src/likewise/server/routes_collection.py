@@ -143,6 +143,7 @@ def start_job(request: Request, service: Service, what: str, job: Job) -> JobOut
     if work.running is None and (busy := running(service.collection.root)) is not None:
         raise CollectionBusy(f"the collection is busy: {busy}; wait for it to end")
     own = Collection.open(service.collection.root)
+    own.actor = service.collection.actor
     try:
         number = work.start(what, own, job)
     except BaseException:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.shares import Share
+from likewise.collection.feedback.waiting import Waiting
 from likewise.collection.models.comparison_report import ComparisonReport
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
@@ -21,6 +22,8 @@ from likewise.server.service import Service
 router = APIRouter(prefix="/api", tags=["compare"])
 OFTEN = 5
 """Answers after which the agreement is measured again."""
+GOAL = 20
+"""Answers after which the map is drawn again: from as many on people's answers choose how."""
 REMEMBERED = 1000
 """Answers that are known again when they are sent twice."""
 
@@ -39,13 +42,18 @@ class QuestionOut(BaseModel):
 
 
 class ProgressOut(BaseModel):
-    """``agreement``: of a map learned without them with ``tested`` answers; measured now and then,
-    None before there are enough."""
+    """``agreement``: of a map learned without them with ``tested`` answers, ``plain`` that of the
+    pictures' looks alone, ``gain`` what the map adds (95 of 100 cases); measured now and then, None
+    before there are enough.  ``since``: answers the map has not heard, towards the ``goal``."""
 
     yours: int
     all: int
     agreement: float | None
+    plain: float | None
+    gain: tuple[float, float] | None
     tested: int
+    since: int
+    goal: int
 
 
 class QuestionsOut(BaseModel):
@@ -90,6 +98,29 @@ class RepeatedOut(BaseModel):
 class ReportOut(BaseModel):
     people: list[PersonOut]
     repeated: RepeatedOut | None
+    progress: ProgressOut
+
+
+class WaitingPersonOut(BaseModel):
+    """``profile`` holds the answers; ``name`` is empty for the owner's own."""
+
+    profile: str
+    name: str
+    answers: int
+
+
+class WaitingOut(BaseModel):
+    items: list[WaitingPersonOut]
+
+
+class TakeInIn(Strict):
+    answers: Name | None = Field(None, description="One profile of answers; none: all that wait.")
+    profile: Name = "default"
+
+
+class TakenOut(BaseModel):
+    before: int
+    items: list[WaitingPersonOut]
 
 
 class ShareIn(Strict):
@@ -247,7 +278,7 @@ def undo(service: Serving, guest: Guest, agreeing: Agreeing, said: UndoAnswerIn)
     own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one.person, guest)}
     if said.number not in own:
         raise CollectionError(f"line {said.number} is no answer of yours that stands")
-    col.undo(said.number, profile=profile)
+    col.comparisons.undo(said.number, profile=profile)
     return AnswerOut(number=said.number, progress=_progress(service, guest, agreeing, profile))
 
 
@@ -260,7 +291,9 @@ def report(
     """Who answered how often, and how far they agree with a map and with each other."""
     answers = sum(service.collection.comparisons.count_by_person(profile=profile).values())
     if not answers:
-        return ReportOut(people=[], repeated=None)
+        return ReportOut(
+            people=[], repeated=None, progress=_progress(service, None, agreeing, profile)
+        )
     found = agreeing.current_report(profile, answers)
     asked = sum(pair.questions for pair in found.between)
     agreed = sum(pair.agreement * pair.questions for pair in found.between)
@@ -275,6 +308,34 @@ def report(
             for one in found.annotators
         ],
         repeated=RepeatedOut(questions=asked, agreement=agreed / asked) if asked else None,
+        progress=_progress(service, None, agreeing, profile),
+    )
+
+
+@router.get("/compare/waiting")
+def waiting(
+    service: Serving,
+    profile: Annotated[str, Query(max_length=40, description="Which profile.")] = "default",
+) -> WaitingOut:
+    """Answers that a profile has not taken in; until then they change no ranking."""
+    return _waiting_out(service.collection.comparisons.waiting(profile))
+
+
+@router.post("/compare/take-in")
+def take_in(service: Serving, said: TakeInIn) -> TakenOut:
+    """Have a profile learn the answers that wait; rolling back to ``before`` takes them out."""
+    col = service.collection
+    before = col.profiles.version(said.profile).position
+    taken = col.comparisons.take_in(said.answers, profile=said.profile)
+    return TakenOut(before=before, items=_waiting_out(taken).items)
+
+
+def _waiting_out(found: list[Waiting]) -> WaitingOut:
+    return WaitingOut(
+        items=[
+            WaitingPersonOut(profile=one.profile, name=one.person or "", answers=one.answers)
+            for one in found
+        ]
     )
 
 
@@ -335,5 +396,9 @@ def _progress(
         yours=yours,
         all=total,
         agreement=agreement,
+        plain=found.agreement_plain if found else None,
+        gain=found.gain if found else None,
         tested=found.comparisons if found and agreement is not None else 0,
+        since=service.collection.comparisons.count_since_map(profile=profile),
+        goal=GOAL,
     )

@@ -11,15 +11,18 @@ from likewise.collection.feedback.examples import Example
 from likewise.collection.feedback.learned_directions import Direction, Move
 from likewise.collection.feedback.learned_report import LearnedWord
 from likewise.collection.feedback.log import LogLine
+from likewise.collection.search.heat import HeatMap
 from likewise.collection.search.similarities import Similarity
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import (
+    AreaOut,
     CurveOut,
     DirectionOut,
     ExampleOut,
     ExplainIn,
     ExplainOut,
     FiguresOut,
+    HeatOut,
     JudgeIn,
     JudgeOut,
     LearnedOut,
@@ -65,7 +68,7 @@ def undo(service: Serving, said: UndoIn) -> UndoOut:
 
 @router.post("/explain")
 def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
-    """The words two pictures share that count most, and where they are."""
+    """Why a picture was found, by what ranked it: shared words and their places, or heat maps."""
     col = service.collection
     query, region = service.query(asked.query)
     hit = service.row_of(asked.picture)
@@ -78,6 +81,7 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
         size = (kept.width, kept.height)
     return ExplainOut(
         score=found.score,
+        space=found.space,
         shared=found.n_shared,
         words=[
             SharedOut(
@@ -87,8 +91,22 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
             )
             for word in found.words
         ],
+        in_query=_heat_out(found.in_query),
+        in_picture=_heat_out(found.in_hit),
+        exact=found.exact,
         query_size=size,
         picture_size=(hit.width, hit.height),
+    )
+
+
+def _heat_out(heat: HeatMap | None) -> HeatOut | None:
+    if heat is None:
+        return None
+    return HeatOut(
+        cells=heat.cells.tolist(),
+        box=heat.box,
+        rest=heat.rest,
+        areas=[AreaOut(name=one.name, share=one.share) for one in heat.areas()],
     )
 
 
@@ -235,6 +253,7 @@ def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
             liked=[shown[i] for i in line.liked if i in shown],
             disliked=[shown[i] for i in line.disliked if i in shown],
             about=line.about, contradicts=list(line.contradicts), text=line.text,
+            person=line.person, answers=line.answers,
         )
         for line in lines
     ]  # fmt: skip

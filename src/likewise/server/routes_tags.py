@@ -69,9 +69,13 @@ class TagUndoIn(Strict):
 
 
 class TagLinesOut(BaseModel):
-    """Lines of the log, for undo; empty where it had been said before."""
+    """Lines of the log, for undo; empty where it had been said before.
+
+    ``action``: what undoes them all, where it was of several pictures.
+    """
 
     lines: list[int]
+    action: int | None = None
 
 
 class SaveIn(Strict):
@@ -170,7 +174,8 @@ def of_picture(
 def set_tags(service: Serving, said: TagManyIn) -> TagLinesOut:
     """Give tags to pictures and take tags from them, all or none of it."""
     images = [service.image_of(picture) for picture in said.pictures]
-    return TagLinesOut(lines=service.collection.tags.change(images, said.add, said.remove))
+    done = service.collection.tags.change_many(images, said.add, said.remove)
+    return TagLinesOut(lines=done.lines, action=done.action)
 
 
 @router.post("/tags/accept")
@@ -192,7 +197,7 @@ def save(service: Serving, said: SaveIn) -> SavedOut:
         said.text, said.tag, k=said.k, above=said.above, profile=said.profile
     )
     return SavedOut(
-        lines=_lines(done.line).lines, tag=done.tag,
+        lines=_lines(done.line).lines, action=done.action, tag=done.tag,
         tagged=len(done.tagged), suggested=len(done.suggested),
     )  # fmt: skip
 
@@ -220,15 +225,21 @@ def tag_all(request: Request, service: Serving, said: TagAllIn) -> JobOut:
 @router.post("/tags/export", status_code=202)
 def export(request: Request, service: Serving, said: ExportIn) -> JobOut:
     """XMP sidecars, never into the pictures; progress comes as events."""
-    place = said.place
-    if place != "beside":
-        place = os.path.expanduser(place)
-        if not os.path.isabs(place) or "\0" in place:
-            raise InvalidInput(f"{said.place!r} is no whole path; begin with /, or say 'beside'")
+    place = whole_place(said.place)
     _needs_tags(service)
     return start_job(
         request, service, "export", lambda col, report: col.tags.export_xmp(place, report=report)
     )
+
+
+def whole_place(said: str) -> str:
+    """Where sidecars go: "beside", or a whole path."""
+    if said == "beside":
+        return said
+    place = os.path.expanduser(said)
+    if not os.path.isabs(place) or "\0" in place:
+        raise InvalidInput(f"{said!r} is no whole path; begin with /, or say 'beside'")
+    return place
 
 
 def _needs_tags(service: Service) -> None:

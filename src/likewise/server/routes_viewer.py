@@ -13,6 +13,7 @@ import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
@@ -37,7 +38,7 @@ _FINE = 93
 """Quality of a converted picture: it is looked at closely."""
 _LARGEST = 16_384
 """Longest side of a converted picture; browsers draw no larger one whole."""
-_FILE = {
+_FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
     304: {"description": "It has not changed."},
 }

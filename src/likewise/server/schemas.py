@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from likewise.collection.search.similarities import ENOUGH, Verdict
+
 PictureId = Annotated[str, Field(max_length=64, description="Opaque name of a picture.")]
 Name = Annotated[str, Field(min_length=1, max_length=40)]
 Side = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
@@ -181,11 +183,16 @@ class PageOut(BaseModel):
 
 class FiguresOut(BaseModel):
     """``units``: what is learned.  Words were right before being told, directions when told only by
-    the judgements about other pictures."""
+    the judgements about other pictures.  While judgements are ``needed``, the shares mean nothing
+    yet; then ``interval`` and ``gain`` hold the true ones in 95 of 100 cases."""
 
     judgements: int
+    needed: int
     agreement: float | None
     agreement_plain: float | None
+    interval: tuple[float, float] | None
+    gain: tuple[float, float] | None
+    verdict: Verdict
     changed: float
     sparsity: float
     space: str | None
@@ -195,8 +202,8 @@ class FiguresOut(BaseModel):
     def nothing(cls) -> FiguresOut:
         """Before anything was learned."""
         return cls(
-            judgements=0, agreement=None, agreement_plain=None, changed=0, sparsity=0, space=None,
-            units="words",
+            judgements=0, needed=ENOUGH, agreement=None, agreement_plain=None, interval=None,
+            gain=None, verdict="unknown", changed=0, sparsity=0, space=None, units="words",
         )  # fmt: skip
 
 
@@ -229,10 +236,33 @@ class SharedOut(BaseModel):
     picture: list[tuple[float, float]]
 
 
+class AreaOut(BaseModel):
+    name: str
+    share: float
+
+
+class HeatOut(BaseModel):
+    """What each cell of a picture adds to the score: ``cells`` by row, over ``box`` (x, y, width,
+    height in pixels).  ``rest``: what lies nowhere in it; ``areas``: where most of it lies."""
+
+    cells: list[list[float]]
+    box: tuple[int, int, int, int]
+    rest: float
+    areas: list[AreaOut]
+
+
 class ExplainOut(BaseModel):
+    """By what ranked: ``words`` both pictures share, or a heat map of each (``in_query``,
+    ``in_picture``), whose numbers add up to the score in ``space``.  ``exact``: nothing else took
+    part in the ranking."""
+
     score: float
+    space: str
     shared: int
     words: list[SharedOut]
+    in_query: HeatOut | None
+    in_picture: HeatOut | None
+    exact: bool
     query_size: tuple[int, int]
     picture_size: tuple[int, int]
 
@@ -309,6 +339,8 @@ class LineOut(BaseModel):
     about: int | None
     contradicts: list[int]
     text: str | None
+    person: str | None
+    answers: int
 
 
 class LogOut(BaseModel):
@@ -469,6 +501,7 @@ class TaggedEvent(EndEvent):
     tags: int
     resumed: int
     measured: bool
+    action: int | None
     found: int
 
 
@@ -476,6 +509,7 @@ class ExportedEvent(EndEvent):
     what: Literal["export"]
     written: int
     unchanged: int
+    action: int | None
     problems: int
 
 

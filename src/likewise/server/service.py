@@ -76,6 +76,7 @@ class Service:
 
     def __init__(self, root: Path) -> None:
         self.collection = Collection.open(root)
+        self.collection.actor = "the page"
         self._secret = self.collection.pictures.secret()
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
         self._answers: OrderedDict[Any, Answer] = OrderedDict()
@@ -301,6 +302,10 @@ def figures_out(figures: Figures | None) -> FiguresOut | None:
         return None
     return FiguresOut(
         judgements=figures.judgements,
+        needed=figures.needed,
+        interval=figures.interval,
+        gain=figures.gain,
+        verdict=figures.verdict,
         agreement=figures.agreement,
         agreement_plain=figures.agreement_plain,
         changed=figures.changed,

@@ -93,6 +93,34 @@ def expand(
     return _expand_dense(query, liked, disliked, rule)
 
 
+def own_share(
+    query: Any, liked: Any, disliked: Any, expanded: Any, rule: QueryRule = RULE
+) -> NDArray[np.float64]:
+    """What every entry of the query counts in its expansion: times the query, its own part of it.
+
+    The rest of ``expanded``, which :func:`expand` made of the same pictures, is theirs.
+
+    >>> query, other = np.array([1.0, 0.0]), np.array([[0.0, 1.0]])
+    >>> expanded = expand(query, other, other[:0])
+    >>> print((query * own_share(query, other, other[:0], expanded)).round(2))
+    [0.24 0.  ]
+    """
+    sparse = _is_sparse(query)
+    own, good, bad = (
+        np.asarray(one.toarray() if _is_sparse(one) else one, np.float64)
+        for one in (query, liked, disliked)
+    )
+    value = np.atleast_2d(own)[0] + rule.beta * _mean(good)
+    value = value - rule.taken_out(len(bad)) * _mean(bad)
+    if not value.any():
+        return np.ones(1)
+    if sparse:
+        made = np.asarray(expanded.toarray()[0], np.float64)
+        return np.asarray(np.divide(made, value, out=np.zeros_like(made), where=value != 0))
+    # A dense query is only made shorter.
+    return np.atleast_1d(np.asarray(expanded, np.float64) @ value / (value @ value))
+
+
 def _is_sparse(X: Any) -> bool:
     # Arrays are told apart without scipy, which a dense search need not wait for.
     return not isinstance(X, np.ndarray) and sp.issparse(X)

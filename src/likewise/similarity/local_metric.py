@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 
 from likewise._validation import number, whole
 from likewise.errors import InvalidInput
+from likewise.evaluation.intervals import Spread
 
 Rows = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -149,7 +150,7 @@ class LocalMetric:
         self._packed: _Packed | None = None
         self._chosen: tuple[tuple[tuple[int, bytes], ...], float] | None = None
         self._prior_of: tuple[_Packed, float] | None = None
-        self._agreement: tuple[_Packed, Agreement | None] | None = None
+        self._agreement: tuple[_Packed, Agreement | None, Spread] | None = None
 
     def __len__(self) -> int:
         return len(self._lessons)
@@ -211,6 +212,20 @@ class LocalMetric:
             return np.asarray(u, np.float32)
         return np.asarray(_asked(self._pack().around(u), u, prior), np.float32)
 
+    def ask_parts(self, row: Any, parts: Floats) -> Floats:
+        """What each part of a query's row adds to what :meth:`ask` makes of it.
+
+        Around one query (5) is a linear map, the same for all rows: it is applied to ``parts``,
+        which add up to the row of unit length.
+        """
+        u = self._rows(row, "row")[0].astype(np.float64)
+        prior = self.used_prior()
+        if not self._lessons or np.isinf(prior) or not u.any():
+            return np.asarray(parts, np.float64)
+        pairs = self._pack().around(u)
+        share = _kept_share(pairs, _correction(pairs, u, prior))
+        return np.asarray(parts + share * _correction(pairs, parts.T, prior).T)
+
     def used_prior(self) -> float:
         """N0: as given, or as the judgements choose it."""
         if self.prior is not None:
@@ -256,8 +271,16 @@ class LocalMetric:
         where no judgement has pictures of both kinds.  (N0, where it is chosen, is one of four
         values chosen by such judgements: a slight advantage.)
         """
+        return self._tested()[0]
+
+    def gains(self) -> Spread:
+        """What learning adds to the share that is right, judgement by judgement, of those that
+        :meth:`agreement` asks about."""
+        return self._tested()[1]
+
+    def _tested(self) -> tuple[Agreement | None, Spread]:
         if not self._lessons:
-            return None
+            return None, Spread()
         packed = self._pack()
         if self._agreement is None or self._agreement[0] is not packed:
             prior = self.used_prior()
@@ -266,8 +289,11 @@ class LocalMetric:
             if asked:
                 learned, plain = np.mean([one.right for one in asked], axis=0).tolist()
                 made = Agreement(learned, plain, sum(one.comparisons for one in asked))
-            self._agreement = packed, made
-        return self._agreement[1]
+            gains = Spread()
+            for one in asked:
+                gains = gains.add(one.right[0] - one.right[1])
+            self._agreement = packed, made, gains
+        return self._agreement[1:]
 
     def _pack(self) -> _Packed:
         with self._lock:
@@ -445,9 +471,14 @@ def _choose_prior(timely: Sequence[_Prepared]) -> float:
 def _asked(pairs: _Pairs, u: Floats, prior: float) -> Floats:
     """Equation (15)."""
     change = _correction(pairs, u, prior)
+    return u + _kept_share(pairs, change) * change
+
+
+def _kept_share(pairs: _Pairs, change: Floats) -> float:
+    """c of equation (5)."""
     length = float(np.linalg.norm(change))
     limit = min(REACH, JUDGEMENT_REACH * pairs.judgements)
-    return u + (change if length <= limit else change * (limit / length))
+    return 1.0 if length <= limit else limit / length
 
 
 def _correction(pairs: _Pairs, u: Floats, prior: float) -> Floats:

@@ -19,6 +19,7 @@ from likewise._lazy import sparse
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.history import WEIGHTS, Item
 from likewise.collection.store.segments import unpack_sparse
+from likewise.evaluation.intervals import Spread
 from likewise.neighbours.container import DamagedFile, pack_arrays, unpack_arrays
 from likewise.similarity.judging import (
     DELTA,
@@ -66,6 +67,7 @@ class ProfileState:
         self.n_items = 0
         self.session = 0
         self.agreed = self.agreed_plain = self.asked = 0
+        self.gains = Spread()
         self._start = start
         self._learner = _begin_learner(width, start)
         self._before: NDArray[np.float64] = self._learner.weights_
@@ -130,11 +132,14 @@ class ProfileState:
         rows = sparse.csr_array((X.data, local, X.indptr), shape=(X.shape[0], len(words)))
         query = np.zeros(len(words))
         query[local[: X.indptr[1]]] = X.data[: X.indptr[1]]
-        for name, by in (("agreed", weights), ("agreed_plain", 1.0)):
+        right = []
+        for by in (weights, 1.0):
             scores = rows @ (query * by)
-            right = int(np.sum(scores[triplets[:, 1]] > scores[triplets[:, 2]]))
-            setattr(self, name, getattr(self, name) + right)
+            right.append(int(np.sum(scores[triplets[:, 1]] > scores[triplets[:, 2]])))
+        self.agreed += right[0]
+        self.agreed_plain += right[1]
         self.asked += len(triplets)
+        self.gains = self.gains.add((right[0] - right[1]) / len(triplets))
 
     def _limit_change(self, words: Any, found: Any) -> None:
         """Bring weights back within reach of where judgement and session found them."""
@@ -157,6 +162,7 @@ class ProfileState:
                 **meta, "start": self._start, "n_items": self.n_items, "session": self.session,
                 "rule": _RULE,
                 "agreed": [self.agreed, self.agreed_plain, self.asked],
+                "gains": list(self.gains),
             },
             {**arrays, "before": self._before[words]},
         )  # fmt: skip
@@ -164,12 +170,14 @@ class ProfileState:
     @classmethod
     def unpack(cls, blob: bytes) -> ProfileState:
         meta, arrays = _unpack_blob(blob, _STATE)
-        if meta.get("rule") != _RULE:
+        if meta.get("rule") != _RULE or "gains" not in meta:
             raise DamagedCollection("a checkpoint of an older rule; fold from the log instead")
         made = cls(int(meta["width"]), str(meta["start"]))
         made._learner.restore(meta, arrays)
         made.n_items, made.session = int(meta["n_items"]), int(meta["session"])
         made.agreed, made.agreed_plain, made.asked = (int(n) for n in meta["agreed"])
+        n, total, squares = meta["gains"]
+        made.gains = Spread(int(n), float(total), float(squares))
         before = made._before.copy()
         before[arrays["words"]] = arrays["before"]
         made._before = before

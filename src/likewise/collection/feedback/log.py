@@ -14,7 +14,10 @@ from likewise.collection.store.store import Store
 
 
 class LogLine(NamedTuple):
-    """One line of the log for people: ``stands`` tells whether it still counts."""
+    """One line of the log for people: ``stands`` tells whether it still counts.
+
+    ``person`` is who compared, or whose ``answers`` were taken in; None: the owner.
+    """
 
     number: int
     profile: str
@@ -28,6 +31,8 @@ class LogLine(NamedTuple):
     about: int | None
     contradicts: tuple[int, ...]
     text: str | None = None
+    person: str | None = None
+    answers: int = 0
 
 
 class Log:
@@ -66,6 +71,8 @@ class Log:
                     body.get("judgement", body.get("position")),
                     tuple(dict.fromkeys(contradicts.get(entry.number, ()))),
                     body.get("text") if judged else None,
+                    body.get("by"),
+                    int(body.get("answers", 0)),
                 )
             )  # fmt: skip
         return made

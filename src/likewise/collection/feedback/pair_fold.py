@@ -19,6 +19,7 @@ from likewise.collection.feedback.history import WEIGHTS, History, Item
 from likewise.collection.spaces.base import Space
 from likewise.collection.store import log_tables
 from likewise.collection.store.store import SpaceRow, Store
+from likewise.evaluation.intervals import Spread
 from likewise.neighbours.container import DamagedFile, pack_arrays, unpack_arrays
 from likewise.similarity.local_metric import Agreement, LocalMetric
 
@@ -35,6 +36,7 @@ class PairFigures(NamedTuple):
 
     agreement: Agreement | None
     changed: float
+    gains: Spread = Spread()
 
 
 class PairFold:
@@ -100,7 +102,7 @@ class PairFold:
             first = self.metric.first(n)
             values = np.linalg.eigvalsh(first.overall())
             changed = float(np.mean(np.abs(values - 1) > NOTICED))
-            self._figures = orders, PairFigures(first.agreement(), changed)
+            self._figures = orders, PairFigures(first.agreement(), changed, first.gains())
         return self._figures[1]
 
 

@@ -106,6 +106,18 @@ class ProfileStates:
             metric = self.metric(profile, space)
             return row if metric is None else metric.ask(row)
 
+    def ask_parts(
+        self,
+        profile: str,
+        space: Space,
+        row: NDArray[np.float32],
+        parts: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """What parts that add up to a query's row add to what :meth:`ask` makes of it."""
+        with self.lock:
+            metric = self.metric(profile, space)
+            return parts if metric is None else metric.ask_parts(row, parts)
+
     def _pair_fold(self, profile: str, space: Space) -> PairFold:
         with self.lock:
             history = self.history(profile)

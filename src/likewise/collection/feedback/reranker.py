@@ -11,6 +11,7 @@ from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.collection.feedback.history import Verdicts
 from likewise.collection.feedback.profile_states import ProfileStates
@@ -19,7 +20,7 @@ from likewise.collection.search.views import View
 from likewise.collection.store import log_tables
 from likewise.collection.store.row_formats import comparable_rows
 from likewise.collection.store.store import Store
-from likewise.similarity.expansion import expand
+from likewise.similarity.expansion import expand, own_share
 
 PARTS = ("query", "profile")
 
@@ -59,16 +60,7 @@ class ProfileReranker:
     def row(self, view: View, row: Any) -> Any:
         """The query's row as this profile asks it."""
         space = view.space
-        said = self._verdicts
-        if said.liked or said.disliked:
-            liked = self._states.rows(space, said.liked)
-            disliked = self._states.rows(space, said.disliked)
-            if isinstance(view, SparseView):
-                frequency, n_pictures = view.frequency()
-                row = expand(row, liked, disliked, frequency=frequency, n_pictures=n_pictures)
-            else:
-                # Pictures of the collection are mixed in as they are compared: so is the query.
-                row = expand(comparable_rows(space, row[None])[0], liked, disliked)
+        row, _, _ = self._expand(view, row)
         if "profile" in self._parts:
             weights = self._states.weights(self._profile, space)
             if weights is not None:
@@ -76,6 +68,35 @@ class ProfileReranker:
             if space.learns_pairs:
                 row = self._states.ask(self._profile, space, row)
         return row
+
+    def split(self, view: View, row: Any, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each part of the query's row becomes; judged pictures that are mixed in are none."""
+        space = view.space
+        moved, liked, disliked = self._expand(view, row)
+        if moved is not row:
+            parts = parts * own_share(row, liked, disliked, moved)
+        if "profile" in self._parts:
+            weights = self._states.weights(self._profile, space)
+            if weights is not None:
+                parts = parts * weights
+            if space.learns_pairs:
+                parts = self._states.ask_parts(self._profile, space, moved, parts)
+        return parts
+
+    def _expand(self, view: View, row: Any) -> tuple[Any, Any, Any]:
+        """The query's row after what was said about it, and the rows of what was."""
+        space, said = view.space, self._verdicts
+        if not (said.liked or said.disliked):
+            return row, None, None
+        liked = self._states.rows(space, said.liked)
+        disliked = self._states.rows(space, said.disliked)
+        if isinstance(view, SparseView):
+            frequency, n_pictures = view.frequency()
+            made = expand(row, liked, disliked, frequency=frequency, n_pictures=n_pictures)
+        else:
+            # Pictures of the collection are mixed in as they are compared: so is the query.
+            made = expand(comparable_rows(space, row[None])[0], liked, disliked)
+        return made, liked, disliked
 
 
 def _joined(one: Verdicts, other: Verdicts) -> Verdicts:

@@ -149,15 +149,19 @@ class Searcher:
     def explain(
         self, query: Query, hit: int, *, top: int, by: str, region: Region | None
     ) -> explaining.Explanation:
-        """The words a query and a hit share, as the similarity counts them."""
+        """What makes the score of a query and a hit, as the similarity counts it."""
         similarity = self._similarities.find(by)
         space = explaining.explaining_space(open_spaces(self._store), similarity)
         if space is None:
-            raise NoPlaces(f"{by!r} has no words to explain by; --by words has")
+            raise NoPlaces(
+                f"{by!r} has no places to explain by: it compares pictures as a whole; "
+                "--by look, deep or words has"
+            )
         reranker = None
         if similarity.profile is not None:
             reranker = self._reranker(similarity, self.resolve_query(query, region))
-        return explaining.explain(self._views, query, hit, top, space, region, reranker)
+        made = explaining.explain(self._views, query, hit, top, space, region, reranker)
+        return replace(made, exact=similarity.model is None and len(similarity.spaces) == 1)
 
     def duplicates(self, space: str | None, threshold: float | None) -> list[list[Hit]]:
         """Groups of pictures linked by a score of at least ``threshold``."""

@@ -98,7 +98,7 @@ class Similarities(Mapping[str, Similarity]):
                 put_setting(c, IN_USE, DEFAULT)
 
     def explaining_space(self, name: str = DEFAULT) -> str | None:
-        """The space whose words say why this similarity found a picture; None: it has no words."""
+        """The space that says why this similarity found a picture; None: none knows places."""
         return explaining_space(open_spaces(self._store), self.find(name))
 
     def _with_figures(self, found: Similarity, spaces: Mapping[str, Space]) -> Similarity:
@@ -152,6 +152,7 @@ def profile_figures(
         float(np.mean(state.weights == 0)),
         space.name,
         asked,
+        gains=state.gains,
     )
 
 
@@ -164,7 +165,9 @@ def _pair_figures(judgements: int, states: ProfileStates, profile: str, space: S
     if found.agreement is None:
         return made
     learned, plain, asked = found.agreement
-    return replace(made, agreement=learned, agreement_plain=plain, triplets=asked)
+    return replace(
+        made, agreement=learned, agreement_plain=plain, triplets=asked, gains=found.gains
+    )
 
 
 def taught_space(similarity: Similarity, spaces: Mapping[str, Space]) -> Space | None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from likewise.collection.content import digest_of_file, is_text
 from likewise.collection.errors import CollectionError
@@ -37,7 +37,8 @@ from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import grow_graphs
 from likewise.collection.store import changes as change
 from likewise.collection.store import tag_tables
-from likewise.collection.store.store import Store
+from likewise.collection.store.removed_images import forget_removed, removed_hashes
+from likewise.collection.store.store import REMOVED, Store
 
 _BATCH = 32
 _SECONDS = 1.0
@@ -127,7 +128,7 @@ def add(
     result.videos = len(videos)
     result.closed = [str(e.filename) for e in closed]
     course = _Course(report, len(todo), len(result.skipped))
-    _take_in(store, todo, metadata, workers, course, result)
+    _take_in(store, todo, _Wish(metadata, explicit), workers, course, result)
     result.remarks += follow_sidecars(store).problems
     follow_folders(store)
     fill_gaps(store, workers=workers, report=course.note)
@@ -166,10 +167,17 @@ class _Course:
         self._report(replace(self._now, note=f"{other.stage}{of}"))
 
 
+class _Wish(NamedTuple):
+    """What whoever adds wants of pictures: metadata, and the paths that were named themselves."""
+
+    metadata: Metadata | None
+    explicit: set[str]
+
+
 def _take_in(
     store: Store,
     todo: list[Candidate],
-    metadata: Metadata | None,
+    wish: _Wish,
     workers: int | None,
     course: _Course,
     result: AddResult,
@@ -181,7 +189,7 @@ def _take_in(
 
     def put() -> None:
         nonlocal last
-        _commit(store, batch, metadata, result)
+        _commit(store, batch, wish, result)
         batch.clear()
         last = time.monotonic()
         met = result.added + result.duplicates + len(result.skipped) - met_before
@@ -250,11 +258,10 @@ def find_moved(store: Store, image: int) -> list[str]:
     return [path for path in store.files_of(image) if not os.path.exists(path)]
 
 
-def _commit(
-    store: Store, batch: list[PictureDescription], metadata: Metadata | None, result: AddResult
-) -> None:
+def _commit(store: Store, batch: list[PictureDescription], wish: _Wish, result: AddResult) -> None:
     if not batch:
         return
+    metadata, removed = wish.metadata, removed_hashes(store)
     with store.write() as c:
         for one in batch:
             path, size, mtime = one.candidate.path, one.candidate.size, one.candidate.mtime_ns
@@ -263,6 +270,13 @@ def _commit(
                 change.put_file(c, path, size, mtime, problem=problem)
                 result.skipped.append((path, problem))
                 continue
+            if one.digest in removed:
+                if path not in wish.explicit:
+                    # Its file was moved, copied or touched: it is the picture that was taken out.
+                    change.put_file(c, path, size, mtime, problem=REMOVED)
+                    result.known += 1
+                    continue
+                forget_removed(c, one.digest)
             extra = metadata(path) if callable(metadata) else metadata
             image, new = change.put_image(c, one.digest, one.info, extra)
             change.put_file(c, path, size, mtime, image=image)

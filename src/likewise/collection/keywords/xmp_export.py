@@ -9,19 +9,21 @@ run ends, be it by kill -9, the next ``sync`` does not take our words for somebo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from likewise._durable import write_whole
+from likewise.collection.content import digest_of
 from likewise.collection.errors import CollectionError
 from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.keywords import xmp
 from likewise.collection.keywords.sidecars import sidecars_of
-from likewise.collection.store import sidecar_table, tag_tables
+from likewise.collection.store import action_tables, sidecar_table, tag_tables
+from likewise.collection.store.action_tables import WrittenFile
 from likewise.collection.store.sidecar_table import SidecarRow
 from likewise.collection.store.store import Store, parts
 from likewise.collection.store.tag_tables import SUGGESTED
@@ -35,10 +37,28 @@ _BYTES = 32 << 20
 
 @dataclass
 class XmpExport:
-    """What an export did; ``problems`` are sidecars that were left as they are."""
+    """What an export did; ``problems`` are sidecars that were left as they are.
+
+    ``action`` is what takes it back (None: no file was written).
+    """
 
     written: int = 0
     unchanged: int = 0
+    action: int | None = None
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass
+class XmpPlan:
+    """What an export would do: sidecars that are new and that change, and the folders they are in.
+
+    ``folders`` counts the sidecars of each.
+    """
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    folders: dict[str, int] = field(default_factory=dict)
     problems: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -47,6 +67,7 @@ class _Plan(NamedTuple):
 
     target: str
     content: bytes | None
+    old: bytes | None
     before: os.stat_result | None
     known: SidecarRow | None
     tags: tuple[str, ...]
@@ -68,6 +89,31 @@ def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Rep
     The caller holds the lease.
     """
     result = XmpExport()
+    body = {"place": BESIDE if place is None else str(place), "suggested": suggested}
+    for done, total, plans in _plans(store, place, suggested, result):
+        _carry_out(store, plans, result, body)
+        report(Progress("writing sidecars", done, total, problems=len(result.problems)))
+    return result
+
+
+def plan_xmp(store: Store, place: Path | None, *, suggested: bool) -> XmpPlan:
+    """What :func:`export_xmp` would write; only looked at."""
+    result = XmpPlan()
+    for _, _, plans in _plans(store, place, suggested, result):
+        for plan in plans:
+            if plan.content is None:
+                continue
+            result.new += plan.old is None
+            result.changed += plan.old is not None
+            folder = os.path.dirname(plan.target)
+            result.folders[folder] = result.folders.get(folder, 0) + 1
+    return result
+
+
+def _plans(
+    store: Store, place: Path | None, suggested: bool, result: XmpExport | XmpPlan
+) -> Iterator[tuple[int, int, list[_Plan]]]:
+    """(files looked at, of how many, sidecars to be written next)."""
     files = tag_tables.picture_files(store)
     taken = _stems(path for path, _ in files)
     top = os.path.commonpath([os.path.dirname(path) for path, _ in files]) if files else ""
@@ -85,32 +131,44 @@ def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Rep
                 result.unchanged += plan is None and bool(tags)
                 plans += [plan] if plan is not None else []
             if sum(len(plan.content or b"") for plan in plans) > _BYTES:
-                _carry_out(store, plans, result)
+                yield done, len(files), plans
                 plans = []
-        _carry_out(store, plans, result)
         done += len(part)
-        report(Progress("writing sidecars", done, len(files), problems=len(result.problems)))
-    return result
+        yield done, len(files), plans
 
 
 @contextmanager
-def _collecting_problems(result: XmpExport, target: str) -> Iterator[None]:
+def _collecting_problems(result: XmpExport | XmpPlan | XmpTakenBack, target: str) -> Iterator[None]:
     """What goes wrong with one sidecar is told, and stops no other."""
     try:
         yield
     except xmp.UnusableXmp as error:
         result.problems.append((target, f"left as it is: {error}"))
     except OSError as error:
-        result.problems.append((target, f"cannot be written: {error.strerror or error}"))
+        told = "left as it is" if isinstance(result, XmpTakenBack) else "cannot be written"
+        result.problems.append((target, f"{told}: {error.strerror or error}"))
 
 
-def _carry_out(store: Store, plans: list[_Plan], result: XmpExport) -> None:
-    """Note what is meant to be done, do it, note what was done."""
+def _carry_out(
+    store: Store, plans: list[_Plan], result: XmpExport, body: Mapping[str, Any]
+) -> None:
+    """Note what is meant to be done and how to take it back, do it, note what was done."""
     if not plans:
         return
+    files = {
+        plan.target: WrittenFile(plan.target, digest_of(plan.content), plan.old, plan.known)
+        for plan in plans
+        if plan.content is not None
+    }
     with store.write(durable=True) as c:
         for plan in plans:
             sidecar_table.put_sidecar(c, plan.intent())
+        if files:
+            result.action = result.action or action_tables.put_action(
+                c, store, action_tables.SIDECARS, 0, body
+            )
+            for file in files.values():
+                action_tables.put_written_file(c, result.action, file)
     made: dict[str, SidecarRow] = {}
     for plan in plans:
         with _collecting_problems(result, plan.target):
@@ -128,6 +186,63 @@ def _carry_out(store: Store, plans: list[_Plan], result: XmpExport) -> None:
                 sidecar_table.put_sidecar(c, row)
             else:
                 sidecar_table.drop_sidecars(c, [plan.target])
+        if result.action is not None:
+            lost = [path for path in files if path not in made]
+            result.action = action_tables.settle_written_files(c, result.action, lost)
+
+
+@dataclass
+class XmpTakenBack:
+    """Sidecars that are as they were before an export; ``problems`` are those left as they are."""
+
+    back: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+def take_back_xmp(store: Store, action: int) -> XmpTakenBack:
+    """Delete the sidecars that an export made, and give those it changed their old content.
+
+    Only where a sidecar is, to the byte, what the export wrote.  The caller holds the lease.
+    """
+    result = XmpTakenBack()
+    for part in parts(action_tables.written_paths(store, action), _BATCH):
+        rows: dict[str, SidecarRow | None] = {}
+        for path in part:
+            file = action_tables.written_file(store, action, path)
+            with _collecting_problems(result, path):
+                rows[path] = _take_back(file)
+                result.back += 1
+        with store.write() as c:
+            sidecar_table.drop_sidecars(c, [path for path, row in rows.items() if row is None])
+            for row in rows.values():
+                if row is not None:
+                    sidecar_table.put_sidecar(c, row)
+    return result
+
+
+def _take_back(file: WrittenFile) -> SidecarRow | None:
+    """One sidecar as it was; gives what the catalog is to know of it."""
+    # A catalog may come from anybody, and must not have other files deleted.
+    if not file.path.endswith((".xmp", ".XMP")):
+        raise OSError(None, "it is no sidecar")
+    if file.before is None and not os.path.lexists(file.path):
+        return None
+    if os.path.islink(file.path) or not os.path.isfile(file.path):
+        raise OSError(None, "it is gone, or no plain file any more")
+    now = Path(file.path).read_bytes()
+    if now == file.before:
+        status = os.stat(file.path)
+    elif digest_of(now) != file.digest:
+        raise OSError(None, "it was changed since")
+    elif file.before is None:
+        os.unlink(file.path)
+        return None
+    else:
+        _replace(file.path, file.before, os.stat(file.path))
+        status = os.stat(file.path)
+    if file.known is None:
+        return None
+    return file.known._replace(size=status.st_size, mtime_ns=status.st_mtime_ns)
 
 
 def _stems(paths: Iterable[str]) -> set[str]:
@@ -179,8 +294,9 @@ def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Pla
     if new == before and (sorted(ours) == written if known is not None else not written):
         return None
     return _Plan(
-        target, None if new == before else new, status, known, tuple(usable(wanted)), tuple(written)
-    )
+        target, None if new == before else new, before, status, known, tuple(usable(wanted)),
+        tuple(written),
+    )  # fmt: skip
 
 
 def _is_dropped(word: str, ours: set[str], tags: list[str], refused: set[str]) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from likewise._validation import whole
 from likewise.collection.feedback import judge as judging
+from likewise.collection.feedback import waiting as answers_waiting
 from likewise.collection.feedback.profile_names import DEFAULT, check_person, resolve_profile
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.models import comparison_report, questions
@@ -17,8 +18,10 @@ from likewise.collection.models.constraints import (
 )
 from likewise.collection.models.map_data import gather_comparisons
 from likewise.collection.search import model_rows
+from likewise.collection.search.dense_view import DenseView
 from likewise.collection.search.views import Views
 from likewise.collection.store import log_tables
+from likewise.collection.store.model_table import model
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.errors import InvalidInput
 
@@ -49,22 +52,46 @@ class Comparisons:
         *,
         profile: str = DEFAULT,
         person: str | None = None,
+        at_once: bool = False,
     ) -> int:
         """Say that ``anchor`` is closer to ``nearer`` than to ``farther``; gives the line's number.
 
-        It teaches the profile one triplet.  Unlike a judgement it is no verdict on either picture.
-        ``person`` names who says so, where several people compare.
+        ``person`` names who says so, where several people compare.  The answer waits in a profile
+        of that person's answers and changes no ranking before :meth:`take_in`; maps know it.
+        ``at_once`` teaches the profile itself one triplet.  Unlike a judgement it is no verdict on
+        either picture.
         """
         name = resolve_profile(self._store, profile)
+        who = check_person(person)
         id_of = self._pictures.id_of
         row = (id_of(anchor), id_of(nearer), id_of(farther))
         if len(set(row)) != 3:
             raise InvalidInput(f"{row} names a picture twice; three different ones expected")
-        (number,) = judging.commit_comparisons(
-            self._views, [row], name, "compare", check_person(person)
-        )
+        if not at_once:
+            name = answers_waiting.answers_of(self._store, name, who)
+        (number,) = judging.commit_comparisons(self._views, [row], name, "compare", who)
         self._states.fold_all(name)
         return number
+
+    def waiting(self, profile: str = DEFAULT) -> list[answers_waiting.Waiting]:
+        """Whose answers a profile has not taken in, and how many."""
+        name = resolve_profile(self._store, profile)
+        return answers_waiting.count_waiting(self._store, self._states, name)
+
+    def take_in(
+        self, answers: str | None = None, *, profile: str = DEFAULT
+    ) -> list[answers_waiting.Waiting]:
+        """Have a profile learn the answers that wait: all, or those of one profile of answers.
+
+        One line of the log for each person, which says whose they are; a roll-back takes them out.
+        """
+        name = resolve_profile(self._store, profile)
+        return answers_waiting.take_in(self._store, self._states, name, answers)
+
+    def undo(self, number: int, *, profile: str = DEFAULT) -> int:
+        """Take an answer back, wherever it stands: while it waits, and where it was taken in."""
+        name = resolve_profile(self._store, profile)
+        return answers_waiting.undo(self._store, self._states, name, number)
 
     def all(self, profile: str = DEFAULT) -> list[ComparisonRecord]:
         """Every comparison that stands, in the order of the log."""
@@ -83,6 +110,12 @@ class Comparisons:
         """How many comparisons stand, by who made them."""
         return dict(Counter(one.person for one in self._standing(profile)[0]))
 
+    def count_since_map(self, name: str = "map", *, profile: str = DEFAULT) -> int:
+        """Comparisons that stand and that a map has not heard; all where there is no such map."""
+        known = model(self._store, name)
+        since = 0 if known is None else known.position
+        return sum(one.number > since for one in self._standing(profile)[0])
+
     def suggest(
         self,
         k: int = 10,
@@ -93,16 +126,18 @@ class Comparisons:
     ) -> list[questions.ComparisonQuestion]:
         """Questions whose answers would teach a map most; :meth:`add` takes the answers.
 
+        Both pictures offered are among the anchor's nearest neighbours, and no near-duplicates.
         Questions that were answered already are not asked again; with ``seed`` None there are
         others after every line of the log.
         """
         k = whole(k, "k", 1)
         said, position = self._standing(profile)
         row = model_rows.dense_space(self._store, space)
+        view = self._views.view(row.name)
+        assert isinstance(view, DenseView)
         return questions.suggest_questions(
-            self._store, row, said, self._views.view(row.name).row_of, k,
-            position if seed is None else seed,
-        )  # fmt: skip
+            self._store, view, said, k, position if seed is None else seed
+        )
 
     def report(
         self, *, space: str | None = None, profile: str = DEFAULT, seed: int = 0

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from likewise.collection.feedback.history import COMPARE, JUDGE, Item
 from likewise.collection.feedback.profile_names import resolve_profile
 from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.feedback.waiting import answer_profiles, waiting_items
 from likewise.collection.store import log_tables
 from likewise.collection.store.model_table import bodies
 from likewise.collection.store.segments import unpack_dense
@@ -169,8 +170,17 @@ def standing_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison
 
 
 def profile_items(store: Store, states: ProfileStates, profile: str) -> tuple[str, list[Item], int]:
-    """(profile, what stands in it, the last line that was read)."""
+    """(profile, what stands in it, the last line that was read).
+
+    With the answers that wait for it: a map or a metric is asked for by name, and ranks nothing
+    that its owner did not choose it for.
+    """
     used = resolve_profile(store, profile)
     with states.lock:
         history = states.history(used)
-        return used, list(history.items), history.position
+        found = {item.number: item for item in history.items}
+        for item in waiting_items(store, states, used):
+            found.setdefault(item.number, item)
+        read = [history.position]
+        read += [states.history(one.profile).position for one in answer_profiles(store, used)]
+        return used, [found[number] for number in sorted(found)], max(read)

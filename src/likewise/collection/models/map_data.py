@@ -25,8 +25,13 @@ def gather_comparisons(
     anchors: int,
     labels: str | None,
     seed: int,
+    beside: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None,
 ) -> tuple[MapData, NDArray[np.bool_]]:
-    """Pictures and comparisons for a map; the mask says which comparisons could be used."""
+    """Pictures and comparisons for a map; the mask says which comparisons could be used.
+
+    Up to ``anchors`` pictures: those compared, and others drawn at random, or those of ``beside``
+    (ids and rows).
+    """
     subjects = {s for one in said for s in (one.anchor, one.nearer, one.farther)}
     rows = subject_rows(store, space, subjects, row_of)
     place = {subject: at for at, subject in enumerate(rows)}
@@ -43,8 +48,12 @@ def gather_comparisons(
     ).reshape(-1, 3)
     here = log_tables.subjects_in_collection(store, rows)
     own = np.array([here.get(subject, 0) for subject in rows], np.int64)
-    more = max(anchors - len(rows), 0)
-    ids, others = sample_rows(store, space, more, seed, avoid=set(own.tolist()))
+    if beside is None:
+        more = max(anchors - len(rows), 0)
+        ids, others = sample_rows(store, space, more, seed, avoid=set(own.tolist()))
+    else:
+        new = ~np.isin(beside[0], own)
+        ids, others = beside[0][new], beside[1][new]
     whole = np.array(list(rows.values()), np.float32).reshape(len(rows), space.width)
     names = np.concatenate([own, ids])
     X = np.concatenate([whole, others])

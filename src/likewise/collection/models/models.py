@@ -18,6 +18,7 @@ from likewise.collection.feedback.history import Item
 from likewise.collection.feedback.log_lines import timestamp
 from likewise.collection.feedback.profile_names import check_new_name
 from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.feedback.waiting import answer_profiles
 from likewise.collection.models import map as map_learning
 from likewise.collection.models import metric as metric_learning
 from likewise.collection.models.constraints import (
@@ -148,7 +149,9 @@ class Models(Mapping[str, Model]):
     def count_new_lines(self, name: str) -> int:
         """Lines of the log that a metric or map has not learned from yet."""
         found = self[name]
-        return len(log_tables.entries(self._store, found.profile, found.position))
+        said_in = [found.profile]
+        said_in += [one.profile for one in answer_profiles(self._store, found.profile)]
+        return sum(len(log_tables.entries(self._store, one, found.position)) for one in said_in)
 
     # -- how ----------------------------------------------------------------------------------
 

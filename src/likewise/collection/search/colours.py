@@ -136,12 +136,14 @@ class Colours:
             if self._rows is not None and self._revision == revision:
                 return self._rows
             rows = self._read() if self._rows is None else self._rows
-            there = dict(self._store.all("SELECT id, hash FROM images"))
+            there = {
+                int(row[0]): bytes(row[1]) for row in self._store.all("SELECT id, hash FROM images")
+            }
             kept = rows[np.isin(rows["image"], np.fromiter(there, np.int64, len(there)))]
             missing = sorted(there.keys() - set(kept["image"].tolist()))
             made = np.zeros(len(missing), _ROW)
             for at, image in enumerate(missing):
-                made[at] = self._describe(image, bytes(there[image]))
+                made[at] = self._describe(image, there[image])
             changed = bool(missing) or len(kept) < len(rows)
             rows = np.concatenate([kept, made])
             if changed:

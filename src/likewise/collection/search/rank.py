@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.similarities import Similarity
@@ -47,6 +48,12 @@ class Reranker(Protocol):
 
     def row(self, view: View, row: Any) -> Any:
         """The query's row in a space, changed by what was learned."""
+
+    def split(self, view: View, row: Any, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What parts that add up to the query's row become by the same change.
+
+        Their sum falls short of :meth:`row` by what was mixed into the query.
+        """
 
 
 def rank(

@@ -139,18 +139,18 @@ class Space(SpaceRow, ABC):
     none, and the next ``add`` tries again."""
     has_places: ClassVar[bool] = False
     """Whether columns lie somewhere in a picture (``find_places``), so that they explain a hit."""
+    splits_rows: ClassVar[bool] = False
+    """Whether a row is a sum over the places of a picture (``split_row``), so that a heat map
+    explains a hit."""
     fusion_rank: ClassVar[int | None] = None
     """Which dense space ``both`` fuses with words: the lowest there is; None: never this one."""
     default_rank: ClassVar[int | None] = None
     """Which space ranks when nothing is chosen: the lowest that has rows; None: not by itself."""
     learns_pairs: ClassVar[bool] = False
     """Whether judged pairs teach a metric around each query (dense rows; ``pair_scale``)."""
-    explain_rank: ClassVar[int | None] = None
-    """Whose words (``has_places``) explain a hit of ``default`` that its own spaces cannot: the
-    lowest; None: never this kind's.  This and the other ranks are for a space under the kind's own
-    name."""
     model_rank: ClassVar[int | None] = None
-    """Which dense space a metric or map learns in when none is named: the lowest; None: never."""
+    """Which dense space a metric or map learns in when none is named: the lowest; None: never.
+    This and the other ranks are for a space under the kind's own name."""
     tag_rank: ClassVar[int | None] = None
     """Which dense space suggests tags: the lowest that has a row; None: not by itself."""
     text_rank: ClassVar[int | None] = None
@@ -343,6 +343,17 @@ class Space(SpaceRow, ABC):
     def find_places(self, picture: Pixels) -> Places:
         """Where the columns of a picture's row lie in it (``has_places``)."""
         raise CollectionError(f"space {self.name!r} has no words to explain by; use a words space")
+
+    def split_row(self, picture: Pixels) -> NDArray[np.float64]:
+        """The row as it is compared, as a sum over a grid of places (``splits_rows``).
+
+        Rows and columns of the grid cover the picture evenly: (rows, columns, width).
+        """
+        raise CollectionError(f"space {self.name!r} cannot tell the places of a picture apart")
+
+    def find_parts(self, picture: Pixels) -> NDArray[np.float64]:
+        """:meth:`split_row` of the pixels that are described (as in :meth:`packed_row`)."""
+        return self.split_row(shrink(picture, self.decode_side, slack=self.decode_slack))
 
     # -- looking after it -------------------------------------------------------------------
 

@@ -17,7 +17,14 @@ from likewise.errors import InvalidInput
 from likewise.features.deep.card import builtin_card
 from likewise.features.deep.errors import INSTALL
 from likewise.features.deep.network import MODEL, is_installed, network
-from likewise.features.deep.recipes import KEEP, N_DEEP, DeepDense, DeepSparse, activations
+from likewise.features.deep.recipes import (
+    KEEP,
+    N_DEEP,
+    DeepDense,
+    DeepSparse,
+    activation_map,
+    activations,
+)
 
 if TYPE_CHECKING:
     from likewise.features.text.words import TextQuery
@@ -57,6 +64,7 @@ class DeepSpace(NetworkSpace):
     least = {"keep": 1}
     vector_type = "sparse"
     default_rank = 1
+    splits_rows = True
 
     @classmethod
     def check_recipe(cls, recipe: Recipe) -> None:
@@ -69,6 +77,9 @@ class DeepSpace(NetworkSpace):
     def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
         return DeepSparse(self.recipe["keep"]).extract(picture, _pass(picture, shared))
 
+    def split_row(self, picture: Pixels) -> NDArray[np.float64]:
+        return DeepSparse(self.recipe["keep"]).split(activation_map(picture))
+
     def card(self) -> dict[str, Any]:
         return builtin_card()
 
@@ -78,6 +89,7 @@ class DeepDenseSpace(NetworkSpace):
 
     feature = "deep-dense"
     defaults = {"model": MODEL}
+    splits_rows = True
     fusion_rank = 0
     model_rank = 0
     tag_rank = 0
@@ -92,6 +104,9 @@ class DeepDenseSpace(NetworkSpace):
 
     def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
         return DeepDense().extract(picture, _pass(picture, shared))
+
+    def split_row(self, picture: Pixels) -> NDArray[np.float64]:
+        return DeepDense().split(activation_map(picture))
 
     def card(self) -> dict[str, Any]:
         return builtin_card()

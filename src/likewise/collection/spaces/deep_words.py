@@ -28,7 +28,6 @@ class DeepWordsSpace(VisualWords, NetworkSpace):
     """What a network sees in each part of a picture, as words."""
 
     feature = "deep-words"
-    explain_rank = 0
     defaults = {
         "model": MODEL,
         "size": CELLS_SIZE,

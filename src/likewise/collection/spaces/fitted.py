@@ -96,6 +96,11 @@ class FittedKind(Space):
         return self.source.decode_slack
 
     @property
+    def splits_rows(self) -> bool:  # type: ignore[override]
+        """Whether its source does."""
+        return self.source.splits_rows
+
+    @property
     def takes_rows_of(self) -> str | None:
         return str(self.recipe["source"])
 
@@ -180,6 +185,11 @@ class FittedKind(Space):
 
     def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
         return self.place(np.asarray(self.source.describe(picture, shared), np.float32)[None])[0]
+
+    def split_row(self, picture: Pixels) -> NDArray[np.float64]:
+        cells = self.source.split_row(picture)
+        made = self.fit.split(cells.reshape(-1, cells.shape[-1]))
+        return made.reshape(*cells.shape[:-1], -1)
 
     def place(self, rows: Any) -> NDArray[np.float32]:
         """Rows of the source as rows of this space."""

@@ -12,7 +12,6 @@ class WordsSpace(VisualWords):
     """Corners and blobs, each the nearest of some ten thousand words."""
 
     feature = "words"
-    explain_rank = 1
     defaults = {
         "max_features": 1500,
         "max_side": 800,

@@ -260,6 +260,35 @@ MIGRATIONS: tuple[str, ...] = (
         AND space IN (SELECT name FROM spaces WHERE generation > 0);
     INSERT OR IGNORE INTO backfills SELECT name, 'waiting' FROM spaces WHERE generation > 0;
     """,
+    # Bulk actions, and what undoing each needs.  What people say of tags is in the log already, and
+    # an action only names its lines.  Suggestions, sidecars and removed pictures are in no log: the
+    # rest is theirs.  ``removed_images`` is also what keeps a removed picture out: by content, so
+    # that a moved or touched file does not bring it back.
+    """
+    CREATE TABLE actions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, made TEXT NOT NULL,
+        who TEXT NOT NULL, pictures INTEGER NOT NULL, body TEXT NOT NULL, undone TEXT
+    );
+    CREATE TABLE action_suggestions (
+        action INTEGER NOT NULL REFERENCES actions ON DELETE CASCADE,
+        hash BLOB NOT NULL, tag TEXT NOT NULL, came INTEGER NOT NULL,
+        PRIMARY KEY (action, hash, tag)
+    ) WITHOUT ROWID;
+    CREATE TABLE action_files (
+        action INTEGER NOT NULL REFERENCES actions ON DELETE CASCADE,
+        path TEXT NOT NULL, digest BLOB NOT NULL, before BLOB, known TEXT,
+        PRIMARY KEY (action, path)
+    ) WITHOUT ROWID;
+    CREATE TABLE removed_images (
+        hash BLOB PRIMARY KEY, action INTEGER NOT NULL REFERENCES actions, rows TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX removed_images_by_action ON removed_images (action);
+    CREATE TABLE removed_vectors (
+        hash BLOB NOT NULL REFERENCES removed_images ON DELETE CASCADE, space TEXT NOT NULL,
+        generation INTEGER NOT NULL, vector BLOB NOT NULL, sum INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (hash, space)
+    ) WITHOUT ROWID;
+    """,
 )
-SCHEMA_DIGEST = "144a03cefab472266712c7d6b7d28c88"
+SCHEMA_DIGEST = "2401f7434a41748c13726f252c60538f"
 """The name of the schema that all of them make (``schema_check.py``); a test says the new one."""

@@ -106,6 +106,8 @@ class Store:
         self.path = path
         self.root = path.parent
         self.read_only = path.exists() and not is_writable(path)
+        self.actor = "a program"
+        """Who acts, as the list of actions names them."""
         self._local = threading.local()
         self._open: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._lock = threading.Lock()

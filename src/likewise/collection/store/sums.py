@@ -41,6 +41,7 @@ BLOBS: dict[str, tuple[tuple[str, ...], str]] = {
     "given": (("space", "generation", "entry"), "weights"),
     "checkpoints": (("space", "generation", "history", "n_items"), "state"),
     "text_vectors": (("model", "text"), "vector"),
+    "removed_vectors": (("space", "generation", "hash"), "vector"),
 }
 """Tables with blobs of numbers: the key their sum covers, and the column of the blob."""
 

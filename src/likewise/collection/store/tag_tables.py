@@ -191,6 +191,14 @@ def tags_by_source(store: Store, source: str) -> dict[int, set[str]]:
     return found
 
 
+def suggested_images(store: Store, tag: str) -> list[int]:
+    """Pictures whose only word for a tag is a suggestion."""
+    rows = store.all(
+        "SELECT image FROM tags WHERE tag = ? AND source = 'suggested' ORDER BY image", (tag,)
+    )
+    return [row[0] for row in rows]
+
+
 def loose_tags(store: Store) -> list[str]:
     """Rows about tags that contradict each other; empty when all is well."""
     questions = {
@@ -232,8 +240,10 @@ def put_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
     settle(c, pairs)
 
 
-def replace_source(c: Transaction, source: str, said: Mapping[int, Iterable[str]]) -> int:
-    """All that one source says about these pictures, from now on; gives how many rows moved."""
+def changes_of_source(
+    c: Transaction, source: str, said: Mapping[int, Iterable[str]]
+) -> tuple[list[Pair], list[Pair]]:
+    """(what goes, what comes) where this is all that one source says about these pictures."""
     gone, come = list[Pair](), list[Pair]()
     for image, tags in said.items():
         rows = c.execute(
@@ -242,6 +252,12 @@ def replace_source(c: Transaction, source: str, said: Mapping[int, Iterable[str]
         before, now = {row[0] for row in rows}, set(tags)
         gone += [(image, tag) for tag in sorted(before - now)]
         come += [(image, tag) for tag in sorted(now - before)]
+    return gone, come
+
+
+def replace_source(c: Transaction, source: str, said: Mapping[int, Iterable[str]]) -> int:
+    """All that one source says about these pictures, from now on; gives how many rows moved."""
+    gone, come = changes_of_source(c, source, said)
     drop_sources(c, source, gone)
     put_sources(c, source, come)
     return len(gone) + len(come)

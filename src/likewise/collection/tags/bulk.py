@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from likewise._validation import number, whole
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.registry import open_spaces
-from likewise.collection.store import tag_tables
+from likewise.collection.store import action_tables, tag_tables
 from likewise.collection.store.changes import drop_setting, put_setting
-from likewise.collection.store.store import Store, parts
+from likewise.collection.store.store import Store, Transaction, parts
 from likewise.collection.store.tag_tables import SUGGESTED
 from likewise.collection.tags.calibration import Calibration
 from likewise.collection.tags.evidence import Evidence, Reconstruction, usable_spaces
@@ -32,7 +33,8 @@ BATCH = 64
 class TagRun:
     """What a bulk run did; ``resumed`` is where it went on (0: from the beginning).
 
-    ``found`` is filled by a dry run: picture to (tag, confidence).
+    ``found`` is filled by a dry run: picture to (tag, confidence).  ``action`` is what undoes it
+    (None: nothing changed).
     """
 
     pictures: int = 0
@@ -40,6 +42,7 @@ class TagRun:
     tags: int = 0
     resumed: int = 0
     measured: bool = False
+    action: int | None = None
     found: dict[int, list[tuple[str, float]]] = field(default_factory=dict)
 
 
@@ -73,6 +76,7 @@ def suggest_for_all(
         todo = sorted(i for i in views.store.ids() if i > result.resumed)
         if not also_tagged:
             todo = [image for image in todo if image not in evidence.tags]
+    changed = 0
     for part in parts(todo, BATCH):
         report(Progress("suggesting tags", result.pictures, len(todo)))
         # A batch at a time: whoever looks at a picture meanwhile waits no longer than that.  Tags
@@ -86,8 +90,16 @@ def suggest_for_all(
             with views.store.write() as c:
                 here = views.store.present(found)
                 said = {i: [tag for tag, _ in found[i]] for i in found if i in here}
+                gone, come = tag_tables.changes_of_source(c, SUGGESTED, said)
                 tag_tables.replace_source(c, SUGGESTED, said)
                 put_setting(c, RUN, {"question": question, "upto": part[-1]})
+                if gone or come:
+                    # One action for the whole run, and each batch of it undone as it was done.
+                    result.action = result.action or action_tables.put_action(
+                        c, views.store, action_tables.SUGGEST, 0, {"above": above}
+                    )
+                    changed += action_tables.put_suggestion_changes(c, result.action, gone, come)
+                    action_tables.put_count(c, result.action, changed)
         result.pictures += len(part)
         result.tagged += sum(bool(tags) for tags in found.values())
         result.tags += sum(map(len, found.values()))
@@ -128,7 +140,47 @@ def _suggest_batch(
 def clear_suggestions(store: Store) -> int:
     """Take back every suggestion nobody confirmed; gives how many there were."""
     said = tag_tables.tags_by_source(store, SUGGESTED)
+    nothing: dict[int, tuple[str, ...]] = dict.fromkeys(said, ())
     with store.write() as c:
-        gone = tag_tables.replace_source(c, SUGGESTED, dict.fromkeys(said, ()))
+        gone, come = tag_tables.changes_of_source(c, SUGGESTED, nothing)
+        tag_tables.replace_source(c, SUGGESTED, nothing)
         drop_setting(c, RUN)
-    return gone
+        if gone:
+            action = action_tables.put_action(c, store, action_tables.CLEAR, len(said), {})
+            action_tables.put_suggestion_changes(c, action, gone, come)
+    return len(gone)
+
+
+class SuggestionsUndone(NamedTuple):
+    """Pictures whose suggestions went back, and those with one that was changed since."""
+
+    back: set[bytes]
+    left: set[bytes]
+
+
+def undo_suggestions(c: Transaction, store: Store, action: int) -> SuggestionsUndone:
+    """Inside a transaction: suggestions as they were before an action.
+
+    One that a person accepted or rejected since, or that is no longer as the action left it, is
+    left alone.
+    """
+    result = SuggestionsUndone(set(), set())
+    changes = action_tables.suggestion_changes(store, action)
+    images = tag_tables.images_of(store, {one.hash for one in changes})
+    said = tag_tables.tags_by_source(store, SUGGESTED)
+    back: list[tuple[int, str]] = []
+    off: list[tuple[int, str]] = []
+    for one in changes:
+        image = images.get(one.hash)
+        there = image is not None and one.tag in said.get(image, ())
+        word = tag_tables.word_of(c, one.hash, one.tag)
+        as_left = image is not None and there == one.came and word is None
+        if image is None or not as_left:
+            result.left.add(one.hash)
+            continue
+        (off if one.came else back).append((image, one.tag))
+        result.back.add(one.hash)
+    tag_tables.drop_sources(c, SUGGESTED, off)
+    tag_tables.put_sources(c, SUGGESTED, back)
+    drop_setting(c, RUN)  # the next run looks at all pictures again
+    return result

@@ -11,7 +11,7 @@ from likewise._validation import whole
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.log import Log
 from likewise.collection.feedback.searcher import Searcher
-from likewise.collection.store import tag_tables
+from likewise.collection.store import action_tables, tag_tables
 from likewise.collection.store.store import Store
 from likewise.collection.store.tag_tables import ACCEPT, ACCEPTED
 from likewise.collection.tag_names import clean_all
@@ -28,6 +28,7 @@ class SavedQuery(NamedTuple):
     line: int | None
     tagged: tuple[int, ...]
     suggested: tuple[int, ...]
+    action: int | None = None
 
 
 def save_query(
@@ -67,4 +68,9 @@ def save_query(
         number = tag_log.write_line_within(
             c, store, images, [name], ACCEPT, ACCEPTED, suggested=further
         )
-    return SavedQuery(name, number, tuple(images), tuple(further))
+        action = None
+        if number is not None:
+            body = {"tags": [name], "lines": [number], "text": text}
+            n_pictures = len({*images, *further})
+            action = action_tables.put_action(c, store, action_tables.SAVE, n_pictures, body)
+    return SavedQuery(name, number, tuple(images), tuple(further), action)

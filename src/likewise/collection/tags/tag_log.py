@@ -104,12 +104,25 @@ def withdraw(store: Store, number: int | None) -> TagLine:
             raise CollectionError(
                 f"line {number} is no word about tags that stands; 'likewise tags log' lists them"
             )
-        append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
-        for (digest, tag), word in _words_before(c, store, line).items():
-            tag_tables.put_word(c, digest, tag, word)
-        here = tag_tables.images_of(store, line.suggested).values()
-        tag_tables.drop_sources(c, SUGGESTED, [(image, tag) for image in here for tag in line.tags])
+        withdraw_within(c, store, line)
     return line
+
+
+def withdraw_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[bytes], set[bytes]]:
+    """:func:`withdraw` inside a transaction, of a line that stands.
+
+    Gives the pictures whose tags went back, and those of which something else was said since, which
+    is left alone.
+    """
+    append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
+    before = _words_before(c, store, line)
+    for (digest, tag), word in before.items():
+        tag_tables.put_word(c, digest, tag, word)
+    here = tag_tables.images_of(store, line.suggested).values()
+    tag_tables.drop_sources(c, SUGGESTED, [(image, tag) for image in here for tag in line.tags])
+    pairs = {(digest, tag) for digest in line.pictures for tag in line.tags}
+    back = {digest for digest, _ in before} | set(line.suggested)
+    return back, {digest for digest, _ in pairs - set(before)}
 
 
 def _words_before(

@@ -6,8 +6,8 @@ What a person says goes into the log and counts more than what files say (``docs
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise._validation import whole
 from likewise.collection import jobs
@@ -23,8 +23,9 @@ from likewise.collection.keywords import (
 from likewise.collection.parts import part
 from likewise.collection.search.query import Query, resolve_query
 from likewise.collection.search.views import Views
-from likewise.collection.store import tag_tables
+from likewise.collection.store import action_tables, tag_log_table, tag_tables
 from likewise.collection.store.pictures import PictureName, Pictures
+from likewise.collection.store.store import Transaction
 from likewise.collection.store.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow
 from likewise.collection.tag_names import clean_all, near
 from likewise.collection.tags import tag_log
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
     from likewise.collection.tags.bulk import TagRun
     from likewise.collection.tags.save_query import SavedQuery
     from likewise.collection.tags.suggest import Suggester, Suggestion
+
+
+class TagsChanged(NamedTuple):
+    """Lines of the log that a change wrote, and the action they are (None: too small for one)."""
+
+    lines: list[int]
+    action: int | None
 
 
 class Tags:
@@ -72,8 +80,20 @@ class Tags:
         """Give tags to pictures and take tags from them, in one transaction.
 
         Gives the numbers of the lines of the log, one for what was given and one for what was
-        taken, for :meth:`undo`; none where nothing changed.
+        taken, for :meth:`undo`; none where nothing changed.  Of more than one picture it is an
+        action, which ``actions.undo`` takes back whole.
         """
+        return self.change_many(pictures, add, remove, source=source).lines
+
+    def change_many(
+        self,
+        pictures: Iterable[PictureName],
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        *,
+        source: str = USER,
+    ) -> TagsChanged:
+        """:meth:`change`, with the action that came of it."""
         images = self._pictures.ids_of(pictures, "pictures")
         give, take = clean_all(add), clean_all(remove)
         both = set(give) & set(take)
@@ -89,7 +109,47 @@ class Tags:
                 tag_log.write_line_within(c, self._store, images, give, ACCEPT, source),
                 tag_log.write_line_within(c, self._store, images, take, REJECT, USER),
             ]
-        return [number for number in said if number is not None]
+            kind = action_tables.TAG if give else action_tables.UNTAG
+            about = {"tags": give, "removed": take}
+            return self._note_lines(c, kind, said, about, at_least=2)
+
+    def _note_lines(
+        self,
+        c: Transaction,
+        kind: str,
+        said: Iterable[int | None],
+        about: Mapping[str, Any],
+        *,
+        at_least: int,
+    ) -> TagsChanged:
+        """Lines of the log as one action, where they are of so many pictures."""
+        lines = [number for number in said if number is not None]
+        found = (tag_log_table.standing_line(self._store, number) for number in lines)
+        spoken = {digest for line in found if line for digest in (*line.pictures, *line.suggested)}
+        if len(spoken) < at_least:
+            return TagsChanged(lines, None)
+        body = {**about, "lines": lines}
+        return TagsChanged(lines, action_tables.put_action(c, self._store, kind, len(spoken), body))
+
+    def settle_suggestions(
+        self, tag: str, accept: Iterable[PictureName], reject: Iterable[PictureName] = ()
+    ) -> TagsChanged:
+        """Say of many suggestions of one tag which are right and which are not, in one action."""
+        (name,) = clean_all([tag])
+        yes, no = self._pictures.ids_of(accept, "accept"), self._pictures.ids_of(reject, "reject")
+        if set(yes) & set(no):
+            raise InvalidInput(f"picture {min(set(yes) & set(no))} is in both lists; choose one")
+        with self._store.write(durable=True) as c:
+            said = [
+                tag_log.write_line_within(c, self._store, yes, [name], ACCEPT, ACCEPTED),
+                tag_log.write_line_within(c, self._store, no, [name], REJECT, USER),
+            ]
+            about = {"tags": [name], "accepted": len(yes), "rejected": len(no)}
+            return self._note_lines(c, action_tables.ACCEPT_MANY, said, about, at_least=1)
+
+    def suggested_for(self, tag: str) -> list[int]:
+        """Pictures for which a tag is suggested and that nobody has looked at, by id."""
+        return tag_tables.suggested_images(self._store, tag)
 
     @staticmethod
     def _check_source(source: str) -> None:
@@ -252,3 +312,10 @@ class Tags:
         folder = xmp_export.check_place(place)
         with jobs.lease(self._store.root, "export"):
             return xmp_export.export_xmp(self._store, folder, suggested=suggested, report=report)
+
+    def plan_xmp(
+        self, place: str | os.PathLike[str] = xmp_export.BESIDE, *, suggested: bool = False
+    ) -> xmp_export.XmpPlan:
+        """What :meth:`export_xmp` would write, and where; nothing is written."""
+        folder = xmp_export.check_place(place)
+        return xmp_export.plan_xmp(self._store, folder, suggested=suggested)

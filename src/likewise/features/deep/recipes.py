@@ -36,6 +36,12 @@ def activations(picture: Pixels) -> Floats:
     return np.asarray(network().run(PREPARATION(picture)[None], POOLED)[0])
 
 
+def activation_map(picture: Pixels) -> Floats:
+    """The map that :func:`activations` are the mean of: (rows, columns, 1280)."""
+    (cells,) = network().run(PREPARATION(picture)[None], MAP)
+    return np.ascontiguousarray(cells.transpose(1, 2, 0))
+
+
 def strongest(values: Floats, keep: int) -> tuple[NDArray[np.int64], Floats]:
     """Numbers and weights of the ``keep`` largest positive entries: square root, unit l2 norm.
 
@@ -74,6 +80,15 @@ class DeepSparse:
         """Numbers and weights of the entries kept; ``pooled`` saves the forward pass."""
         return strongest(activations(picture) if pooled is None else pooled, self.keep)
 
+    def split(self, cells: Floats) -> NDArray[np.float64]:
+        """The row as a sum over the cells of a map, (rows, columns, 1280): an entry's root is
+        shared out as its activation is."""
+        total = cells.sum(axis=(0, 1), dtype=np.float64)
+        chosen, weights = strongest(cells.mean(axis=(0, 1), dtype=np.float32), self.keep)
+        made = np.zeros(cells.shape, np.float64)
+        made[..., chosen] = cells[..., chosen] * (weights / total[chosen])
+        return made
+
 
 @dataclass(frozen=True)
 class DeepDense:
@@ -82,6 +97,11 @@ class DeepDense:
     def extract(self, picture: Pixels, pooled: Floats | None = None) -> Floats:
         """The vector; ``pooled`` saves the forward pass."""
         return unit(activations(picture) if pooled is None else pooled)
+
+    def split(self, cells: Floats) -> NDArray[np.float64]:
+        """The row as a sum over the cells of a map, (rows, columns, 1280)."""
+        length = float(np.linalg.norm(cells.sum(axis=(0, 1), dtype=np.float64)))
+        return np.asarray(cells, np.float64) / (length or 1.0)
 
 
 @dataclass(frozen=True)

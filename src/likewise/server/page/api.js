@@ -163,6 +163,24 @@ export const api = {
   /** @param {number} above */
   tagAll: (above) => call("post", "/api/tags/all", { json: { above } }),
 
+  /** @param {string} tag @param {number} offset @param {number} limit */
+  suggested: (tag, offset, limit) => call("get", "/api/tags/suggested", { query: { tag, offset, limit } }),
+
+  /** @param {Shapes["SettleIn"]} json */
+  settleTags: (json) => call("post", "/api/tags/settle", { json }),
+
+  /** @param {number} limit */
+  actions: (limit) => call("get", "/api/actions", { query: { limit } }),
+
+  /** @param {number} action */
+  undoAction: (action) => call("post", "/api/actions/undo", { json: { action } }),
+
+  /** @param {Shapes["RemoveIn"]} json */
+  remove: (json) => call("post", "/api/pictures/remove", { json }),
+
+  /** @param {string} place */
+  planXmp: (place) => call("post", "/api/tags/export/plan", { json: { place } }),
+
   /** @param {string} place */
   exportXmp: (place) => call("post", "/api/tags/export", { json: { place } }),
 
@@ -176,6 +194,12 @@ export const api = {
 
   /** @param {number} number @param {string} profile */
   uncompare: (number, profile) => call("post", "/api/compare/undo", { json: { number, profile } }),
+
+  /** @param {string} profile */
+  waiting: (profile) => call("get", "/api/compare/waiting", { query: { profile } }),
+
+  /** @param {string|null} answers @param {string} profile */
+  takeIn: (answers, profile) => call("post", "/api/compare/take-in", { json: { answers, profile } }),
 
   /** @param {string} profile */
   compareReport: (profile) => call("get", "/api/compare/report", { query: { profile } }),

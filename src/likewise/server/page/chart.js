@@ -5,7 +5,9 @@
 // Smooth at 50,000 pictures because of what is not drawn: the plane is cut into cells as large as a
 // picture is drawn, and only the first picture of a cell (points come in order of importance) is
 // drawn as one; the others are dots, written as pixels.  Cells lie in the plane, not on the screen,
-// so that nothing flickers while one drags.
+// so that nothing flickers while one drags.  What was drawn is kept as a layer: while one drags it is
+// moved and only the strips that come into sight are drawn; while one zooms it is stretched, and
+// drawn again as often as there is time.  A moment after the last movement all is drawn afresh.
 
 /**
  * @typedef {object} Sprite the place in an image where a picture is drawn from
@@ -38,6 +40,8 @@ const MORPH = 370; // milliseconds from one layout to another
 const SMALL = 70; // pixels: up to here pictures are cut to squares; at twice as many they are whole
 const MANY = 1500; // pictures in sight from which speed counts more than beauty
 const FAINT = 0.13;
+const SHARE = 3; // while moving, a whole drawing has to be so many times as old as it took
+const SETTLED = 160; // milliseconds after the last movement
 
 /** @type {Record<string, [number, number]|undefined>} */
 const STEPS = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] };
@@ -48,8 +52,15 @@ export class Chart {
     this.canvas = canvas;
     this.hooks = hooks;
     this.ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-    this.dots = document.createElement("canvas");
-    this.dotsCtx = /** @type {CanvasRenderingContext2D} */ (this.dots.getContext("2d"));
+    /** What was drawn, without what hovers above it; and one to move it with. */
+    this.layer = document.createElement("canvas");
+    this.spare = document.createElement("canvas");
+    /** @type {{scale: number, ox: number, oy: number, side: number}|null} how the layer was drawn; null: it shows nothing */
+    this.drawn = null;
+    this.dirty = true; // whether something else than the window changed
+    this.settling = 0;
+    this.drawnAt = -Infinity;
+    this.drawingTook = 0;
     /** @type {Float32Array} where they are now, perhaps on their way */
     this.x = new Float32Array(0);
     /** @type {Float32Array} */
@@ -112,6 +123,7 @@ export class Chart {
       this.chosen = -1;
     }
     this.hover = -1;
+    this.dirty = true;
     this.look(window);
     if (!glide || before.x.length !== x.length || still()) return;
     // In the new plane, where each is on the screen now.
@@ -161,8 +173,8 @@ export class Chart {
     const { width, height } = this.now;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
-    this.dots.width = width;
-    this.dots.height = height;
+    for (const one of [this.layer, this.spare]) [one.width, one.height] = [this.canvas.width, this.canvas.height];
+    this.dirty = true;
     this.#paint();
   }
 
@@ -191,7 +203,7 @@ export class Chart {
     this.goal = glide && !still() ? next : null;
     if (!this.goal) this.window = next;
     this.#measure();
-    this.draw();
+    this.#frame();
   }
 
   /** All of it. */
@@ -241,13 +253,19 @@ export class Chart {
     return true;
   }
 
+  /** Something else than the window changed: pictures came, colours, what is selected. */
   draw() {
+    this.dirty = true;
+    this.#frame();
+  }
+
+  #frame() {
     this.waiting ||= requestAnimationFrame((time) => {
       this.waiting = 0;
       const moving = this.#move(Math.min(64, time - this.last));
       this.last = time;
       this.#paint();
-      if (moving) this.draw();
+      if (moving) this.#frame();
     });
   }
 
@@ -282,23 +300,129 @@ export class Chart {
     const began = performance.now();
     const { ctx } = this;
     const { width, height } = this.now;
+    if (!this.x.length || !this.canvas.width) {
+      ctx.setTransform(1, 0, 0, 1, 0, 0);
+      ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);
+      this.drawn = null;
+      return;
+    }
+    const { side } = this;
+    const { found, dots } = this.#cells(width, height);
+    this.pictured = found;
+    if (!this.#moveLayer(side, dots, began)) this.#drawLayer(side, dots);
+    this.#show();
     const ratio = this.canvas.width / width;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    ctx.clearRect(0, 0, width, height);
-    if (!this.x.length || !this.dots.width) return;
-    this.pictured = this.#cells(width, height);
-    ctx.drawImage(this.dots, 0, 0, width, height);
-    const { side } = this;
-    ctx.imageSmoothingQuality = this.pictured.length < MANY ? "high" : "low";
-    this.seen = 0;
-    // The most important ones last: they lie on top.
-    for (let n = this.pictured.length - 1; n >= 0; n--) this.#picture(this.pictured[n], side);
-    for (const i of new Set([this.chosen, this.hover])) if (i >= 0) this.#picture(i, side * 1.25, true);
+    for (const i of new Set([this.chosen, this.hover])) if (i >= 0) this.#picture(ctx, i, side * 1.25, true);
     this.#rope();
     this.cost = performance.now() - began;
     // For whoever cannot look into a canvas: how many pictures are to be seen as such.
     const seen = String(this.seen);
     if (this.canvas.dataset.seen !== seen) this.canvas.dataset.seen = seen;
+  }
+
+  /** The layer on the screen, where it belongs by now. */
+  #show() {
+    const { ctx, drawn, now } = this;
+    if (!drawn) return;
+    const ratio = this.canvas.width / now.width;
+    const stretch = now.scale / drawn.scale;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    if (Math.abs(stretch - 1) > 1e-6) ctx.setTransform(stretch, 0, 0, stretch, (now.ox - drawn.ox * stretch) * ratio, (now.oy - drawn.oy * stretch) * ratio);
+    ctx.imageSmoothingQuality = "low";
+    ctx.drawImage(this.layer, 0, 0);
+  }
+
+  /** Everything in sight, drawn afresh. @param {number} side @param {number[]} dots */
+  #drawLayer(side, dots) {
+    const began = performance.now();
+    const { width, height, scale, ox, oy } = this.now;
+    this.seen = 0;
+    this.drawn = { scale, ox, oy, side };
+    this.#part(0, 0, width, height, side, dots);
+    this.dirty = false;
+    this.drawnAt = performance.now();
+    this.drawingTook = this.drawnAt - began;
+  }
+
+  /**
+   * What was drawn, moved or stretched: whether that will do for this frame.
+   * @param {number} side @param {number[]} dots @param {number} time
+   */
+  #moveLayer(side, dots, time) {
+    const { drawn, now } = this;
+    if (!drawn || this.dirty || this.way) return false;
+    const stretch = now.scale / drawn.scale;
+    if (Math.abs(stretch - 1) > 1e-6) {
+      if (time - this.drawnAt > SHARE * this.drawingTook || stretch > 1.5 || stretch < 0.67) return false;
+      this.#settle();
+      return true;
+    }
+    const ratio = this.canvas.width / now.width;
+    // By whole pixels of the screen; what is left over is put right when all is drawn afresh.
+    const [dx, dy] = [Math.round((now.ox - drawn.ox) * ratio), Math.round((now.oy - drawn.oy) * ratio)];
+    if (!dx && !dy) return true;
+    const { width, height } = this.canvas;
+    if (Math.abs(dx) > width / 2 || Math.abs(dy) > height / 2) return false;
+    const spare = /** @type {CanvasRenderingContext2D} */ (this.spare.getContext("2d"));
+    spare.setTransform(1, 0, 0, 1, 0, 0);
+    spare.clearRect(0, 0, width, height);
+    spare.drawImage(this.layer, dx, dy);
+    [this.layer, this.spare] = [this.spare, this.layer];
+    drawn.ox += dx / ratio;
+    drawn.oy += dy / ratio;
+    const [px, py] = [dx / ratio, dy / ratio];
+    if (px) this.#part(px > 0 ? 0 : now.width + px, 0, Math.abs(px), now.height, side, dots);
+    if (py) this.#part(0, py > 0 ? 0 : now.height + py, now.width, Math.abs(py), side, dots);
+    this.#settle();
+    return true;
+  }
+
+  /** When nothing moves any more, all is drawn afresh. */
+  #settle() {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.draw(), SETTLED);
+  }
+
+  /**
+   * A part of the layer: dots first, pictures above them, the most important ones on top.
+   * @param {number} left @param {number} top @param {number} wide @param {number} high
+   * @param {number} side @param {number[]} dots
+   */
+  #part(left, top, wide, high, side, dots) {
+    const ctx = /** @type {CanvasRenderingContext2D} */ (this.layer.getContext("2d"));
+    const ratio = this.canvas.width / this.now.width;
+    const { scale } = this.now;
+    const { ox, oy } = this.drawn ?? this.now;
+    const { x, y } = this;
+    const colours = this.colours ?? this.tints;
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, top, wide, high);
+    ctx.clip();
+    ctx.clearRect(left, top, wide, high);
+    let colour = -1;
+    for (const i of dots) {
+      const [sx, sy] = [x[i] * scale + ox, y[i] * scale + oy];
+      if (sx < left - 2 || sy < top - 2 || sx > left + wide || sy > top + high) continue;
+      const wanted = colours ? colours[i] : this.ink;
+      if (wanted !== colour) {
+        colour = wanted;
+        ctx.fillStyle = css(wanted);
+      }
+      ctx.fillRect(Math.floor(sx), Math.floor(sy), 2, 2);
+    }
+    ctx.imageSmoothingQuality = this.pictured.length < MANY ? "high" : "low";
+    const reach = side / 2 + 3;
+    for (let n = this.pictured.length - 1; n >= 0; n--) {
+      const i = this.pictured[n];
+      const [sx, sy] = [x[i] * scale + ox, y[i] * scale + oy];
+      if (sx < left - reach || sy < top - reach || sx > left + wide + reach || sy > top + high + reach) continue;
+      this.#picture(ctx, i, side, false, sx, sy);
+    }
+    ctx.restore();
   }
 
   /**
@@ -309,16 +433,16 @@ export class Chart {
     const { x, y, side, matches } = this;
     const { scale, ox, oy } = this.now;
     const cell = side * 1.08;
-    // Columns of cells that can be in sight, and where the first begins in the plane.
-    const [columns, rows] = [Math.ceil(width / cell) + 3, Math.ceil(height / cell) + 3];
-    const [first, top] = [Math.floor((-ox - side) / cell), Math.floor((-oy - side) / cell)];
+    // Whole cells, also where only a part is in sight: which picture stands for a cell must not
+    // change while it comes in.
+    const edge = 2 * cell;
+    const [columns, rows] = [Math.ceil((width + 2 * edge) / cell) + 3, Math.ceil((height + 2 * edge) / cell) + 3];
+    const [first, top] = [Math.floor((-ox - edge) / cell), Math.floor((-oy - edge) / cell)];
     const taken = new Uint8Array(columns * rows);
-    const image = this.dotsCtx.createImageData(this.dots.width, this.dots.height);
-    const pixels = new Uint32Array(image.data.buffer);
-    const across = this.dots.width;
-    const dots = this.colours ?? this.tints;
     /** @type {number[]} */
     const found = [];
+    /** @type {number[]} */
+    const dots = [];
     // What is looked for has its cell first.
     for (const wanted of matches ? [true, false] : [true]) {
       for (let i = 0; i < x.length; i++) {
@@ -326,26 +450,28 @@ export class Chart {
         const px = x[i] * scale;
         const py = y[i] * scale;
         const [sx, sy] = [px + ox, py + oy];
-        if (sx < -side || sy < -side || sx > width + side || sy > height + side) continue;
+        if (sx < -edge || sy < -edge || sx > width + edge || sy > height + edge) continue;
         const place = (Math.floor(py / cell) - top) * columns + Math.floor(px / cell) - first;
         if (!taken[place]) {
           taken[place] = 1;
           found.push(i);
-        } else if (wanted && sx >= 1 && sy >= 1 && sx < width - 2 && sy < height - 2) {
-          const colour = dots ? dots[i] : this.ink;
-          const at = Math.floor(sy) * across + Math.floor(sx);
-          pixels[at] = pixels[at + 1] = pixels[at + across] = pixels[at + across + 1] = colour;
+        } else if (wanted && sx >= -2 && sy >= -2 && sx < width && sy < height) {
+          dots.push(i);
         }
       }
     }
-    this.dotsCtx.putImageData(image, 0, 0);
-    return found;
+    return { found, dots };
   }
 
-  /** @param {number} i @param {number} side of its longer edge @param {boolean} [front] before all others */
-  #picture(i, side, front = false) {
-    const { ctx } = this;
-    const [sx, sy] = this.at(i);
+  /**
+   * @param {CanvasRenderingContext2D} ctx
+   * @param {number} i
+   * @param {number} side of its longer edge
+   * @param {boolean} front before all others
+   * @param {number} [sx] where
+   * @param {number} [sy]
+   */
+  #picture(ctx, i, side, front, sx = this.at(i)[0], sy = this.at(i)[1]) {
     const tint = this.tints ? this.tints[i] : this.ink;
     const alpha = this.matches && !this.matches.has(i) && !front ? FAINT : 1;
     const sprite = side < 4 && this.tints ? null : this.hooks.sprite(i, side);
@@ -499,7 +625,7 @@ export class Chart {
       fingers.set(event.pointerId, now);
       if (this.rope.length) {
         this.rope.push([now.x, now.y]);
-        this.draw();
+        this.#frame();
       } else if (other) {
         // The place between two fingers stays between them.
         const apart = Math.max(1, Math.hypot(before.x - other.x, before.y - other.y));
@@ -520,7 +646,7 @@ export class Chart {
         const { x, y } = spot(event);
         this.hooks.picked(this.find(x, y));
       }
-      this.draw();
+      this.#frame();
     };
     canvas.addEventListener("pointerup", up);
     canvas.addEventListener("pointercancel", up);
@@ -536,7 +662,7 @@ export class Chart {
     this.hover = i;
     this.canvas.style.cursor = this.lassoing ? "crosshair" : i >= 0 ? "pointer" : "grab";
     this.hooks.hovered(i);
-    this.draw();
+    this.#frame();
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { api, ApiError, messageOf, thumbnail } from "./api.js";
 import { openShareDialog } from "./compare-share.js";
+import { WaitingAnswers } from "./compare-waiting.js";
 import { fill, h, icon } from "./dom.js";
 import { count, percent } from "./format.js";
 import { jobBox } from "./job.js";
@@ -11,6 +12,7 @@ import { current, go } from "./state.js";
 import { t } from "./texts.js";
 import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
+import { working } from "./working.js";
 
 /** @typedef {import("./types.js").Comparison} Comparison */
 /** @typedef {import("./types.js").Picture} Picture */
@@ -18,6 +20,7 @@ import { complain, toast } from "./toast.js";
 
 const AHEAD = 4; // questions asked for at once; their pictures are fetched before they are shown
 const SIDE = 640;
+const GAIN_EVERY = 10; // answers after which what they brought is told
 
 export class CompareView {
   /** @param {import("./types.js").Me} me */
@@ -25,15 +28,24 @@ export class CompareView {
     this.me = me;
     this.whose = h("span", { class: "soft" });
     this.told = h("p", { class: "compare-told", role: "status" });
+    this.goal = h("progress", { max: "20", value: "0", "aria-label": t.compare.goal });
+    this.goalSaid = h("span", {});
+    this.gain = h("p", { class: "compare-gain", role: "status", hidden: true });
     this.body = h("div", { class: "compare-body" });
+    this.waiting = new WaitingAnswers(() => this.#report());
+    this.drawing = false;
     this.people = h("section", { class: "people", hidden: true });
     this.share = h("button", { type: "button", class: "small", onclick: () => openShareDialog(this.profile, () => this.#report()) }, icon("share"), t.compare.askOthers);
     this.undo = h("button", { type: "button", class: "quiet small", disabled: true, "aria-keyshortcuts": "u", onclick: () => this.#undo() }, icon("undo"), t.undo);
-    this.job = jobBox(["learn map"], (done) => done.told);
+    this.job = jobBox(["learn map"], (done) => {
+      this.drawing = false;
+      if (current().view === "compare") this.#report();
+      return done.told;
+    });
     this.el = h("div", { class: "view compare" },
       h("header", { class: "view-head" }, h("h1", {}, t.compare.which), this.whose,
         h("div", { class: "how" }, this.undo, !me.guest && this.share)),
-      this.told, this.body, this.people, this.job.el);
+      h("div", { class: "compare-goal" }, this.goal, this.goalSaid, this.told), this.gain, this.body, this.waiting.el, this.people, this.job.el);
     /** @type {Comparison[]} */
     this.questions = [];
     /** @type {{number: number, question: Comparison}[]} */
@@ -149,6 +161,7 @@ export class CompareView {
       this.answered.push({ number, question });
       this.undo.disabled = false;
       this.#progress(progress);
+      this.#reached(progress);
     } catch (error) {
       this.seen.delete(keyOf(question));
       this.questions.unshift(question); // an answer is not lost: it is asked again
@@ -186,16 +199,45 @@ export class CompareView {
   }
 
   /** @param {Progress} progress */
-  #progress({ yours, all, agreement, tested }) {
+  #progress({ yours, all, since, goal }) {
     const said = [t.compare.answers(yours)];
     if (all > yours) said.push(t.compare.withOthers(all));
-    if (agreement !== null) said.push(t.compare.agrees(agreement, tested));
     this.told.textContent = this.me.guest ? t.compare.guest(this.me.name, said.join(" · ")) : said.join(" · ");
+    this.goal.max = goal;
+    this.goal.value = Math.min(since, goal);
+    const left = goal - since;
+    this.goalSaid.textContent = left > 0 ? t.compare.goalLeft(left, Boolean(this.me.guest)) : this.drawing ? t.compare.drawing : t.compare.goalReached;
   }
 
-  async #report() {
+  /** A round number of answers: what they brought, and a new map. @param {Progress} progress */
+  #reached(progress) {
+    if (progress.yours % GAIN_EVERY === 0) {
+      this.#tellGain(progress);
+      if (!this.me.guest) this.#report(true);
+    }
+    // While other work is under way it waits: the next answer asks again.
+    if (!this.me.guest && !this.drawing && !working.on && progress.since >= progress.goal) this.#learn();
+  }
+
+  /** @param {Progress} progress */
+  #tellGain({ yours, all, agreement, plain, gain, tested, goal }) {
+    this.gain.hidden = false;
+    if (agreement === null || plain === null || !gain) {
+      this.gain.textContent = t.compare.unmeasured(yours, all < goal ? goal : null);
+      return;
+    }
+    const [low, high] = gain;
+    const verdict = Math.round(100 * low) > 0 ? "better" : Math.round(100 * high) < 0 ? "worse" : "unclear";
+    this.gain.textContent = t.compare.gain(yours, agreement, plain, tested, t.accuracy.claim(verdict, gain));
+  }
+
+  /** @param {boolean} tell the gain too */
+  async #report(tell = false) {
+    this.waiting.show(this.profile);
     try {
-      const { people, repeated } = await api.compareReport(this.profile);
+      const { people, repeated, progress } = await api.compareReport(this.profile);
+      this.#progress(progress);
+      if (tell) this.#tellGain(progress);
       this.people.hidden = !people.length;
       fill(this.people, h("h2", {}, t.compare.who),
         h("p", { class: "soft" }, repeated ? t.compare.repeated(repeated.questions, repeated.agreement) : t.compare.notRepeated),
@@ -211,12 +253,15 @@ export class CompareView {
   }
 
   async #learn() {
+    this.drawing = true;
+    this.goalSaid.textContent = t.compare.drawing;
     try {
       const { job } = await api.learnModel({ kind: "map", name: "map", profile: this.profile });
       this.job.started(job);
       toast(t.compare.drawing, { label: t.compare.show, act: () => go({ view: "map", map: "map" }) });
     } catch (error) {
       complain(error);
+      this.drawing = false;
     }
   }
 }

@@ -8,10 +8,10 @@
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(command.textContent ?? "");
-      button.textContent = "Copied";
+      button.textContent = button.dataset["copied"] ?? "";
     } catch {
       getSelection()?.selectAllChildren(command);
-      button.textContent = "Press Ctrl+C";
+      button.textContent = button.dataset["byHand"] ?? "";
     }
   });
 })();

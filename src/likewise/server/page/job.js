@@ -1,5 +1,6 @@
 // Long work that a view began: a sentence when it ends.  How far it is stands in the line of all views.
 
+import { undoing } from "./actions.js";
 import { h } from "./dom.js";
 import * as live from "./live.js";
 import { t } from "./texts.js";
@@ -47,7 +48,7 @@ export function jobBox(kinds, ended) {
     end(data.job, () => {
       const told = ended(data);
       say(t.collection.done, told);
-      toast(told);
+      toast(told, "action" in data ? undoing(data.action) : {});
     });
   });
   live.on("failed", (data) => {

@@ -2,10 +2,11 @@
 // learning is, and every version of it.
 
 import { api, messageOf } from "./api.js";
+import { accuracy, claim } from "./accuracy.js";
 import { curve } from "./curve.js";
 import { confirmed } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
-import { count, decimal, percent, when } from "./format.js";
+import { count, percent, when } from "./format.js";
 import * as known from "./known.js";
 import { Models } from "./models.js";
 import { openProfileDialog } from "./profiles.js";
@@ -81,16 +82,18 @@ export class LearnedView {
     fill(this.body,
       h("dl", { class: "figures" },
         figure(count(figures.judgements), t.learned.judgement(figures.judgements), t.learned.stand),
-        figures.agreement !== null && figure(percent(figures.agreement), t.learned.right, figures.units === "directions" ? t.learned.heldOut : t.learned.before),
-        figures.agreement_plain !== null && figure(percent(figures.agreement_plain), t.learned.right, t.learned.without),
+        figures.interval && figure(percent(figures.agreement), t.learned.right, t.learned.rightHow(t.accuracy.range(figures.interval), figures.units)),
+        figures.interval && figure(percent(figures.agreement_plain), t.learned.without, claim(figures)),
         figure(percent(figures.changed), t.learned.changed(figures.units), t.learned.changedHow(figures.units)),
         figures.sparsity > 0 && figure(percent(figures.sparsity), t.learned.ofWords, t.learned.zero)),
-      found.curve.length > 0 && h("section", {}, h("h2", {}, t.learned.better),
+      !figures.interval && h("p", { class: "soft" }, accuracy(figures)),
+      figures.interval && found.curve.length > 0 && h("section", {}, h("h2", {}, t.learned.better),
         h("p", { class: "soft" }, t.learned.betterHow), curve(found.curve)),
-      words(t.learned.gained, t.learned.gainedHow, "gained", found.gained),
-      words(t.learned.lost, t.learned.lostHow, "lost", found.lost),
-      directions(t.learned.more, t.learned.moreHow, "gained", found.directions.filter((one) => one.value > 1)),
-      directions(t.learned.less, t.learned.lessHow, "lost", found.directions.filter((one) => one.value < 1)),
+      words(t.learned.more, t.learned.gainedHow, "gained", found.gained),
+      words(t.learned.less, t.learned.lostHow, "lost", found.lost),
+      // What tells the two ends apart counts for less: they are more similar than before.
+      directions(t.learned.more, t.learned.moreHow, "gained", found.directions.filter((one) => one.value < 1)),
+      directions(t.learned.less, t.learned.lessHow, "lost", found.directions.filter((one) => one.value > 1)),
       moves(found.moved),
       this.#versions(found));
   }
@@ -161,9 +164,9 @@ const figure = (value, unit, of) => h("div", {}, h("dt", {}, unit, " ", h("span"
 function told(line) {
   if (line.kind === "undo") return t.learned.undid(line.about);
   if (line.kind === "rollback") return t.learned.wentBack(line.about);
-  if (line.kind === "merge") return t.learned.merged(line.about);
+  if (line.kind === "merge") return line.answers ? t.learned.tookIn(line.answers, line.person) : t.learned.merged(line.about);
   if (line.kind === "weights") return t.learned.weights;
-  if (line.kind === "compare") return t.learned.comparison;
+  if (line.kind === "compare") return t.learned.comparison(line.person);
   const parts = [];
   if (line.liked.length) parts.push(t.learned.liked(line.liked.length));
   if (line.disliked.length) parts.push(t.learned.disliked(line.disliked.length));
@@ -201,9 +204,8 @@ function words(title, text, kind, list) {
       bar.style.width = `${(100 * Math.abs(word.change)) / most}%`;
       return h("li", {},
         h("div", { class: "patches" }, ...word.examples.slice(0, 4).map(patch), !word.examples.length && h("p", { class: "soft" }, t.learned.noPatch)),
-        h("div", { class: "bar" }, bar),
-        h("p", {}, h("b", {}, t.learned.change(word.change)),
-          h("span", { class: "soft" }, t.learned.weight(word.weight, word.frequency))));
+        h("div", { class: "bar", title: t.learned.weight(word.change, word.weight) }, bar),
+        h("p", { class: "soft" }, t.learned.sharedBy(word.frequency)));
     })));
 }
 
@@ -220,8 +222,7 @@ function directions(title, text, kind, list) {
     h("ul", { class: `words directions ${kind}` }, ...list.map((one) => {
       const bar = h("i");
       bar.style.width = `${(100 * Math.abs(one.value - 1)) / most}%`;
-      return h("li", {}, end(t.learned.from, one.one_end), end(t.learned.to, one.other_end), h("div", { class: "bar" }, bar),
-        h("p", {}, t.learned.counts, h("b", {}, decimal(one.value, 2)), t.learned.times));
+      return h("li", { title: t.learned.counts(one.value) }, end(t.learned.oneEnd, one.one_end), h("span", { class: "versus-sign", "aria-hidden": "true" }, kind === "gained" ? "≈" : "≠"), end(t.learned.otherEnd, one.other_end), h("div", { class: "bar" }, bar));
     })));
 }
 
@@ -230,7 +231,7 @@ function directions(title, text, kind, list) {
  * @param {string} word
  * @param {Picture[]} pictures
  */
-const end = (word, pictures) => h("div", { class: "end" }, h("span", { class: "soft" }, word),
+const end = (word, pictures) => h("div", { class: "end", role: "group", "aria-label": word },
   h("div", { class: "patches" }, ...pictures.slice(0, 4).map((picture) => small(picture, picture.name)), !pictures.length && h("p", { class: "soft" }, t.learned.noPicture)));
 
 /** @param {Move[]} list */

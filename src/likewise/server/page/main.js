@@ -1,5 +1,6 @@
 // Where the page begins: one view at a time, chosen by the address.
 
+import { onActed, openActions } from "./actions.js";
 import { api } from "./api.js";
 import { CollectionView } from "./collection.js";
 import { CompareView } from "./compare.js";
@@ -72,17 +73,24 @@ addEventListener("click", (event) => {
 /** Somebody with a link for questions: these, and nothing around them. */
 function showGuest() {
   document.body.classList.add("guest");
+  need("#actions").hidden = true;
   go({ view: "compare" }, { replace: true });
   main.replaceChildren(compare.el);
   compare.show(current());
 }
 
 function showOwner() {
-  const bar = selectionBar(() => known.forgetAll());
+  const bar = selectionBar();
   bar.append(several.findTogether());
   need("#toasts").before(bar);
   several.listen();
   settingsDialog.listen(() => search.layAgain());
+  need("#actions").addEventListener("click", openActions);
+  onActed((kind) => {
+    known.forgetAll();
+    if (kind === "remove" && current().view === "search") search.refresh();
+    if (current().view === "tag") tag.acted();
+  });
   keys.listen(search);
   upload.listen();
   onChange(show);

@@ -241,10 +241,9 @@ export class MapView {
     const { map } = this;
     if (!map) return;
     const ids = indices.map((i) => map.ids[i]);
-    if (more) selection.add(ids);
+    if (more) selection.addPart(ids);
     else selection.set(ids);
     this.#lasso(false);
-    this.told.textContent = t.selection.caught(ids.length);
   }
 
   #marks() {

@@ -43,7 +43,7 @@ export class Models {
         h("thead", {}, h("tr", {}, ...t.models.columns.map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {},
           ...profiles.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", {}, t.models.kinds.profile), h("td", {}, count(one.figures?.judgements ?? 0)),
-            h("td", {}, percent(one.figures?.agreement ?? null)), h("td", {}, percent(one.figures?.agreement_plain ?? null)), h("td", {}, t.models.always), h("td", {}))),
+            h("td", {}, one.figures?.interval ? t.accuracy.within(one.figures.agreement, one.figures.interval) : one.figures ? t.accuracy.after(one.figures.needed) : "–"), h("td", {}, one.figures?.interval ? percent(one.figures.agreement_plain) : "–"), h("td", {}, t.models.always), h("td", {}))),
           ...all.items.map((one) => this.#row(one))))));
       await this.versus.show(state, similarities.items.map((one) => one.name));
     } catch (error) {

@@ -1,5 +1,6 @@
 // Beside the results: the asked picture with its region, how to rank, the cut-off, what was said.
 
+import { accuracy } from "./accuracy.js";
 import { h, icon, fill, settled } from "./dom.js";
 import { count } from "./format.js";
 import { openProfileDialog } from "./profiles.js";
@@ -131,7 +132,7 @@ export class Rail {
     this.figures.classList.toggle("folded", Boolean(figures?.judgements));
     this.figures.textContent = !figures?.judgements
       ? t.rail.nothing(profile)
-      : t.rail.learned(profile, figures.judgements, figures.agreement, figures.agreement_plain, figures.units === "directions");
+      : t.rail.learned(profile, figures.judgements, accuracy(figures));
   }
 
   /** @param {{liked: number, disliked: number}} said */

@@ -93,7 +93,8 @@ export class Selecting {
   #down(event) {
     if (!this.on || event.button || event.pointerType === "touch") return; // a finger scrolls
     const from = { x: event.pageX, y: event.pageY };
-    const before = event.shiftKey || event.ctrlKey || event.metaKey ? selection.ids() : [];
+    // A lasso selects what it touches and nothing else; with Shift that comes to what was selected.
+    const before = event.shiftKey || event.ctrlKey || event.metaKey ? selection.parts() : [];
     this.dragged = false;
     /** @param {PointerEvent} now */
     const move = (now) => {
@@ -113,7 +114,7 @@ export class Selecting {
         const at = tile.el.getBoundingClientRect();
         if (at.left < box.right && at.right > box.left && at.top < box.bottom && at.bottom > box.top) caught.push(id);
       }
-      selection.set([...before, ...caught]);
+      selection.set(...before, caught);
     };
     const up = () => {
       removeEventListener("pointermove", move);

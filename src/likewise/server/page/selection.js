@@ -1,46 +1,69 @@
-// Pictures that are selected, in whatever view: what the bar at the foot of the page acts on.
+// Pictures that are selected, in whatever view: what the bar at the foot of the page acts on.  A
+// selection has parts, one for each time something was added to it, so that what is said of it is
+// what it is: "206 + 207 pictures selected".
 
-/** @type {Set<string>} */
-const chosen = new Set();
+/** @type {Set<string>[]} none is empty, and no picture is in two of them */
+let parts = [];
 /** @type {(() => void)[]} */
 const listeners = [];
 
 function tell() {
+  parts = parts.filter((part) => part.size);
   for (const listener of listeners) listener();
+}
+
+const size = () => parts.reduce((sum, part) => sum + part.size, 0);
+
+/** @param {string} id */
+const has = (id) => parts.some((part) => part.has(id));
+
+/** Those of the pictures that are not selected yet. @param {Iterable<string>} ids */
+const fresh = (ids) => new Set([...ids].filter((id) => !has(id)));
+
+/** To the last part. @param {Iterable<string>} ids */
+function join(ids) {
+  const more = fresh(ids);
+  parts.push(new Set([...(parts.pop() ?? []), ...more]));
+  tell();
 }
 
 export const selection = {
   get size() {
-    return chosen.size;
+    return size();
   },
 
-  ids: () => [...chosen],
+  ids: () => parts.flatMap((part) => [...part]),
 
-  /** @param {string} id */
-  has: (id) => chosen.has(id),
+  /** What is selected, part by part. */
+  parts: () => parts.map((part) => [...part]),
 
-  /** @param {Iterable<string>} ids those and no others */
-  set(ids) {
-    chosen.clear();
-    for (const id of ids) chosen.add(id);
+  has,
+
+  /** @param {...Iterable<string>} some those and no others, a part each */
+  set(...some) {
+    parts = [];
+    for (const ids of some) parts.push(fresh(ids));
     tell();
   },
 
-  /** @param {Iterable<string>} ids */
-  add(ids) {
-    for (const id of ids) chosen.add(id);
+  /** @param {Iterable<string>} ids as a part of their own: what another lasso caught */
+  addPart(ids) {
+    parts.push(fresh(ids));
     tell();
   },
+
+  /** Picked by hand, one after the other. */
+  add: join,
 
   /** @param {string} id */
   toggle(id) {
-    if (!chosen.delete(id)) chosen.add(id);
-    tell();
+    if (parts.some((part) => part.delete(id))) tell();
+    else join([id]);
   },
 
   clear() {
-    if (!chosen.size) return;
-    chosen.clear();
+    if (!parts.length) return;
+    parts = [];
     tell();
   },
 

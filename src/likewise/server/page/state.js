@@ -31,6 +31,7 @@
  * @property {string} left a similarity, side by side with right
  * @property {string} right
  * @property {string} lay "": side by side where there are few enough; "true": at their places
+ * @property {string} settle a tag whose suggestions are looked at
  * @property {string} paint what colours the map: "", "tags" or "likeness"
  */
 
@@ -41,7 +42,7 @@ const ORDERS = /** @type {const} */ (["asc", "desc"]);
 const DEFAULTS = {
   view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, by: "", sort: "", order: "", above: null,
   folder: "", tag: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
-  map: "", at: "", lay: "", paint: "", left: "", right: "",
+  map: "", at: "", lay: "", paint: "", left: "", right: "", settle: "",
 };
 
 /** In the order of the keys 1, 2, … and of the bar. @type {State["view"][]} */
@@ -87,6 +88,7 @@ export function parse(text) {
     paint: word("paint"),
     left: word("left"),
     right: word("right"),
+    settle: word("settle"),
   };
 }
 
@@ -186,7 +188,7 @@ export function forget() {
  * @returns {Partial<State>}
  */
 export const viewing = (view) => ({
-  view, look: "", why: "", profile: view === "learned" && now.view === "search" ? "" : now.profile,
+  view, look: "", why: "", settle: "", profile: view === "learned" && now.view === "search" ? "" : now.profile,
 });
 
 /** What changes when another picture is asked about: its region, cut-off and open pictures go.
@@ -194,7 +196,7 @@ export const viewing = (view) => ({
  * @returns {Partial<State>}
  */
 export const asking = (query) => ({
-  view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, above: null, sort: "", order: "", look: "", why: "", ...query,
+  view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, above: null, sort: "", order: "", look: "", why: "", settle: "", ...query,
 });
 
 /** @param {State} state */

@@ -6,7 +6,9 @@ import { count, percent } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import { empty } from "./search.js";
+import { openSidecars } from "./sidecars.js";
 import { asking, current, go, hrefFor } from "./state.js";
+import { Suggested } from "./suggested.js";
 import { TagPanel } from "./tag-panel.js";
 import { t } from "./texts.js";
 import { title } from "./title.js";
@@ -29,18 +31,17 @@ export class TagView {
     this.all = h("section", {});
     this.above = h("input", { type: "range", id: "tag-above", min: "0.3", max: "0.95", step: "0.05", value: "0.6", oninput: () => this.#shown() });
     this.aboveSaid = h("output", { for: "tag-above" });
-    this.folder = h("input", { type: "text", id: "xmp-place", placeholder: t.tag.beside, autocomplete: "off", spellcheck: "false" });
+    this.suggested = new Suggested();
     this.job = jobBox(["tag", "export"], (done) => this.#done(done));
     this.el = h("div", { class: "view tag-view" }, h("header", { class: "view-head" }, h("h1", {}, t.tag.title)),
-      this.one, this.all,
+      this.suggested.el, this.one, this.all,
       h("section", {}, h("h2", {}, t.tag.allAtOnce),
         h("p", { class: "soft" }, t.tag.allHow),
         h("div", { class: "in-line" }, h("label", { for: "tag-above" }, t.tag.atLeast), this.above, this.aboveSaid,
           h("button", { type: "button", onclick: () => this.#start(api.tagAll(Number(this.above.value))) }, icon("tag"), t.tag.apply))),
       h("section", {}, h("h2", {}, t.tag.export),
         h("p", { class: "soft" }, t.tag.exportHow),
-        h("div", { class: "in-line" }, h("label", { for: "xmp-place" }, t.tag.where), this.folder,
-          h("button", { type: "button", onclick: () => this.#start(api.exportXmp(this.folder.value.trim() || "beside")) }, t.tag.write))),
+        h("p", {}, h("button", { type: "button", onclick: () => openSidecars((place) => this.#start(api.exportXmp(place))) }, t.tag.write))),
       this.job.el);
     /** @type {Picture[]} */
     this.queue = [];
@@ -55,7 +56,13 @@ export class TagView {
   async show() {
     title(t.tag.title);
     known.collection.get().then((about) => this.job.running(about.job)).catch(() => {});
-    await Promise.all([this.#tags(), this.#load()]);
+    await Promise.all([this.suggested.show(current().settle), this.#tags(), this.#load()]);
+  }
+
+  /** Something was done to many pictures, or undone. */
+  acted() {
+    this.#tags();
+    this.suggested.again();
   }
 
   #shown() {
@@ -65,9 +72,13 @@ export class TagView {
   async #tags() {
     try {
       const { items } = await api.tags("", 500);
+      const open = items.filter((one) => one.sources.suggested);
       fill(this.all, h("h2", {}, t.tag.tags(items.length)),
         h("ul", { class: "tag-cloud" }, ...items.map((one) => h("li", {},
-          h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ", h("span", { class: "soft" }, count(one.pictures)))))));
+          h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ", h("span", { class: "soft" }, count(one.pictures)))))),
+        open.length > 0 && h("h3", {}, t.tag.toSettle),
+        open.length > 0 && h("ul", { class: "tag-cloud", "aria-label": t.tag.toSettleList }, ...open.map((one) => h("li", {},
+          h("button", { type: "button", class: "small", onclick: () => go({ settle: one.tag, look: "" }) }, icon("check"), one.tag, " ", h("span", { class: "soft" }, count(one.sources.suggested ?? 0)))))));
     } catch (error) {
       complain(error);
     }
@@ -109,7 +120,7 @@ export class TagView {
 
   #draw() {
     const picture = this.queue[this.at];
-    this.one.hidden = !picture;
+    this.one.hidden = !picture || Boolean(current().settle); // one thing at a time
     if (!picture) return;
     this.img.src = picture.image;
     this.img.alt = picture.name;
@@ -148,7 +159,7 @@ export class TagView {
   /** @param {KeyboardEvent} event */
   #key(event) {
     if (current().view !== "tag" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]") || current().settle) return;
     if (event.target instanceof HTMLElement && event.target.matches("input:not([type=range]), textarea, select")) {
       if (event.key === "Escape") event.target.blur();
       return;
@@ -175,6 +186,7 @@ export class TagView {
   /** @param {import("./job.js").EndOf<"tag"|"export">} done */
   #done(done) {
     if (this.el.isConnected) this.show();
+    this.suggested.again();
     if (done.what === "tag") return t.tag.applied(done.tagged, done.tags);
     return t.tag.written(done.written, done.unchanged, done.problems);
   }

@@ -3,7 +3,7 @@
 // in its own order and form its own plurals.  Numbers and dates come written as the browser's
 // language writes them (format.js).  What the server says (errors, reasons, progress) comes as it is.
 
-import { count, date, figures, percent, score } from "./format.js";
+import { count, date, decimal, figures, percent, score } from "./format.js";
 
 /**
  * "1 picture", "2 pictures".
@@ -33,7 +33,6 @@ export const t = {
   // Used in more than one view.
   pictures,
   judgements: (/** @type {number} */ n) => some(n, "judgement"),
-  places: (/** @type {number} */ n) => some(n, "place"),
   cancel: "Cancel",
   close: "Close",
   undo: "Undo",
@@ -77,6 +76,8 @@ export const t = {
     byPicture: "Search by picture",
     byPictureHow: "Choose a picture, or drop or paste one anywhere",
     byColour: "Search by colour",
+    actions: "Recent actions",
+    actionsHow: "Recent actions, with Undo",
     settings: "Settings",
     keys: "Keyboard shortcuts",
     drop: "Drop it to find similar pictures",
@@ -184,8 +185,7 @@ export const t = {
     profiles: "Profiles that learn",
     plain: "Without learning",
     nothing: (/** @type {string} */ profile) => `Profile ${profile} has learned nothing yet: press + on a picture that belongs higher, − on one that does not belong here.`,
-    /** @param {string} profile @param {number} n @param {number|null} right @param {number|null} plain @param {boolean} heldOut */
-    learned: (profile, n, right, plain, heldOut) => `Profile ${profile}: ${some(n, "judgement")}${right === null ? "" : `, accuracy ${percent(right)}${heldOut ? " on judgements left out" : ""} (${percent(plain)} without learning)`}.`,
+    learned: (/** @type {string} */ profile, /** @type {number} */ n, /** @type {string} */ accuracy) => `Profile ${profile}: ${some(n, "judgement")}. ${accuracy}`,
   },
 
   region: {
@@ -271,7 +271,7 @@ export const t = {
       ["Tagging", [["a x", "accept, reject the first suggestion, or the one in focus"], ["e", "type a tag"], ["n p", "next, previous picture"], ["u", "undo"]]],
       ["Selecting", [["s", "start or stop selecting"], ["x", "select this one; with Shift all up to it"], ["Esc", "clear the selection"]]],
       ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
-      ["Similarity map", [["← → ↑ ↓", "move"], ["+ −", "zoom in, zoom out"], ["0", "show all"], ["g", "side by side, or at exact positions"], ["l", "lasso; or drag with Shift"], ["Enter", "find similar to the picture in the middle"]]],
+      ["Similarity map", [["← → ↑ ↓", "move"], ["+ −", "zoom in, zoom out"], ["0", "show all"], ["g", "side by side, or at exact positions"], ["l", "lasso: select these and no others"], ["Shift", "and drag: add to the selection"], ["Enter", "find similar to the picture in the middle"]]],
       ["The page", [["1 … 6", "search, tags, compare, similarity map, what it learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "keyboard shortcuts"]]],
     ],
   },
@@ -306,11 +306,17 @@ export const t = {
     bar: "Selected pictures",
     tagFor: "Tag for the selected pictures",
     tagThem: "tag",
-    tag: "Tag",
+    tagN: (/** @type {number} */ n) => `Tag ${count(n)}`,
     untag: "Remove tag",
+    remove: "Remove…",
+    removeHow: "Remove from the collection; the files stay",
     none: "Clear selection",
-    selected: (/** @type {number} */ n) => `${pictures(n)} selected`,
-    caught: (/** @type {number} */ n) => `${count(n)} selected`,
+    /** What it is: each step that added to it is told apart. @param {number[]} parts */
+    selected: (parts) => {
+      const all = parts.reduce((sum, n) => sum + n, 0);
+      if (parts.length > 4) return `${pictures(all)} selected in ${count(parts.length)} steps`;
+      return parts.length > 1 ? `${parts.map(count).join(" + ")} pictures selected` : `${pictures(all)} selected`;
+    },
     tagged: (/** @type {number} */ n, /** @type {string} */ tag) => `Tagged ${pictures(n)} “${tag}”.`,
     untagged: (/** @type {number} */ n, /** @type {string} */ tag) => `Removed “${tag}” from ${pictures(n)}.`,
     nothing: "Nothing to change: it was so already.",
@@ -335,6 +341,67 @@ export const t = {
       ["4aa8e8", "Sky blue"], ["2030c8", "Blue"], ["6a2cb0", "Purple"], ["e04f9e", "Pink"], ["7a4a24", "Brown"], ["e0c4a0", "Beige"],
       ["ffffff", "White"], ["9a9a9a", "Grey"], ["101010", "Black"],
     ],
+  },
+
+  actions: {
+    how: "Undo restores what an action changed. What was changed since is left alone.",
+    none: "Nothing was done to many pictures at once yet.",
+    undo: (/** @type {string} */ what) => `Undo: ${what}`,
+    isUndone: "undone",
+    /** @param {string} kind @param {number} n @param {string} time @param {string} who */
+    about: (kind, n, time, who) => `${some(n, kind === "sidecars" ? "sidecar" : "picture")}, ${time}, by ${who}`,
+    /** @param {string} kind @param {number} n @param {number} left */
+    undone: (kind, n, left) => {
+      const amount = (/** @type {number} */ many) => some(many, kind === "sidecars" ? "sidecar" : "picture");
+      return `Undone for ${amount(n)}.${left ? ` ${amount(left)} changed since: left alone.` : ""}`;
+    },
+  },
+
+  remove: {
+    ask: (/** @type {number} */ n) => `Remove ${pictures(n)} from the collection?`,
+    how: "The files stay where they are. Rescanning the folders does not bring the pictures back; Undo does, with their tags and judgements.",
+    files: "Also move their files out of their folders",
+    remove: "Remove",
+    removeFiles: "Remove and move files…",
+    askFiles: (/** @type {number} */ n) => `Move the files of ${pictures(n)}?`,
+    filesHow: "They leave their folders, and other programs no longer find them there. Nothing is deleted: they go into the folder “removed” inside the collection, and Undo moves them back.",
+    moveFiles: "Move the files",
+    /** @param {number} n @param {number|null} moved @param {number} stayed */
+    removed: (n, moved, stayed) => `Removed ${pictures(n)} from the collection.${moved === null ? "" : ` ${some(moved, "file")} moved${stayed ? `, ${count(stayed)} could not be` : ""}.`}`,
+  },
+
+  sidecars: {
+    title: "Write sidecars",
+    folder: "Folder for the sidecars",
+    example: "/home/me/Sidecars",
+    beside: "Beside the pictures",
+    below: "In another folder",
+    write: "Write",
+    writeN: (/** @type {number} */ n) => `Write ${some(n, "file")}`,
+    name: "Name a folder of this machine.",
+    counting: "Counting…",
+    /** @param {number} same @param {number} problems @returns {string} */
+    nothing: (same, problems) => `Nothing to write: ${some(same, "sidecar")} up to date.${t.sidecars.kept(problems)}`,
+    kept: (/** @type {number} */ n) => (n ? ` ${some(n, "file")} cannot be written and will be left alone.` : ""),
+    files: (/** @type {number} */ fresh, /** @type {number} */ changed) => `${some(fresh, "new file")}${changed ? ` and ${some(changed, "changed one")}` : ""}`,
+    /** @param {number} folders @param {number} problems @returns {string} */
+    where: (folders, problems) => ` in ${some(folders, "folder")}. Undo takes them back.${t.sidecars.kept(problems)}`,
+    moreFolders: (/** @type {number} */ n) => `and ${some(n, "more folder")}`,
+  },
+
+  suggested: {
+    list: "Suggested pictures",
+    label: "Suggestions of one tag",
+    title: (/** @type {string} */ tag) => `Suggested: ${tag}`,
+    not: (/** @type {string} */ name, /** @type {string} */ tag) => `${name}: not ${tag}`,
+    acceptAll: (/** @type {number} */ n) => `Accept all ${count(n)}`,
+    acceptBut: (/** @type {number} */ n) => `Accept all but ${count(n)}`,
+    rejectAll: (/** @type {number} */ n) => `Reject all ${count(n)}`,
+    none: (/** @type {string} */ tag) => `“${tag}” is suggested for no picture now.`,
+    /** @param {number} total @param {number} shown @param {number} struck */
+    how: (total, shown, struck) => `${pictures(total)}${shown < total ? `, ${count(shown)} shown` : ""}. Click those that are wrong to strike them out${struck ? `: ${count(struck)} struck out` : ""}.`,
+    /** @param {string} tag @param {number} yes @param {number} no */
+    settled: (tag, yes, no) => `Accepted “${tag}” for ${pictures(yes)}${no ? `, rejected for ${count(no)}` : ""}.`,
   },
 
   saveTag: {
@@ -381,10 +448,10 @@ export const t = {
     atLeast: "At least",
     apply: "Apply suggestions",
     export: "Use tags in other programs",
-    exportHow: "Writes XMP sidecar files, which other programs read. Pictures are never changed; what another program wrote into a sidecar stays.",
-    where: "Where",
-    beside: "beside the pictures",
-    write: "Write sidecars",
+    exportHow: "Small XMP files with the tags (sidecars), which other programs read. Pictures are never changed; what another program wrote into a sidecar stays.",
+    write: "Write sidecars…",
+    toSettle: "Suggestions to review",
+    toSettleList: "Tags with suggestions",
     tags: (/** @type {number} */ n) => (n ? some(n, "tag") : "No tags yet"),
     left: (/** @type {number} */ n) => (n === 1 ? "One untagged picture" : `${count(n)} untagged pictures`),
     applied: (/** @type {number} */ n, /** @type {number} */ tags) => `${pictures(n)} tagged, with ${some(tags, "tag")}.`,
@@ -402,12 +469,17 @@ export const t = {
     noMoreWhy: "All questions at hand were answered or skipped.",
     again: "Ask again",
     closerTo: "is closer to",
-    skip: "Cannot say, skip",
+    skip: "Skip",
     /** @param {"left"|"right"} side @param {string} name */
     choice: (side, name) => `Closer: the ${side} one, ${name}`,
     answers: (/** @type {number} */ n) => some(n, "answer"),
     withOthers: (/** @type {number} */ n) => `${count(n)} including other people's`,
-    agrees: (/** @type {number} */ share, /** @type {number} */ n) => `a map made without them agrees with ${percent(share)} of ${count(n)}`,
+    goal: "Answers towards a new map",
+    goalLeft: (/** @type {number} */ n, /** @type {boolean} */ guest) => `${some(n, "more answer")} ${n === 1 ? "redraws" : "redraw"} ${guest ? "the" : "your"} map`,
+    goalReached: "Enough for a new map",
+    unmeasured: (/** @type {number} */ n, /** @type {number|null} */ from) => `${some(n, "answer")}. ${from === null ? "What they bring is being measured." : `What they bring can be measured from ${count(from)} on.`}`,
+    /** @param {number} n @param {number} share @param {number} plain @param {number} tested @param {string} claim */
+    gain: (n, share, plain, tested, claim) => `${some(n, "answer")}. A map made without them agrees with ${percent(share)} of ${count(tested)}, looks alone with ${percent(plain)}: ${claim}.`,
     guest: (/** @type {string} */ name, /** @type {string} */ said) => `${name}: ${said}`,
     who: "Who answered",
     repeated: (/** @type {number} */ n, /** @type {number|null} */ share) => `Where two people answered the same question (${some(n, "time")}), they agreed ${percent(share)}.`,
@@ -415,9 +487,19 @@ export const t = {
     table: "Table of who answered",
     columns: ["Who", "Answers", "Agree with the map", "Agree with others"],
     you: "you",
-    draw: "Redraw the map from these",
+    draw: "Redraw the map now",
     drawing: "The map is being redrawn.",
     show: "Show it",
+  },
+
+  waiting: {
+    label: "Answers not used yet",
+    title: "Not used in searches yet",
+    how: (/** @type {string} */ profile) => `These answers draw the map. They change no search result until you add them${profile ? ` to the profile ${profile}` : ""}.`,
+    answers: (/** @type {number} */ n, /** @type {string|null} */ name) => `${some(n, "answer")} ${name ? `from ${name}` : "of yours"}`,
+    takeIn: "Use in searches",
+    takeInOne: (/** @type {number} */ n, /** @type {string|null} */ name) => `Use in searches: ${some(n, "answer")} ${name ? `from ${name}` : "of yours"}`,
+    took: (/** @type {string[]} */ parts) => `Searches use ${parts.join(", ")} now.`,
   },
 
   share: {
@@ -447,7 +529,7 @@ export const t = {
     exactHow: "Side by side every picture is seen whole; at exact positions distances mean similarity",
     lasso: "Lasso",
     redraw: "Redraw",
-    how: "Arrow keys move, plus and minus zoom, 0 shows all, l is the lasso, Enter finds pictures similar to the one in the middle.",
+    how: "Arrow keys move, plus and minus zoom, 0 shows all, l is the lasso (with Shift it adds to the selection), Enter finds pictures similar to the one in the middle.",
     closer: "Zoom in",
     farther: "Zoom out",
     all: "Show all",
@@ -468,6 +550,23 @@ export const t = {
     far: "least similar",
   },
 
+  // How good a profile is: nothing before it means something, then with its uncertainty.
+  accuracy: {
+    needed: (/** @type {number} */ n) => `How accurate it is can be said after ${some(n, "more judgement")} with both + and −.`,
+    after: (/** @type {number} */ n) => `after ${count(n)} more`,
+    range: (/** @type {[number, number]} */ [low, high]) => `${count(Math.round(100 * low))} to ${percent(high)}`,
+    /** @param {number|null} share @param {[number, number]} interval @returns {string} */
+    within: (share, interval) => `${percent(share)} (${t.accuracy.range(interval)})`,
+    /** @param {number} share @param {[number, number]} interval @param {number} plain @param {string} claim @returns {string} */
+    said: (share, interval, plain, claim) => `Accuracy ${t.accuracy.within(share, interval)}, ${percent(plain)} without learning: ${claim}.`,
+    /** @param {"better"|"worse"|"unclear"} verdict @param {[number, number]} gain its interval, as shares */
+    claim: (verdict, [low, high]) => {
+      if (verdict === "unclear") return "no clear difference yet";
+      const points = [low, high].map((share) => Math.max(1, Math.round(100 * Math.abs(share)))).sort((a, b) => a - b);
+      return `${verdict} by ${count(points[0])} to ${count(points[1])} points`;
+    },
+  },
+
   learned: {
     use: "Use by default",
     profile: "Profile",
@@ -480,8 +579,7 @@ export const t = {
     judgement: (/** @type {number} */ n) => (n === 1 ? "judgement" : "judgements"),
     stand: "that count",
     right: "accuracy",
-    heldOut: "on judgements left out",
-    before: "before each judgement was learned",
+    rightHow: (/** @type {string} */ range, /** @type {string} */ units) => `${range}, ${units === "directions" ? "on judgements left out" : "before each judgement was learned"}`,
     without: "without learning",
     changed: (/** @type {string} */ units) => `of the ${units}`,
     changedHow: (/** @type {string} */ units) => (units === "directions" ? "weigh differently" : "moved"),
@@ -489,14 +587,12 @@ export const t = {
     zero: "no longer count",
     better: "Is it getting better?",
     betterHow: "Each judgement is a test first and a lesson afterwards: the share of comparisons that were right before they were learned.",
-    gained: "Words that gained",
-    gainedHow: "Where these are, pictures count as more similar.",
-    lost: "Words that lost",
-    lostHow: "Where these are, pictures count as less similar.",
-    more: "Differences that count more now",
-    moreHow: "Pictures differ in many ways. Between the two ends of these they are less similar than before.",
-    less: "Differences that count less now",
-    lessHow: "Between the two ends of these, pictures are more similar than before.",
+    more: "More similar now",
+    less: "Less similar now",
+    gainedHow: "What the pictures of a row share makes pictures more similar than before.",
+    lostHow: "What the pictures of a row share counts for less than before.",
+    moreHow: "The pictures at the two ends of a row are more similar than before: what tells them apart counts for less.",
+    lessHow: "The pictures at the two ends of a row are less similar than before: what tells them apart counts for more.",
     versions: "Versions",
     versionsHow: "Every line is a version you can go back to. Nothing is deleted: going back is a line of its own, and can be undone the same way.",
     beginning: "The beginning",
@@ -511,8 +607,9 @@ export const t = {
     undid: (/** @type {number|null} */ n) => `Undid ${n}`,
     wentBack: (/** @type {number|null} */ n) => (n ? `Went back to version ${n}` : "Went back to the beginning"),
     merged: (/** @type {number|null} */ n) => `Took in what another profile had learned by version ${n}`,
+    tookIn: (/** @type {number} */ n, /** @type {string|null|undefined} */ person) => `Used ${some(n, "answer")} ${person ? `from ${person}` : "of yours"}`,
     weights: "What was learned elsewhere was imported as a whole",
-    comparison: "A comparison: the first is closer than the second",
+    comparison: (/** @type {string|null|undefined} */ person) => `${person ?? "You"} compared: the first is closer than the second`,
     liked: (/** @type {number} */ n) => `${count(n)} more like it`,
     disliked: (/** @type {number} */ n) => `${count(n)} not`,
     gone: "About pictures that were removed",
@@ -521,13 +618,11 @@ export const t = {
     moreLike: "More like it",
     not: "Not",
     noPatch: "no picture left that shows it",
-    /** @param {number} change */
-    change: (change) => `${change > 0 ? "+" : "−"}${figures(Math.abs(change))}`,
-    weight: (/** @type {number} */ weight, /** @type {number} */ n) => ` to weight ${figures(weight)}, in ${pictures(n)}`,
-    counts: "counts ",
-    times: " times",
-    from: "from",
-    to: "to",
+    weight: (/** @type {number} */ change, /** @type {number} */ weight) => `${change > 0 ? "+" : "−"}${figures(Math.abs(change))} to weight ${figures(weight)}`,
+    sharedBy: (/** @type {number} */ n) => `shared by ${pictures(n)}`,
+    counts: (/** @type {number} */ value) => `counts ${decimal(value, 2)} times`,
+    oneEnd: "one end",
+    otherEnd: "other end",
     noPicture: "no picture left",
     moved: "Pictures that moved most",
     movedHow: "Places among the results without learning, and now. Judgements about the very picture searched with are left out: this is what changed for every search.",
@@ -604,15 +699,25 @@ export const t = {
     notLoaded: "This picture is not among the results that were loaded.",
     lead: (/** @type {string} */ name, /** @type {string} */ text) => `${name} for “${text}”`,
     whole: "This was found by how the pictures look as a whole.",
-    wholeHow: "Which places of them match can be shown when pictures are described by visual words too.",
-    describing: "Describing by visual words. You can go on searching; ask again why it matched when it is done.",
-    nothing: (/** @type {string} */ name) => `${name} shares no visual words with the picture you searched with: it was found by colours, textures or meaning as a whole, and there are no places to point at.`,
+    wholeHow: "What ranks here cannot say which places of the pictures match.",
+    rankByWords: "Rank by small details to see places.",
+    forWords: (/** @type {string} */ text, /** @type {string[]} */ reasons) => `For “${text}”: ${reasons.join("; ")}.`,
+    describing: "Describing by visual words. You can go on searching; rank by them when it is done.",
+    nothing: (/** @type {string} */ name) => `${name} shares no visual words with the picture you searched with: there are no places to point at.`,
     drawing: (/** @type {string} */ name, /** @type {number} */ n) => `The picture you searched with and ${name}, with lines between the ${some(n, "place")} they share most clearly`,
     list: "Shared words, the one that counts most first",
     common: (/** @type {number} */ n) => `${some(n, "visual word")} in common. `,
-    /** @param {number} n @param {number|null} share @param {number} value @param {string} other */
-    below: (n, share, value, other) => `The ${count(n)} below make ${share === null ? "most" : percent(share)} of the words' score, ${score(value)}. Choose one to see where it is.${other ? ` The order itself comes from ${other}, which compares pictures as a whole.` : ""}`,
-    usual: "the recommended ranking",
+    /** @param {number} n @param {number|null} share @param {number} value @param {boolean} exact whether words alone ranked */
+    below: (n, share, value, exact) => `The ${count(n)} below make ${share === null ? "most" : percent(share)} of the words' score, ${score(value)}. Choose one to see where it is.${exact ? "" : " They are one part of what ranked."}`,
+  },
+
+  heat: {
+    score: (/** @type {number} */ value) => `Similarity ${score(value)} by how they look. `,
+    how: (/** @type {string} */ space) => `Bright places make them similar; dark ones add nothing, or speak against it. All places of a picture together add up to the score.${space ? ` The order itself was learned over ${space}; this is what ${space} sees.` : ""}`,
+    show: "Show where",
+    nowhere: "No place of it speaks for the similarity.",
+    /** @param {{name: string, share: number}[]} areas @param {number} rest */
+    places: (areas, rest) => `Mostly ${areas.map((one) => `${one.name} ${percent(one.share)}`).join(", ")}.${rest ? ` ${percent(rest)} of the score comes from pictures you marked for this search.` : ""}`,
   },
 
   visualWords: {

@@ -29,7 +29,7 @@ export function toast(message, { label, act, bad = false } = {}) {
   place.append(el);
   // Whoever points at it, or stands on it with the keyboard, is about to use it.
   const fade = () => (el.matches(":hover, :focus-within") ? setTimeout(fade, 2000) : gone());
-  setTimeout(fade, bad ? 12000 : 5000);
+  setTimeout(fade, bad ? 12000 : label ? 8000 : 5000); // who is offered something needs a moment to read it
 }
 
 /**

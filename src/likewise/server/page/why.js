@@ -1,9 +1,11 @@
-// Why a picture matched: the words both pictures share, drawn from one to the other.
+// Why a picture matched, by what ranked it: light where a network sees them alike, lines where
+// visual words do, and the reasons of typed words.
 
 import { api, ApiError, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon, s } from "./dom.js";
 import { percent, score } from "./format.js";
+import { heatMaps } from "./heat.js";
 import * as known from "./known.js";
 import { canStrike, strike } from "./reasons.js";
 import { go, hasPicture, queryOf, shut } from "./state.js";
@@ -25,8 +27,6 @@ export class Why {
     /** @type {ReturnType<typeof dialog>|null} */
     this.open = null;
     this.id = "";
-    /** @type {Set<string>} similarities that see pictures as a whole: told once, remembered */
-    this.whole = new Set();
   }
 
   /** @param {import("./state.js").State} state */
@@ -52,7 +52,7 @@ export class Why {
       return;
     }
     fill(body, h("p", { class: "empty", role: "status" }, t.why.looking));
-    await this.#explain(state, this.#ranking(state));
+    await this.#explain(state);
   }
 
   /** Typed words: the reasons, each with a way to strike it out. @param {import("./state.js").State} state @param {HTMLElement} body */
@@ -71,39 +71,31 @@ export class Why {
         } }, icon("close"), t.reasons.off)))));
   }
 
-  /** What ranks, where it may have places; null: ask for visual words. */
-  #ranking(/** @type {import("./state.js").State} */ state) {
-    const name = state.by || "default";
-    return this.whole.has(name) ? null : name;
-  }
-
-  /**
-   * @param {import("./state.js").State} state
-   * @param {string|null} by null: by visual words
-   */
-  async #explain(state, by) {
+  /** @param {import("./state.js").State} state */
+  async #explain(state) {
     const id = state.why;
     const body = this.open?.body;
     if (!body) return;
     try {
-      const [found, picture] = await Promise.all([api.explain(queryOf(state), id, by), api.picture(id)]);
+      const [found, picture] = await Promise.all([api.explain(queryOf(state), id, state.by || "default"), api.picture(id)]);
       if (this.id !== id) return;
       const asked = state.q ? `/api/pictures/${encodeURIComponent(state.q)}/image` : `/api/uploads/${encodeURIComponent(state.up)}/image`;
-      fill(body, ...drawn(found, asked, picture, by === null ? state.by || t.why.usual : ""));
+      const reasons = this.find(id)?.reasons ?? [];
+      const closer = h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), t.viewLarge);
+      fill(body, ...(found.in_query
+        ? heatMaps(found, { address: asked, size: found.query_size, name: "" }, { address: picture.image, size: found.picture_size, name: picture.name }, closer)
+        : [...drawn(found, asked, picture), h("p", { class: "buttons" }, closer)]),
+      reasons.length > 0 && h("p", {}, t.why.forWords(state.text, reasons.map((one) => one.text))));
     } catch (error) {
       if (this.id !== id) return;
-      if (error instanceof ApiError && error.kind === "no_places" && by !== null) {
-        this.whole.add(by);
-        await this.#explain(state, null);
-        return;
-      }
-      if (error instanceof ApiError && error.kind === "no_places" && lacksWords(await known.collection.get())) this.#offerWords(body);
+      if (error instanceof ApiError && error.kind === "no_places") await this.#sayWhole(body);
       else fill(body, h("p", { class: "empty", role: "alert" }, messageOf(error)));
     }
   }
 
-  /** What is missing for an explanation, and the way to get it. @param {HTMLElement} body */
-  #offerWords(body) {
+  /** What ranked knows no places: that is said, and nothing else is shown in its stead. @param {HTMLElement} body */
+  async #sayWhole(body) {
+    const offers = lacksWords(await known.collection.get());
     const start = h("button", { type: "button", class: "main", disabled: working.on, onclick: async () => {
       try {
         start.disabled = true;
@@ -118,7 +110,7 @@ export class Why {
       }
     } }, icon("why"), t.visualWords.describe);
     fill(body, h("div", { class: "empty" }, icon("why"), h("h2", {}, t.why.whole),
-      h("p", {}, `${t.why.wholeHow} ${t.visualWords.use} ${t.visualWords.cost}`), start));
+      h("p", {}, `${t.why.wholeHow} ${offers ? `${t.visualWords.use} ${t.visualWords.cost}` : t.why.rankByWords}`), offers && start));
   }
 }
 
@@ -126,9 +118,8 @@ export class Why {
  * @param {Explanation} found
  * @param {string} asked address of the asked picture
  * @param {import("./types.js").Picture} picture
- * @param {string} other what ranks, where that is not the words themselves
  */
-function drawn(found, asked, picture, other) {
+function drawn(found, asked, picture) {
   if (!found.words.length) {
     return [h("p", { class: "empty" }, t.why.nothing(picture.name))];
   }
@@ -180,8 +171,7 @@ function drawn(found, asked, picture, other) {
     }));
   return [
     h("p", { class: "lead" }, t.why.common(found.shared),
-      h("span", { class: "soft" }, t.why.below(found.words.length, found.score > 0 ? Math.min(1, sum / found.score) : null, found.score, other))),
+      h("span", { class: "soft" }, t.why.below(found.words.length, found.score > 0 ? Math.min(1, sum / found.score) : null, found.score, found.exact))),
     svg, list,
-    h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => go({ why: "", look: picture.id }, { replace: true }) }, icon("look"), t.viewLarge)),
   ];
 }

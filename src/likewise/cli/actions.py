@@ -1,0 +1,92 @@
+"""``likewise actions``: what was done to many pictures at once, and undoing it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from likewise.cli.feedback_output import format_time
+from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, printable, say
+from likewise.cli.progress import progress_bar
+
+_LISTED = 20
+
+actions = typer.Typer(help="List what was done to many pictures at once, and undo it.")
+
+
+@actions.callback(invoke_without_command=True)
+def list_(
+    context: typer.Context,
+    collection: Where = DEFAULT,
+    newest: Annotated[int, typer.Option("-n", min=1, help="Number of actions, the newest.")] = 20,
+    json_: Json = False,
+) -> None:
+    """List bulk actions, the newest first: tagging many, sidecars, removed pictures."""
+    if context.invoked_subcommand is not None:
+        _refuse_options(context, context.invoked_subcommand)
+        return
+    with open_collection(collection) as col:
+        found = col.actions.list(newest)
+    if json_:
+        echo_json([one._asdict() for one in found])
+        return
+    if not found:
+        say("Nothing was done to many pictures at once yet.")
+        return
+    rows = [
+        (one.id, format_time(one.made), one.who, counted(one.kind, one.pictures),
+         printable(one.what) + ("  (undone)" if one.undone else ""))
+        for one in found
+    ]  # fmt: skip
+    echo_table(("id", "when", "by", "of", "what"), rows, right="r")
+
+
+def counted(kind: str, n: int) -> str:
+    """How many of what an action is of."""
+    return plural(n, "sidecar" if kind == "sidecars" else "picture")
+
+
+def _refuse_options(context: typer.Context, command: str) -> None:
+    """Options before the name of a command would not reach it: never act on something else."""
+    for name, option in (("collection", "-C"), ("newest", "-n"), ("json_", "--json")):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise Usage(
+                "-n goes with the list of actions"
+                if option == "-n"
+                else f"put {option} after the command: likewise actions {command} … {option}"
+            )
+
+
+@actions.command()
+def undo(
+    action: Annotated[
+        int | None, typer.Argument(help="An id of 'likewise actions'; default: the newest.")
+    ] = None,
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Undo a bulk action: all it changed is as it was, but for what was changed since."""
+    stopped = stoppable("run it again to see what is left to undo")
+    with stopped, open_collection(collection) as col, progress_bar() as report:
+        done = col.actions.undo(action, report=report)
+    if json_:
+        problems = [{"path": path, "reason": reason} for path, reason in done.problems]
+        echo_json(
+            {
+                "action": done.action._asdict(), "restored": done.restored, "left": done.left,
+                "problems": problems,
+            }
+        )  # fmt: skip
+        return
+    for path, reason in done.problems[:_LISTED]:
+        say(f"{printable(path)}: {printable(reason)}")
+    if len(done.problems) > _LISTED:
+        say(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
+    left = f"; {done.left:,} changed since, and left alone" if done.left else ""
+    say(
+        f"Undid action {done.action.id} ({printable(done.action.what)}): "
+        f"{counted(done.action.kind, done.restored)} restored{left}"
+    )
