@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from likewise.server import guests
 from likewise.server.access import GUESTS, Access, allowed_hosts, cookie_name
 from likewise.server.app import make_app
 from tests.server.conftest import HOST, SESSIONS, Client, check_error, client_of
@@ -107,6 +108,32 @@ def test_a_link_lets_in_to_answer_and_nothing_else(client: Client, guest: Client
     judged = {"query": {"picture": question["left"]["id"]}, "liked": []}
     check_error(guest.post("/api/judge", json=judged), 403, "guest")
     check_error(guest.post("/api/compare/shares", json={"name": "Eve"}), 403, "guest")
+
+
+def test_a_link_is_no_key_to_the_collection(
+    client: Client, guest: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only pictures of a guest's own questions are shown, small, and only so many."""
+    listed = client.get_json("/api/pictures?limit=1000")["items"]
+    for one in listed:
+        check_error(guest.get(one["thumbnail"]), 404, "unknown_picture")
+    asked = guest.get_json("/api/compare/questions?n=50")["questions"]
+    assert len(asked) <= guests.QUESTIONS
+    left = asked[0]["left"]
+    assert guest.get(left["thumbnail"]).status_code == 200
+    check_error(guest.get(f"/api/pictures/{left['id']}/image"), 403, "guest")
+    seen = {one[side]["id"] for one in asked for side in ("anchor", "left", "right")}
+    monkeypatch.setattr(guests, "AT_FIRST", len(seen))
+    monkeypatch.setattr(guests, "EACH_ANSWER", 0)
+    for seed in range(200):
+        answer = guest.get(f"/api/compare/questions?n=8&seed={seed}")
+        if answer.status_code != 200:
+            break
+    assert "answer some questions" in check_error(answer, 409, "busy")
+    others = [one for one in listed if one["id"] not in seen]
+    assert others
+    for one in others:
+        check_error(guest.get(one["thumbnail"]), 404, "unknown_picture")
 
 
 def test_answers_are_told_apart_by_who_gave_them(client: Client, guest: Client) -> None:

@@ -36,10 +36,10 @@ OPEN_PARTS = frozenset(f"/page/{name}" for name in entrance.PARTS)
 
 FOR_GUESTS = re.compile(
     r"/|/page/.*|/api/me|/api/compare/(?:questions|answers|undo)"
-    r"|/api/pictures/[^/]+/(?:thumbnail|image)"
+    r"|/api/pictures/[^/]+/thumbnail"
 )
-"""What a guest may ask for: the page, the questions, and the pictures these name (nobody can make
-up a picture's name)."""
+"""What a guest may ask for: the page, the questions, and the pictures these name, small.  (Nobody
+can make up a picture's name, and the route asks whether it was among their questions.)"""
 GUEST = "likewise.guest"
 """Where the routes find the guest in a request's scope."""
 

@@ -15,6 +15,7 @@ from likewise.collection.feedback.waiting import Waiting
 from likewise.collection.models.comparison_report import ComparisonReport
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
+from likewise.server.guests import QUESTIONS
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import Line, Name, PictureId, PictureOut, Strict
 from likewise.server.service import Service
@@ -241,9 +242,13 @@ def questions(
 ) -> QuestionsOut:
     """Questions whose answers would teach a map most."""
     profile = _profile(guest, profile)
+    if guest is not None:
+        n = min(n, QUESTIONS)
     asked = service.collection.comparisons.suggest(n, profile=profile, seed=seed)
     shown = service.pictures_out({image for question in asked for image in question})
+    progress = _progress(service, guest, agreeing, profile)
     if guest is not None:
+        service.shown_to_guests.show(guest, shown, progress.yours)
         # A guest sees the pictures, not what they are called and where they lie.
         shown = {image: _nameless(one) for image, one in shown.items()}
     made = [
@@ -251,7 +256,7 @@ def questions(
         for one in asked
         if all(image in shown for image in one)
     ]
-    return QuestionsOut(questions=made, progress=_progress(service, guest, agreeing, profile))
+    return QuestionsOut(questions=made, progress=progress)
 
 
 @router.post("/compare/answers", status_code=201)

@@ -10,10 +10,11 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from likewise.collection.collection import Collection
-from likewise.collection.errors import LostPicture, UnknownFilter
+from likewise.collection.errors import LostPicture, UnknownFilter, UnknownPicture
 from likewise.collection.thumbnails import side_for, thumbnail
 from likewise.errors import DecoderFailed, ImageError, InvalidInput, MissingDecoder
 from likewise.images import Source
+from likewise.server.access import GUEST
 from likewise.server.routes_page import has_tag
 from likewise.server.schemas import (
     PageOut,
@@ -108,6 +109,9 @@ async def small(
 
     def respond() -> Response:
         row = service.row_of(picture)
+        guest = request.scope.get(GUEST)
+        if guest is not None and not service.shown_to_guests.may_see(guest, row.id):
+            raise UnknownPicture("that picture is in none of your questions")
         key = col.pictures.content_key(row.id)
         return jpeg(
             request,

@@ -27,6 +27,7 @@ from likewise.collection.search.query import Query, Region, ResolvedQuery
 from likewise.collection.search.similarities import Figures
 from likewise.collection.store.store import ImageRow
 from likewise.errors import InvalidInput, LikewiseError
+from likewise.server.guests import ShownPictures
 from likewise.server.schemas import Asked, FiguresOut, PictureOut, QueryIn, SearchIn
 
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class Service:
         self._questions: OrderedDict[str, ResolvedQuery] = OrderedDict()
         self._lock = threading.Lock()
         self.decoders = Decoders(DRAWERS)
+        self.shown_to_guests = ShownPictures()
         self.collection.searcher.decode_with(self.decoders.pixels)
         # Threads of their own, so that a page full of thumbnails does not keep searches waiting.
         self._drawers = ThreadPoolExecutor(DRAWERS, "likewise-draw")
