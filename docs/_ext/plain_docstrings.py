@@ -15,13 +15,17 @@ from sphinx.application import Sphinx
 _MARKED = re.compile(r"(``.+?``|:[\w:]+:`[^`]+`)", flags=re.DOTALL)
 _SPECIAL = re.compile(r"([\\*|`]|_(?![^\W_]))")
 _COUNTED = re.compile(r"^(\s*)(\(\w{1,3}\)|\w[.)])(?=\s)")
+# Pages that docstrings cite are pages of the site.
+_CITED = re.compile(r"\bdocs/((?:methods/|results/)?[\w-]+)\.md\b")
 _FIELD = re.compile(r"^\*{0,2}\w[\w, *]* : ")
 
 
 def escape(text: str) -> str:
     """Text in which nothing but literals and roles has a meaning."""
     parts = _MARKED.split(text)
-    return "".join(part if i % 2 else _SPECIAL.sub(r"\\\1", part) for i, part in enumerate(parts))
+    for i in range(0, len(parts), 2):
+        parts[i] = _CITED.sub(r":doc:`docs/\1.md </\1>`", _SPECIAL.sub(r"\\\1", parts[i]))
+    return "".join(parts)
 
 
 def _indent(line: str) -> int:
