@@ -10,6 +10,7 @@
 #   make frames       how smooth the page is: 50,000 pictures on the map, 10,000 in the grid
 #   make readers      read every development data set and print the counts
 #   make bench-NAME   one benchmark; FULL=1 is paper size
+#   make docs         the site into build/site: examples run, warnings are errors, links checked
 #   make lock         renew requirements.lock
 
 PYTHON ?= python3
@@ -22,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes: each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup test test-machines lint types unit demo trust page-tools check-page browser screenshots frames readers lock clean bench-setup
+.PHONY: setup test test-machines lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -98,10 +99,23 @@ screenshots: setup
 frames: setup
 	$(BIN)/python -m tests.server.frames
 
+$(VENV)/.stamp-docs: $(VENV)/.stamp
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable ".[docs]"
+	touch $@
+
+docs-setup: $(VENV)/.stamp-docs
+
+# Code of the pages first, which is quick; then the site; then a look at every link of it.
+docs: export OPENBLAS_NUM_THREADS := 1
+docs: docs-setup
+	$(BIN)/python -m pytest -n 0 -p no:cacheprovider --doctest-glob="*.md" docs/start docs/solvers.md docs/coding.md
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/site
+	$(BIN)/python tools/docs/check_site.py build/site
+
 lock: setup
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache $(NODE) $(PAGE)/made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache $(NODE) $(PAGE)/made docs/api docs/gallery

@@ -31,6 +31,8 @@ class QueryRule:
     """The constants of the query part; the defaults were chosen on queries that
     ``make bench-loop`` does not report, and hardly depend on the exact numbers.
 
+    Parameters
+    ----------
     beta : weight of the mean of the liked pictures; the query itself weighs 1.
     gamma : weight of the mean of the disliked pictures once there are many.
     patience : with n disliked pictures gamma counts ``n / (n + patience)``: one disliked picture
