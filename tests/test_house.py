@@ -32,7 +32,7 @@ FLOORS = [
     {"solvers"},
     {"evaluation"},
     {"images"},
-    {"recognition", "decoding_memory"},
+    {"recognition", "decoding_memory", "shots"},
     {"_estimators", "_csr"},
     {"_kernels", "_validation", "_durable"},
     {"_kernel_cache"},

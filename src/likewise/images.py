@@ -38,6 +38,7 @@ from likewise.errors import (
 )
 from likewise.recognition import FORMATS as FORMATS
 from likewise.recognition import announced_size, recognise_format
+from likewise.shots import Shot, read_shot
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
@@ -109,6 +110,7 @@ class ImageInfo:
     date: datetime | None
     n_bytes: int
     camera: str | None = None
+    shot: Shot | None = None
 
 
 @dataclass(frozen=True)
@@ -345,6 +347,7 @@ def _info(image: ImageFile.ImageFile, name: str, format_: str, n_bytes: int) -> 
         date=_date(exif),
         n_bytes=n_bytes,
         camera=_camera(exif),
+        shot=read_shot(exif),
     )
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from likewise.collection.feedback.similarities import Similarities
     from likewise.collection.ingest.add import AddResult, Metadata
     from likewise.collection.ingest.spaces import Spaces
+    from likewise.collection.library import Library
     from likewise.collection.models.comparisons import Comparisons
     from likewise.collection.models.models import Models
     from likewise.collection.search.explain import Explanation
@@ -47,8 +48,8 @@ class Collection:
     """Pictures on disk, searchable.
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
-    ``searcher``, ``profiles``, ``models``, ``tags``, ``comparisons``, ``log``, ``pictures`` and
-    ``shares``.
+    ``searcher``, ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``,
+    ``pictures`` and ``shares``.
 
     >>> import tempfile, pathlib
     >>> from likewise.evaluation import write_planted
@@ -139,6 +140,13 @@ class Collection:
         from likewise.collection.tags.tags import Tags
 
         return Tags(self._views, self.pictures, lambda: self.searcher, lambda: self.log)
+
+    @part
+    def library(self) -> Library:
+        """By time, folder and place; stars, favourites, albums, hidden pictures."""
+        from likewise.collection.library import Library
+
+        return Library(self._store, self.pictures)
 
     @part
     def shares(self) -> Shares:
@@ -297,8 +305,9 @@ class Collection:
         ``query`` is an id, a path, the bytes of a file, pixels (uint8 array) or a vector.  A
         picture of the collection is not among its own hits.  ``region`` (x, y, w, h) searches
         with a part of the picture.  ``where`` keeps only pictures with a ``folder``, ``tag`` (or
-        all of a list of tags), ``format``, date ``after`` / ``before``, or any key of your
-        metadata.  ``above`` is the lowest score shown.
+        all of a list of tags), ``format``, date ``after`` / ``before``, at least so many ``stars``,
+        ``favourite``, an ``album``, or any key of your metadata.  Hidden pictures are left out
+        unless ``hidden`` is true (only those) or "any".  ``above`` is the lowest score shown.
 
         ``text`` looks into tags, names, dates and cameras, and for pictures that look as meant; a
         word with a minus in front is not wanted.  Hits then say why they are there (``reasons``).

@@ -260,6 +260,43 @@ MIGRATIONS: tuple[str, ...] = (
         AND space IN (SELECT name FROM spaces WHERE generation > 0);
     INSERT OR IGNORE INTO backfills SELECT name, 'waiting' FROM spaces WHERE generation > 0;
     """,
+    # A library: when each picture was taken and what says so (``moments.py``, written anew with the
+    # documents above), how and where (EXIF), and what a person thinks of it.  The last is kept by
+    # content, as tags are: a picture that leaves and comes back finds its stars and albums.
+    # Pictures that were there before get their EXIF from the next add (``unread_shots``).
+    """
+    CREATE TABLE moments (
+        image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE,
+        moment TEXT NOT NULL, source TEXT NOT NULL CHECK (source IN ('exif', 'name', 'file'))
+    );
+    CREATE INDEX moments_in_order ON moments (moment, image);
+    CREATE TABLE shots (
+        image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE,
+        lens TEXT, exposure REAL, aperture REAL, iso INTEGER, focal REAL,
+        latitude REAL, longitude REAL
+    );
+    CREATE TABLE unread_shots (
+        image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE
+    );
+    INSERT INTO unread_shots SELECT id FROM images;
+    CREATE TABLE picture_marks (
+        hash BLOB PRIMARY KEY,
+        stars INTEGER NOT NULL DEFAULT 0 CHECK (stars BETWEEN 0 AND 5),
+        favourite INTEGER NOT NULL DEFAULT 0 CHECK (favourite IN (0, 1)),
+        hidden INTEGER NOT NULL DEFAULT 0 CHECK (hidden IN (0, 1))
+    ) WITHOUT ROWID;
+    CREATE INDEX hidden_pictures ON picture_marks (hash) WHERE hidden = 1;
+    CREATE TABLE albums (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, made TEXT NOT NULL
+    );
+    CREATE TABLE album_pictures (
+        album INTEGER NOT NULL REFERENCES albums ON DELETE CASCADE, hash BLOB NOT NULL,
+        PRIMARY KEY (album, hash)
+    ) WITHOUT ROWID;
+    CREATE INDEX album_pictures_by_hash ON album_pictures (hash);
+    INSERT INTO written_stale SELECT id FROM images
+        WHERE id NOT IN (SELECT image FROM written_stale);
+    """,
 )
-SCHEMA_DIGEST = "144a03cefab472266712c7d6b7d28c88"
+SCHEMA_DIGEST = "faefdeb49787763ea3b79b560d2e5c7a"
 """The name of the schema that all of them make (``schema_check.py``); a test says the new one."""

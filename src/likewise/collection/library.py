@@ -1,0 +1,248 @@
+"""The library: pictures by time, folder and place; stars, favourites, albums, hidden pictures.
+
+What is changed is told as it was before, so that it can be taken back: every change gives a
+:class:`Marked` or an :class:`AlbumChange`, and :meth:`Library.restore` and the opposite change undo
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from likewise.collection.errors import CollectionError, UnknownName
+from likewise.collection.filters_and_metadata import plain_where
+from likewise.collection.store import picture_marks as table
+from likewise.collection.store import timeline as queries
+from likewise.collection.store.picture_marks import AlbumRow, Marks
+from likewise.collection.store.pictures import PictureName, Pictures
+from likewise.collection.store.store import Store
+from likewise.collection.store.timeline import FolderRow, MonthRow, PlaceRow, TimelineEntry
+from likewise.errors import InvalidInput
+from likewise.shots import Shot
+
+_LONGEST_NAME = 100
+_MONTH = re.compile(r"\d{4}-\d\d")
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What a change of marks found: the pictures that changed, as they were before."""
+
+    before: Mapping[int, Marks] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AlbumChange:
+    """Pictures that came into an album or left it by a change; ``made``: the album is new."""
+
+    album: str
+    pictures: tuple[int, ...]
+    made: bool = False
+
+
+class Library:
+    """The pictures as a library."""
+
+    def __init__(self, store: Store, pictures: Pictures) -> None:
+        self._store, self._pictures = store, pictures
+
+    # -- looking ----------------------------------------------------------------------------
+
+    def months(self, where: Mapping[str, Any] | None = None) -> list[MonthRow]:
+        """Months that have pictures and how many, newest first."""
+        return queries.months(self._store, plain_where(where or {}))
+
+    def month(
+        self,
+        month: str,
+        *,
+        offset: int = 0,
+        limit: int = 200,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[TimelineEntry]:
+        """Pictures of a month (YYYY-MM), newest first, each with what says when it was taken."""
+        if not isinstance(month, str) or not _MONTH.fullmatch(month):
+            raise InvalidInput(f"month is {month!r}; a month such as 2019-07 expected")
+        return queries.month_page(self._store, plain_where(where or {}), month, offset, limit)
+
+    def moment(self, picture: PictureName) -> tuple[str, str] | None:
+        """When a picture was taken, and what says so: ``exif``, ``name`` or ``file``."""
+        image = self._pictures.id_of(picture)
+        return queries.moments_of(self._store, [image]).get(image)
+
+    def folders(self, where: Mapping[str, Any] | None = None) -> list[FolderRow]:
+        """The folders of the collection as a tree, in reading order."""
+        return queries.folder_tree(self._store, plain_where(where or {}))
+
+    def places(self, where: Mapping[str, Any] | None = None) -> list[PlaceRow]:
+        """Pictures whose file says where they were taken."""
+        return queries.places(self._store, plain_where(where or {}))
+
+    def shot(self, picture: PictureName) -> Shot | None:
+        """How and where a picture was taken, as far as its file says."""
+        return table.shot_of(self._store, self._pictures.id_of(picture))
+
+    def marks(self, ids: Iterable[int]) -> Mapping[int, Marks]:
+        """Stars, favourites and hidden pictures; those without a mark are left out."""
+        return table.marks_of(self._store, ids)
+
+    def hidden(self) -> set[int]:
+        """Ids of the hidden pictures."""
+        return self._store.hidden()
+
+    # -- marking ----------------------------------------------------------------------------
+
+    def mark(
+        self,
+        pictures: Iterable[PictureName],
+        *,
+        stars: int | None = None,
+        favourite: bool | None = None,
+        hidden: bool | None = None,
+    ) -> Marked:
+        """Give stars (0 to 5), make favourites, hide; None leaves a mark as it is."""
+        if stars is not None and (
+            not isinstance(stars, int) or isinstance(stars, bool) or not 0 <= stars <= 5
+        ):
+            raise InvalidInput(f"stars is {stars!r}; a whole number from 0 to 5 expected")
+        if stars is favourite is hidden is None:
+            raise InvalidInput("nothing to mark; stars, favourite or hidden expected")
+        ids = self._pictures.ids_of(pictures, "pictures")
+        with self._store.write(durable=True) as c:
+            before = {image: Marks() for image in ids} | table.marks_of(self._store, ids)
+            after = {
+                image: Marks(
+                    mark.stars if stars is None else stars,
+                    mark.favourite if favourite is None else favourite,
+                    mark.hidden if hidden is None else hidden,
+                )
+                for image, mark in before.items()
+            }
+            changed = {image for image in after if after[image] != before[image]}
+            table.put_marks(c, {image: after[image] for image in changed})
+        return Marked({image: before[image] for image in ids if image in changed})
+
+    def star(self, pictures: Iterable[PictureName], stars: int) -> Marked:
+        """Give stars, from 0 (none) to 5."""
+        return self.mark(pictures, stars=stars)
+
+    def favour(self, pictures: Iterable[PictureName], favourite: bool = True) -> Marked:
+        """Make pictures favourites, or no more."""
+        return self.mark(pictures, favourite=favourite)
+
+    def hide(self, pictures: Iterable[PictureName], hidden: bool = True) -> Marked:
+        """Leave pictures out of searches, lists, timeline and maps, or show them again."""
+        return self.mark(pictures, hidden=hidden)
+
+    def restore(self, marked: Marked) -> None:
+        """Take a change of marks back; pictures that left meanwhile are passed over."""
+        with self._store.write(durable=True) as c:
+            table.put_marks(c, marked.before)
+
+    # -- albums -----------------------------------------------------------------------------
+
+    def albums(self) -> list[AlbumRow]:
+        """All albums, by name."""
+        return table.albums(self._store)
+
+    def albums_of(self, picture: PictureName) -> list[str]:
+        """The albums a picture is in."""
+        return table.albums_of(self._store, self._pictures.id_of(picture))
+
+    def add_to_album(self, album: str, pictures: Iterable[PictureName] = ()) -> AlbumChange:
+        """Put pictures into an album, which is made where there is none of that name."""
+        name, ids = _album_name(album), self._pictures.ids_of(pictures, "pictures")
+        with self._store.write(durable=True) as c:
+            made = not table.has_album(self._store, name)
+            table.put_album(c, name)
+            there = table.album_members(self._store, name, ids)
+            new = tuple(image for image in ids if image not in there)
+            table.put_into_album(c, name, new)
+        return AlbumChange(name, new, made)
+
+    def take_from_album(self, album: str, pictures: Iterable[PictureName]) -> AlbumChange:
+        """Take pictures out of an album; the album stays, also an empty one."""
+        ids = self._pictures.ids_of(pictures, "pictures")
+        with self._store.write(durable=True) as c:
+            self._check_album(album)
+            there = table.album_members(self._store, album, ids)
+            table.take_from_album(c, album, there)
+        return AlbumChange(album, tuple(image for image in ids if image in there))
+
+    def rename_album(self, album: str, new: str) -> None:
+        """Give an album another name."""
+        name = _album_name(new)
+        with self._store.write(durable=True) as c:
+            self._check_album(album)
+            if name != album and table.has_album(self._store, name):
+                raise CollectionError(f"there is an album {name!r} already; choose another name")
+            table.rename_album(c, album, name)
+
+    def delete_album(self, album: str) -> AlbumChange:
+        """Delete an album, never its pictures; gives which they were."""
+        with self._store.write(durable=True) as c:
+            self._check_album(album)
+            ids = self._store.matching({"album": album, "hidden": "any"})
+            table.drop_album(c, album)
+        return AlbumChange(album, tuple(sorted(ids)))
+
+    def _check_album(self, name: str) -> None:
+        if not table.has_album(self._store, name):
+            known = ", ".join(repr(one.name) for one in self.albums()) or "none yet"
+            raise UnknownName(f"there is no album {name!r}; there are: {known}")
+
+    # -- out and in --------------------------------------------------------------------------
+
+    def export(self) -> list[dict[str, Any]]:
+        """Everything said about pictures as plain records: content, path, marks and albums."""
+        ids = table.marked_images(self._store)
+        marks, paths = self.marks(ids), self._store.paths(ids)
+        made = []
+        for image in ids:
+            digest = self._store.hash_of(image)
+            assert digest is not None
+            mark = marks.get(image, Marks())
+            made.append({"content": digest.hex(), "path": paths[image], **mark._asdict(),
+                         "albums": self.albums_of(image)})  # fmt: skip
+        return made
+
+    def take_in(self, records: Iterable[Mapping[str, Any]]) -> int:
+        """Marks and albums from :meth:`export`, for pictures of the same content; gives how many
+        pictures were found."""
+        wanted: dict[int, Marks] = {}
+        filled: dict[str, list[int]] = {}
+        for record in records:
+            try:
+                image = self._store.image_of_hash(bytes.fromhex(record["content"]))
+                mark = Marks(
+                    int(record["stars"]), bool(record["favourite"]), bool(record["hidden"])
+                )
+                names = [_album_name(name) for name in record["albums"]]
+            except (KeyError, TypeError, ValueError) as error:
+                raise InvalidInput(f"{record!r} is no record of an export ({error})") from error
+            if not 0 <= mark.stars <= 5:
+                raise InvalidInput(f"stars is {mark.stars!r}; a number from 0 to 5 expected")
+            if image is None:
+                continue
+            wanted[image] = mark
+            for name in names:
+                filled.setdefault(name, []).append(image)
+        with self._store.write(durable=True) as c:
+            table.put_marks(c, wanted)
+            for name, images in filled.items():
+                table.put_album(c, name)
+                table.put_into_album(c, name, images)
+        return len(wanted)
+
+
+def _album_name(name: str) -> str:
+    """A name with single spaces, or a refusal."""
+    plain = " ".join(name.split()) if isinstance(name, str) else ""
+    if not plain or len(plain) > _LONGEST_NAME or not plain.isprintable():
+        raise InvalidInput(
+            f"{name!r} is no name of an album; up to {_LONGEST_NAME} printable signs expected"
+        )
+    return plain
