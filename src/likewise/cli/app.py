@@ -23,6 +23,7 @@ from likewise.cli import (
     demo,
     evaluate,
     feedback,
+    library,
     maintenance,
     map,
     model_status,
@@ -56,6 +57,7 @@ app.command(rich_help_panel="Browser")(serve.serve)
 for _panel, _commands in {
     "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
     "Search": (search.search, search.duplicates),
+    "Library": (library.star, library.favourite, library.hide),
     "Tags": (tag_pictures.tag, tag_pictures.accept, tag_pictures.reject),
     "Learning": (
         feedback.judge,
@@ -80,6 +82,7 @@ for _panel, _commands in {
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.add_typer(library.album, name="album", rich_help_panel="Library")
 app.add_typer(tags.tags, name="tags", rich_help_panel="Tags")
 app.command("map", rich_help_panel="Learning")(map.map_)
 app.add_typer(compare.comparisons, name="comparisons", rich_help_panel="Learning")

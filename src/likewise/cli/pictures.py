@@ -85,7 +85,7 @@ def remove(
     Neither sync nor adding their folder brings them back; adding the file itself does.
     """
     with open_collection(collection) as col:
-        wanted = [one for text in pictures for one in _choose_pictures(col, text)]
+        wanted = [one for text in pictures for one in choose_pictures(col, text)]
         gone = col.remove(*dict.fromkeys(wanted)) if wanted else 0
         left = len(col)
     if json_:
@@ -211,7 +211,7 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
             say(f"no vectors yet in {', '.join(names)}: {way}")
 
 
-def _choose_pictures(col: Collection, text: str) -> list[int]:
+def choose_pictures(col: Collection, text: str) -> list[int]:
     """The ids a person means: one picture, or all below a folder."""
     one = picture(text)
     folder = absolute(text)

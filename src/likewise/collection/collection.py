@@ -342,11 +342,19 @@ class Collection:
     def duplicates(
         self, *, threshold: float | None = None, space: str | None = None
     ) -> list[list[Hit]]:
-        """Groups of near-duplicates: pictures linked by a score of at least ``threshold``.
+        """Groups of near-duplicates, the one to keep first (``library.KEEP_RULE``).
 
-        None takes the best space for it, and what near-duplicates score there.
+        They are found by their pixels: re-saved, resized, mirrored, cropped by up to a tenth.
+        With a ``space`` or a ``threshold``, pictures are linked by a score of at least that much in
+        the space instead (None: the best for it, and what near-duplicates score there).
         """
-        return self.searcher.duplicates(space, threshold)
+        if space is not None or threshold is not None:
+            return self.searcher.duplicates(space, threshold)
+        from likewise.collection.search.duplicates import with_copies
+
+        groups = self.library.duplicates()
+        found = [[(one.row.id, one.score) for one in group.pictures] for group in groups]
+        return with_copies(self._store, found)
 
     # -- feedback ---------------------------------------------------------------------------
 

@@ -10,20 +10,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.filters_and_metadata import plain_where
+from likewise.collection.jobs import Progress, Report, silent
 from likewise.collection.store import picture_marks as table
 from likewise.collection.store import timeline as queries
 from likewise.collection.store.picture_marks import AlbumRow, Marks
 from likewise.collection.store.pictures import PictureName, Pictures
-from likewise.collection.store.store import Store
+from likewise.collection.store.store import ImageRow, Store, parts
 from likewise.collection.store.timeline import FolderRow, MonthRow, PlaceRow, TimelineEntry
-from likewise.errors import InvalidInput
+from likewise.collection.thumbnails import FIRST_SIDE, thumbnail
+from likewise.errors import InvalidInput, LikewiseError
+from likewise.images import decode
 from likewise.shots import Shot
 
 _LONGEST_NAME = 100
+_COMPARED = 160
+"""Pixels of the longer side that copies are compared by."""
 _MONTH = re.compile(r"\d{4}-\d\d")
 
 
@@ -32,6 +40,24 @@ class Marked:
     """What a change of marks found: the pictures that changed, as they were before."""
 
     before: Mapping[int, Marks] = field(default_factory=dict)
+
+
+class Duplicate(NamedTuple):
+    """A picture of a group: its best link in it, and whether that is to a mirror image."""
+
+    row: ImageRow
+    score: float
+    mirrored: bool
+
+
+class DuplicateGroup(NamedTuple):
+    """Copies of one picture; the first is the one to keep (:data:`KEEP_RULE`)."""
+
+    pictures: list[Duplicate]
+
+
+KEEP_RULE = "the most pixels; of those the largest file; of those the oldest; then the first added"
+"""Which picture of a group is kept: a crop, a smaller or a re-saved copy is never better."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +220,62 @@ class Library:
             known = ", ".join(repr(one.name) for one in self.albums()) or "none yet"
             raise UnknownName(f"there is no album {name!r}; there are: {known}")
 
+    # -- copies ------------------------------------------------------------------------------
+
+    def duplicates(self, *, report: Report = silent) -> list[DuplicateGroup]:
+        """Groups of copies by their pixels: re-saved, resized, cropped by up to a tenth, mirrored.
+
+        Hidden pictures are left out: what was dealt with is not found again.
+        """
+        from likewise.collection.search.copies import find_copies
+
+        def tell(done: int, total: int) -> None:
+            report(Progress("looking for duplicates", done, total))
+
+        hidden = self._store.hidden()
+        ids = sorted(self._store.ids() - hidden)
+        links = find_copies(ids, self._load_small, tell)
+        group_of: dict[int, int] = {}
+        members: dict[int, list[int]] = {}
+        best: dict[int, tuple[float, bool]] = {}
+        for link in links:
+            for image in (link.one, link.other):
+                if image not in group_of:
+                    group_of[image] = image
+                    members[image] = [image]
+                if image not in best or link.score > best[image][0]:
+                    best[image] = link.score, link.mirrored
+            one, other = group_of[link.one], group_of[link.other]
+            if one != other:
+                for image in members[other]:
+                    group_of[image] = one
+                members[one] += members.pop(other)
+        rows = self._store.images(best)
+        times: dict[int, tuple[str, str]] = {}
+        for some in parts(list(best)):
+            times |= queries.moments_of(self._store, list(some))
+        made = []
+        for images in members.values():
+            here = sorted(
+                (i for i in images if i in rows), key=lambda i: _keep_first(rows[i], times)
+            )
+            if len(here) > 1:
+                made.append(DuplicateGroup([Duplicate(rows[i], *best[i]) for i in here]))
+        return sorted(made, key=lambda group: (-len(group.pictures), group.pictures[0].row.id))
+
+    def _load_small(self, image: int) -> NDArray[np.uint8] | None:
+        """Pixels of a picture's thumbnail; None where there is no way to them now."""
+        try:
+            key = self._store.hash_of(image)
+            if key is None:
+                return None
+            content = thumbnail(
+                self._store.root, key, lambda: self._pictures.file_of(image), FIRST_SIDE
+            )
+            return decode(content, max_side=_COMPARED).pixels
+        except (LikewiseError, OSError):
+            return None
+
     # -- out and in --------------------------------------------------------------------------
 
     def export(self) -> list[dict[str, Any]]:
@@ -236,6 +318,11 @@ class Library:
                 table.put_album(c, name)
                 table.put_into_album(c, name, images)
         return len(wanted)
+
+
+def _keep_first(row: ImageRow, times: Mapping[int, tuple[str, str]]) -> tuple[int, int, str, int]:
+    """Sorts the pictures of a group: the one to keep first."""
+    return -row.width * row.height, -row.n_bytes, times.get(row.id, ("~", ""))[0], row.id
 
 
 def _album_name(name: str) -> str:

@@ -212,7 +212,7 @@ class Service:
 
     def _find(self, asked: SearchIn, k: int) -> Answer:
         searcher, query = self.collection.searcher, self.resolve(asked)
-        where: Mapping[str, str] | None = asked.where.plain() or None
+        where: Mapping[str, Any] | None = asked.where.plain() or None
         if asked.text is not None:
             typed = searcher.ask(
                 asked.text, k, query=query, by=asked.by, where=where, above=asked.above,

@@ -49,6 +49,14 @@ export function date(iso) {
   return time && !Number.isNaN(time.getTime()) ? day.format(time) : "no date";
 }
 
+const monthly = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
+
+/** "July 2019", in the browser's language. @param {string} month such as 2019-07 */
+export function monthName(month) {
+  const time = new Date(`${month}-01T00:00:00Z`);
+  return Number.isNaN(time.getTime()) ? month : monthly.format(time);
+}
+
 /** @param {string} iso */
 export function when(iso) {
   const time = new Date(iso);

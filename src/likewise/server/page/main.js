@@ -6,9 +6,12 @@ import { CompareView } from "./compare.js";
 import { bringIcons, need, settled } from "./dom.js";
 import * as keys from "./keys.js";
 import * as known from "./known.js";
+import { DuplicatesView } from "./duplicates.js";
 import { LearnedView } from "./learned.js";
+import { LibraryView } from "./library.js";
 import * as live from "./live.js";
 import { MapView } from "./map.js";
+import { PlacesView } from "./places.js";
 import { SearchView } from "./search.js";
 import { selection } from "./selection.js";
 import { selectionBar } from "./selection-bar.js";
@@ -27,7 +30,12 @@ const collection = new CollectionView();
 const tag = new TagView();
 const compare = new CompareView(me);
 const map = new MapView();
-const views = { search, tag, compare, map, learned, collection };
+const library = new LibraryView();
+const places = new PlacesView();
+const duplicates = new DuplicatesView();
+const views = { search, library, tag, compare, map, learned, collection, places, duplicates };
+/** @type {Partial<Record<import("./state.js").State["view"], string>>} views that are part of another one */
+const PART_OF = { places: "library", duplicates: "library" };
 const main = need("#main");
 
 /**
@@ -45,7 +53,7 @@ function show(state, before, scroll) {
     if (before) main.focus({ preventScroll: true });
   }
   for (const link of document.querySelectorAll(".views a")) {
-    if (link instanceof HTMLElement && link.dataset.view === state.view) link.setAttribute("aria-current", "page");
+    if (link instanceof HTMLElement && link.dataset.view === (PART_OF[state.view] ?? state.view)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   view.show(state, before, scroll);

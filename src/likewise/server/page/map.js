@@ -46,7 +46,7 @@ export class MapView {
         h("button", { type: "button", class: "round", "aria-label": "All of it", onclick: () => this.chart.fit() }, icon("look"))));
     this.job = jobBox(["learn map"], (done) => done.told);
     this.el = h("div", { class: "map-view" },
-      h("header", { class: "map-head" }, h("h1", {}, "Map"),
+      h("header", { class: "map-head" }, h("h1", {}, "Similarity map"),
         h("div", { class: "how" }, h("label", { for: "map-name" }, "Of"), this.names,
           h("label", { for: "map-paint" }, "Colour by"), this.paint, this.lay, this.lasso, this.learn),
         this.about),
@@ -80,7 +80,7 @@ export class MapView {
 
   /** @param {State} state @param {State|null} [before] */
   async show(state, before = null) {
-    title("Map");
+    title("Similarity map");
     this.#colours();
     this.paint.value = state.paint;
     const arrived = before?.view !== "map";

@@ -4,6 +4,7 @@ import { api } from "./api.js";
 import { tagField } from "./completion.js";
 import { h, icon } from "./dom.js";
 import { counted } from "./format.js";
+import { markButtons } from "./marks.js";
 import { selection } from "./selection.js";
 import { complain, toast } from "./toast.js";
 
@@ -16,7 +17,7 @@ export function selectionBar(changed) {
   const add = h("button", { class: "main small" }, icon("tag"), "Tag");
   const remove = h("button", { type: "button", class: "small", onclick: () => say(true) }, "Take it off");
   const clear = h("button", { type: "button", class: "quiet small", onclick: () => selection.clear() }, icon("close"), "Select none");
-  const form = h("form", { class: "selection-bar", hidden: true, "aria-label": "Selected pictures" }, said, field, add, remove, clear);
+  const form = h("form", { class: "selection-bar", hidden: true, "aria-label": "Selected pictures" }, said, field, add, remove, markButtons(() => selection.ids()), clear);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     say(false);

@@ -5,7 +5,7 @@
 /** @typedef {import("./types.js").Query} Query */
 /**
  * @typedef {object} State
- * @property {"search"|"tag"|"compare"|"map"|"learned"|"collection"} view
+ * @property {"search"|"library"|"tag"|"compare"|"map"|"learned"|"collection"|"places"|"duplicates"} view
  * @property {string} q a picture of the collection that is asked about
  * @property {string} up an upload that is asked about
  * @property {string} size WIDTHxHEIGHT of the upload
@@ -18,6 +18,11 @@
  * @property {number|null} above
  * @property {string} folder
  * @property {string} tag
+ * @property {string} album
+ * @property {string} stars the fewest
+ * @property {boolean} favourite only favourites
+ * @property {string} hidden "", "any" or "only"
+ * @property {string} box south,west,north,east
  * @property {string} after
  * @property {string} before
  * @property {boolean} dates whether dates are always shown
@@ -38,12 +43,12 @@ const ORDERS = /** @type {const} */ (["asc", "desc"]);
 /** @type {State} */
 const DEFAULTS = {
   view: "search", q: "", up: "", size: "", text: "", without: "", region: null, by: "", sort: "", order: "", above: null,
-  folder: "", tag: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
+  folder: "", tag: "", album: "", stars: "", favourite: false, hidden: "", box: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
   map: "", at: "", lay: "", paint: "", left: "", right: "",
 };
 
 /** In the order of the keys 1, 2, … and of the bar. @type {State["view"][]} */
-export const VIEWS = ["search", "tag", "compare", "map", "learned", "collection"];
+export const VIEWS = ["search", "library", "tag", "compare", "map", "learned", "collection", "places", "duplicates"];
 
 /**
  * @param {string} text of the query part of an address
@@ -71,6 +76,11 @@ export function parse(text) {
     above: Number.isFinite(above) ? above : null,
     folder: word("folder"),
     tag: word("tag"),
+    album: word("album"),
+    stars: /^[1-5]$/.test(word("stars")) ? word("stars") : "",
+    favourite: given.has("favourite"),
+    hidden: ["any", "only"].find((one) => one === word("hidden")) ?? "",
+    box: word("box"),
     after: word("after"),
     before: word("before"),
     dates: given.has("dates"),
