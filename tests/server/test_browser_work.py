@@ -127,7 +127,7 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
         job.tell(Progress(ADDING, 1240, 3068, problems=2, rate=7.6, note="learning 60 words"))
         page, wrong = visit(chrome, server)
         words = "1,240 of 3,068 searchable, 4 min left"
-        for view in ("Search", "Tags", "Compare", "Map", "What I learned", "Collection"):
+        for view in ("Search", "Tags", "Compare", "Similarity map", "What I learned", "Collection"):
             if view == "Search":
                 page.goto("/")
             else:
@@ -151,7 +151,7 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
         page.locator(".working").wait_for(state="hidden")
         said(page, "6 pictures added, 1 file skipped")
         assert page.title() == "Collection · Likewise"
-        page.get_by_role("link", name="Map", exact=True).click()
+        page.get_by_role("link", name="Similarity map", exact=True).click()
         page.get_by_role("button", name="Show skipped files").click()
         skipped = page.get_by_role("region", name="Skipped files")
         skipped.get_by_role("listitem").filter(has_text="broken.jpg").wait_for()

@@ -43,7 +43,7 @@ class Marked:
 
 
 class Duplicate(NamedTuple):
-    """A picture of a group: its best link in it, and whether that is to a mirror image."""
+    """A picture of a group: its best link in it, and whether it is a mirror image of the first."""
 
     row: ImageRow
     score: float
@@ -237,18 +237,22 @@ class Library:
         links = find_copies(ids, self._load_small, tell)
         group_of: dict[int, int] = {}
         members: dict[int, list[int]] = {}
-        best: dict[int, tuple[float, bool]] = {}
+        best: dict[int, float] = {}
+        turned: dict[int, bool] = {}
         for link in links:
             for image in (link.one, link.other):
                 if image not in group_of:
                     group_of[image] = image
                     members[image] = [image]
-                if image not in best or link.score > best[image][0]:
-                    best[image] = link.score, link.mirrored
+                    turned[image] = False
+                best[image] = max(best.get(image, -1.0), link.score)
             one, other = group_of[link.one], group_of[link.other]
             if one != other:
+                # Which way round a whole group is follows from the pair that joins it.
+                other_way = turned[link.one] ^ turned[link.other] ^ link.mirrored
                 for image in members[other]:
                     group_of[image] = one
+                    turned[image] ^= other_way
                 members[one] += members.pop(other)
         rows = self._store.images(best)
         times: dict[int, tuple[str, str]] = {}
@@ -260,7 +264,10 @@ class Library:
                 (i for i in images if i in rows), key=lambda i: _keep_first(rows[i], times)
             )
             if len(here) > 1:
-                made.append(DuplicateGroup([Duplicate(rows[i], *best[i]) for i in here]))
+                first = turned[here[0]]
+                made.append(
+                    DuplicateGroup([Duplicate(rows[i], best[i], turned[i] != first) for i in here])
+                )
         return sorted(made, key=lambda group: (-len(group.pictures), group.pictures[0].row.id))
 
     def _load_small(self, image: int) -> NDArray[np.uint8] | None:

@@ -29,8 +29,12 @@ MOST = 10_000
 
 
 class MonthOut(BaseModel):
+    """``by_name``, ``by_file``: those of which only the file's name, the file's time says so."""
+
     month: str
     pictures: int
+    by_name: int
+    by_file: int
 
 
 class MonthsOut(BaseModel):
@@ -155,7 +159,7 @@ class AlbumChangeOut(BaseModel):
 
 
 class DuplicateOut(PictureOut):
-    """``bytes`` of its file; ``score`` of its best link; ``mirrored``: to a mirror image."""
+    """``bytes`` of its file; ``score`` of its best link; ``mirrored``: as against the first."""
 
     bytes: int
     score: float
@@ -234,7 +238,7 @@ def months(service: Serving, where: Filters) -> MonthsOut:
     found = service.collection.library.months(where.plain())
     return MonthsOut(
         total=sum(one.pictures for one in found),
-        items=[MonthOut(month=one.month, pictures=one.pictures) for one in found],
+        items=[MonthOut(**one._asdict()) for one in found],
     )
 
 

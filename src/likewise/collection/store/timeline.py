@@ -10,10 +10,13 @@ from likewise.collection.store.store import Store
 
 
 class MonthRow(NamedTuple):
-    """A month (YYYY-MM) and how many pictures it has."""
+    """A month (YYYY-MM), how many pictures it has, and of how many only the file's name or the
+    file's time says so."""
 
     month: str
     pictures: int
+    by_name: int
+    by_file: int
 
 
 class TimelineEntry(NamedTuple):
@@ -60,8 +63,9 @@ def months(store: Store, where: Mapping[str, Any]) -> list[MonthRow]:
     """All months that have pictures, newest first: one query."""
     kept, parameters = _kept(store, where)
     rows = store.all(
-        f"""SELECT substr(m.moment, 1, 7) AS month, count(*) FROM moments m WHERE 1 {kept}
-            GROUP BY month ORDER BY month DESC""",
+        f"""SELECT substr(m.moment, 1, 7) AS month, count(*), sum(m.source = 'name'),
+                sum(m.source = 'file')
+            FROM moments m WHERE 1 {kept} GROUP BY month ORDER BY month DESC""",
         parameters,
     )
     return [MonthRow(*tuple(row)) for row in rows]

@@ -111,7 +111,7 @@ export class DuplicatesView {
             open({ look: one.id });
           } }, img),
           h("span", { class: "name" }, one.name),
-          h("span", { class: "soft" }, `${count(one.width)} × ${count(one.height)}, ${bytes(one.bytes)}${one.mirrored ? ", mirrored" : ""}, ${percent(one.score)} the same`),
+          h("span", { class: "soft" }, `${count(one.width)} × ${count(one.height)}, ${bytes(one.bytes)}${one.mirrored ? ", mirrored" : ""}${one === group.pictures[0] ? "" : `, ${percent(one.score)} the same`}`),
           h("span", { class: "soft" }, one.folder),
           keep ? h("b", {}, icon("check"), " Kept") : h("button", { type: "button", class: "quiet small", "aria-label": `Keep ${one.name} instead`, onclick: () => {
             this.kept.set(group.pictures[0].id, one.id);

@@ -20,7 +20,7 @@ const LIST = [
   ["Library", [["0 … 5", "stars, for the picture one is on or the selected ones"], ["v", "favourite, or no more"], ["h", "hide, or show again"], ["b", "put into an album"]]],
   ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
   ["Similarity map", [["← → ↑ ↓", "move"], ["+ −", "closer, farther"], ["0", "all of it"], ["g", "side by side, or at their true places"], ["l", "lasso; or drag with Shift"], ["Enter", "find the like of the picture in the middle"]]],
-  ["The page", [["1 … 7", "search, library, tags, compare, similarity map, what I learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "these keys"]]],
+  ["The page", [["1 … 9", "search, tags, compare, similarity map, what I learned, collection, library, places, duplicates"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "these keys"]]],
 ];
 
 export function showKeys() {

@@ -20,10 +20,10 @@ import { complain, toast } from "./toast.js";
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./types.js").LibraryPicture} LibraryPicture */
 /** @typedef {import("./types.js").Item} Item */
-/** @typedef {{month: string, pictures: number}} Month */
+/** @typedef {import("./types.js").Shapes["MonthOut"]} Month */
 
 /** What says when a picture was taken. */
-export const SOURCES = { exif: "", name: "by its file name", file: "by the file’s time" };
+export const SOURCES = { exif: "", name: "by file name", file: "by file time" };
 
 /** Filters of an address as the server takes them. @param {State} state */
 export function libraryFilters(state) {
@@ -111,6 +111,7 @@ export class LibraryView {
    */
   async show(state, before, scroll) {
     title("Library");
+    this.grid.el.classList.toggle("dates", state.dates);
     this.look.show(state);
     this.tree.mark(state.folder);
     this.favourite.setAttribute("aria-pressed", String(state.favourite));
@@ -191,7 +192,7 @@ export class LibraryView {
       this.firstParts.push(parts.length);
       for (let offset = 0; offset < one.pictures; offset += PAGE) {
         this.monthOf.push(at);
-        parts.push({ count: Math.min(PAGE, one.pictures - offset), title: offset ? "" : monthName(one.month), more: offset ? "" : count(one.pictures), offset });
+        parts.push({ count: Math.min(PAGE, one.pictures - offset), title: offset ? "" : monthName(one.month), more: offset ? "" : aboutMonth(one), offset });
       }
     });
     /** @type {Map<number, Item[]>} */
@@ -255,6 +256,7 @@ export class LibraryView {
     const item = /** @type {LibraryPicture|null} */ (this.grid.pointed());
     const pictures = selection.size ? selection.ids() : item ? [item.id] : [];
     if (event.key === "s") this.selecting.turn(!this.selecting.on);
+    else if (event.key === "d") go({ dates: !current().dates }, { replace: true });
     else if (event.key === "Escape" && this.selecting.on) this.selecting.turn(false);
     else if (!pictures.length) return;
     else if (/^[0-5]$/.test(event.key)) mark(pictures, { stars: Number(event.key) });
@@ -268,6 +270,14 @@ export class LibraryView {
     else return;
     event.preventDefault();
   }
+}
+
+/** How many there are, and for how many their month is a guess. @param {Month} one */
+function aboutMonth(one) {
+  const said = [count(one.pictures)];
+  if (one.by_name) said.push(`${count(one.by_name)} ${SOURCES.name}`);
+  if (one.by_file) said.push(`${count(one.by_file)} ${SOURCES.file}`);
+  return said.join(" · ");
 }
 
 /**

@@ -338,7 +338,17 @@ export class PlacesView {
       cell.points.push(i);
       cells.set(key, cell);
     });
-    return [...cells.values()].map((one) => ({ x: one.x / one.points.length, y: one.y / one.points.length, points: one.points })).sort((a, b) => b.points.length - a.points.length);
+    const found = [...cells.values()].map((one) => ({ x: one.x / one.points.length, y: one.y / one.points.length, points: one.points }));
+    found.sort((a, b) => b.points.length - a.points.length);
+    // Two that would hide each other are one: the larger takes the smaller in.
+    /** @type {Cluster[]} */
+    const made = [];
+    for (const one of found) {
+      const near = made.find((other) => Math.abs(other.x - one.x) < FACE && Math.abs(other.y - one.y) < FACE + 10);
+      if (near) near.points.push(...one.points);
+      else made.push(one);
+    }
+    return made;
   }
 
   /** @param {CanvasRenderingContext2D} pen @param {Cluster} cluster @param {CSSStyleDeclaration} style */

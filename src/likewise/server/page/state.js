@@ -47,8 +47,8 @@ const DEFAULTS = {
   map: "", at: "", lay: "", paint: "", left: "", right: "",
 };
 
-/** In the order of the keys 1, 2, … and of the bar. @type {State["view"][]} */
-export const VIEWS = ["search", "library", "tag", "compare", "map", "learned", "collection", "places", "duplicates"];
+/** In the order of the keys 1, 2, …. @type {State["view"][]} */
+export const VIEWS = ["search", "tag", "compare", "map", "learned", "collection", "library", "places", "duplicates"];
 
 /**
  * @param {string} text of the query part of an address
