@@ -122,7 +122,7 @@ def delete(name: Name, collection: Where = DEFAULT) -> None:
     """Delete an album, never its pictures."""
     with open_collection(collection) as col:
         done = col.library.delete_album(name)
-    say(f"{name!r} is deleted; its {plural(len(done.pictures), 'picture')} stay")
+    say(f"{name!r} is deleted; {plural(len(done.pictures), 'picture')} kept")
 
 
 @album.command()

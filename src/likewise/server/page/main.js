@@ -111,7 +111,7 @@ live.on("found", () => {
   known.forgetAll();
   search.changed();
 });
-Object.assign(window, { likewise: { compare, map } }); // for whoever measures frames
+Object.assign(window, { likewise: { compare, map, places } }); // for whoever measures frames
 bringIcons();
 if (me.guest) showGuest();
 else showOwner();
