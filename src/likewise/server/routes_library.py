@@ -126,7 +126,7 @@ class MarkedOut(BaseModel):
     before: list[MarkState]
 
 
-class RestoreIn(Strict):
+class RestoreMarksIn(Strict):
     before: list[MarkState] = Field(min_length=1, max_length=MOST)
 
 
@@ -145,7 +145,7 @@ class AlbumIn(Strict):
     pictures: list[PictureId] = Field(default=[], max_length=MOST)
 
 
-class RenameIn(Strict):
+class AlbumRenameIn(Strict):
     album: Album
     name: Album
 
@@ -324,7 +324,7 @@ def mark(service: Serving, said: MarkIn) -> MarkedOut:
 
 
 @router.post("/marks/restore")
-def restore(service: Serving, said: RestoreIn) -> MarkedOut:
+def restore(service: Serving, said: RestoreMarksIn) -> MarkedOut:
     """Take a change of marks back."""
     before = {
         service.image_of(one.picture): Marks(one.stars, one.favourite, one.hidden)
@@ -362,7 +362,7 @@ def take_from_album(service: Serving, said: AlbumIn) -> AlbumChangeOut:
 
 
 @router.post("/albums/rename")
-def rename_album(service: Serving, said: RenameIn) -> AlbumsOut:
+def rename_album(service: Serving, said: AlbumRenameIn) -> AlbumsOut:
     """Give an album another name."""
     service.collection.library.rename_album(said.album, said.name)
     return albums(service)

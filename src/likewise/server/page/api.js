@@ -174,7 +174,7 @@ export const api = {
   /** @param {Shapes["MarkIn"]} json */
   mark: (json) => call("post", "/api/library/marks", { json }),
 
-  /** @param {Shapes["RestoreIn"]} json */
+  /** @param {Shapes["RestoreMarksIn"]} json */
   restoreMarks: (json) => call("post", "/api/library/marks/restore", { json }),
 
   albums: () => call("get", "/api/library/albums", {}),

@@ -186,13 +186,18 @@ export function forget() {
   return true;
 }
 
+/** The views that the library's own filters are for. @type {State["view"][]} */
+const LIBRARY = ["library", "places", "duplicates"];
+/** @type {Partial<State>} elsewhere they would hide pictures, unseen */
+const UNFILTERED = { album: "", stars: "", favourite: false, hidden: "", box: "" };
+
 /**
  * Another view.  What was learned is shown of the profile one searches by.
  * @param {State["view"]} view
  * @returns {Partial<State>}
  */
 export const viewing = (view) => ({
-  view, look: "", why: "", profile: view === "learned" && now.view === "search" ? "" : now.profile,
+  ...(LIBRARY.includes(view) ? {} : UNFILTERED), view, look: "", why: "", profile: view === "learned" && now.view === "search" ? "" : now.profile,
 });
 
 /** What changes when another picture is asked about: its region, cut-off and open pictures go.
@@ -200,7 +205,7 @@ export const viewing = (view) => ({
  * @returns {Partial<State>}
  */
 export const asking = (query) => ({
-  view: "search", q: "", up: "", size: "", text: "", without: "", region: null, above: null, sort: "", order: "", look: "", why: "", ...query,
+  ...UNFILTERED, view: "search", q: "", up: "", size: "", text: "", without: "", region: null, above: null, sort: "", order: "", look: "", why: "", ...query,
 });
 
 /** @param {State} state */
