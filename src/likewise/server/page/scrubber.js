@@ -21,7 +21,7 @@ export class Scrubber {
     this.years = h("div", { class: "scrub-years", "aria-hidden": "true" });
     this.mark = h("div", { class: "scrub-mark", "aria-hidden": "true" });
     this.tip = h("div", { class: "scrub-tip", "aria-hidden": "true", hidden: true });
-    this.el = h("div", { class: "scrubber", role: "slider", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Month", "aria-valuemin": "0" }, this.years, this.mark, this.tip);
+    this.el = h("div", { class: "scrubber", role: "slider", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Month", "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0", hidden: true }, this.years, this.mark, this.tip);
     this.el.addEventListener("pointerdown", (event) => this.#drag(event));
     this.el.addEventListener("pointermove", (event) => this.#hover(event));
     this.el.addEventListener("pointerleave", () => {
