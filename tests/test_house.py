@@ -33,7 +33,7 @@ FLOORS = [
     {"evaluation"},
     {"camera_facts"},
     {"images"},
-    {"recognition", "decoding_memory", "raw_previews"},
+    {"recognition", "decoding_memory", "raw_previews", "shots"},
     {"_estimators", "_csr"},
     {"_kernels", "_validation", "_durable"},
     {"_kernel_cache"},

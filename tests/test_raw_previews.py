@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from likewise import Collection
-from likewise.errors import ImageError, NotAnImage
+from likewise.errors import ImageError, ImageTooLarge, NotAnImage
 from likewise.images import decode, probe
 from likewise.raw_previews import find_preview
 
@@ -86,6 +86,11 @@ def test_the_largest_preview_is_shown_upright(way: str) -> None:
     assert pixels.shape == (96, 64, 3)
     plain = decode(jpeg((96, 64))).pixels
     assert (pixels == np.rot90(plain, -1)).all()
+
+
+def test_the_limit_of_pixels_holds_for_previews() -> None:
+    with pytest.raises(ImageTooLarge, match="96 x 64 pixels"):
+        probe(raw_file(), max_pixels=96 * 64 - 1)
 
 
 def test_a_canon_file_says_so_in_its_head() -> None:

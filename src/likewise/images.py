@@ -17,7 +17,7 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -39,6 +39,7 @@ from likewise.errors import (
 from likewise.raw_previews import Preview, find_preview
 from likewise.recognition import FORMATS as FORMATS
 from likewise.recognition import announced_size, recognise_format
+from likewise.shots import Shot, read_shot
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
@@ -79,7 +80,7 @@ _DECODERS = {
 # EXIF orientation -> how to flip the picture (OpenCV's code: 0 top to bottom, 1 left to right, -1
 # both) to bring it upright; from 5 on rows and columns change places first.
 _FLIP = {2: 1, 3: -1, 4: 0, 5: None, 6: 1, 7: -1, 8: 0}
-_TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF, _IFD_GPS = 0x0112, 0x0132, 0x8769, 0x8825
+_TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF = 0x0112, 0x0132, 0x8769
 _TAG_TAKEN, _TAG_DIGITISED = 0x9003, 0x9004
 _TAG_MAKER, _TAG_MODEL = 0x010F, 0x0110
 _LONGEST_CAMERA = 200
@@ -110,6 +111,7 @@ class ImageInfo:
     date: datetime | None
     n_bytes: int
     camera: str | None = None
+    shot: Shot | None = None
 
 
 @dataclass(frozen=True)
@@ -118,15 +120,6 @@ class Packets:
 
     xmp: bytes = b""
     iptc: bytes = b""
-
-
-@dataclass(frozen=True)
-class ExifTags:
-    """The three tables of EXIF: of the picture, of the camera, of the place."""
-
-    picture: dict[int, Any] = field(default_factory=dict)
-    camera: dict[int, Any] = field(default_factory=dict)
-    place: dict[int, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -159,21 +152,6 @@ def packets(source: Source, *, max_pixels: int = MAX_PIXELS) -> Packets:
     """
     with _open_image(source, max_pixels) as (image, _):
         return _packets(image)
-
-
-def exif_tags(source: Source, *, max_pixels: int = MAX_PIXELS) -> tuple[ImageInfo, ExifTags]:
-    """What the camera wrote into the header, by tag number, as it stands there."""
-    with _open_image(source, max_pixels) as (image, info):
-        exif = _exif(image, info.format)
-        if not exif:
-            return info, ExifTags()
-        inner: dict[int, Any] = {}
-        place: dict[int, Any] = {}
-        with suppress(Exception):
-            inner = dict(exif.get_ifd(_IFD_EXIF))
-        with suppress(Exception):
-            place = dict(exif.get_ifd(_IFD_GPS))
-        return info, ExifTags(dict(exif), inner, place)
 
 
 def recognise(source: Source) -> str:
@@ -283,7 +261,12 @@ def _open_preview(
             if info.orientation == 1 and turn in _FLIP:
                 width, height = image.size if turn < 5 else image.size[::-1]
                 info = replace(info, orientation=turn, width=width, height=height)
-            info = replace(info, date=_date(exif) or info.date, camera=_camera(exif) or info.camera)
+            info = replace(
+                info,
+                date=_date(exif) or info.date,
+                camera=_camera(exif) or info.camera,
+                shot=read_shot(exif) or info.shot,
+            )
     yield image, info
 
 
@@ -408,6 +391,7 @@ def _info(image: ImageFile.ImageFile, name: str, format_: str, n_bytes: int) -> 
         date=_date(exif),
         n_bytes=n_bytes,
         camera=_camera(exif),
+        shot=read_shot(exif),
     )
 
 

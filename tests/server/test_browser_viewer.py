@@ -200,6 +200,7 @@ def test_a_selection_is_searched_with_and_taken_apart(page: Page) -> None:
 
 def test_colours_are_chosen_and_searched_for(page: Page) -> None:
     page.goto("/")
+    settle(page)
     page.get_by_role("button", name="Search by colour").click()
     dialog = page.get_by_role("dialog", name="Search by colour")
     dialog.get_by_role("button", name="Red", exact=True).click()

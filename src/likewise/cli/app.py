@@ -25,6 +25,7 @@ from likewise.cli import (
     demo,
     evaluate,
     feedback,
+    library,
     link,
     maintenance,
     map,
@@ -62,6 +63,7 @@ app.command(rich_help_panel="Browser")(link.link)
 for _panel, _commands in {
     "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
     "Search": (search.search, search.duplicates),
+    "Library": (library.star, library.favourite, library.hide),
     "Tags": (tag_pictures.tag, tag_pictures.accept, tag_pictures.reject),
     "Learning": (
         feedback.judge,
@@ -86,6 +88,7 @@ for _panel, _commands in {
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.add_typer(library.album, name="album", rich_help_panel="Library")
 app.add_typer(tags.tags, name="tags", rich_help_panel="Tags")
 app.add_typer(actions.actions, name="actions", rich_help_panel="Pictures")
 app.command("map", rich_help_panel="Learning")(map.map_)

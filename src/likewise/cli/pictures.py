@@ -110,9 +110,7 @@ def remove(
     if yes and not from_disk:
         raise Usage("--yes goes with --from-disk")
     with open_collection(collection, pictures[0]) as col:
-        wanted = list(
-            dict.fromkeys(one for text in pictures for one in _choose_pictures(col, text))
-        )
+        wanted = list(dict.fromkeys(one for text in pictures for one in choose_pictures(col, text)))
         if from_disk and wanted and not yes:
             typer.confirm(
                 f"Move the files of {plural(len(wanted), 'picture')} into {col.root}/removed?",
@@ -261,7 +259,7 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
             say(f"no vectors yet in {', '.join(names)}: {way}")
 
 
-def _choose_pictures(col: Collection, text: str) -> list[int]:
+def choose_pictures(col: Collection, text: str) -> list[int]:
     """The ids a person means: one picture, or all below a folder."""
     one = picture(text)
     folder = absolute(text)

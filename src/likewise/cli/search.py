@@ -81,7 +81,7 @@ def search(
         typer.Option(
             metavar="KEY=VALUE",
             help="Only pictures with this folder, camera (a part of the name will do), tag, "
-            "format, after, before or metadata; tag may be repeated.",
+            "format, after, before, stars>=3, favourite, album or metadata; tag may be repeated.",
         ),
     ] = None,
     above: Annotated[
@@ -196,13 +196,25 @@ def duplicates(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(help="The space to compare in; default: deep-dense or holistic."),
+        typer.Option(help="Compare by the scores of a space instead of by pixels."),
     ] = None,
+    hide_rest: Annotated[
+        bool,
+        typer.Option(
+            "--hide-rest", help="Hide all but the first of each group ('likewise hide --show')."
+        ),
+    ] = False,
     json_: Json = False,
 ) -> None:
-    """List groups of pictures that are nearly the same."""
+    """List groups of pictures that are nearly the same, the one to keep first.
+
+    Copies are found by their pixels: saved again, resized, mirrored, cropped by up to a tenth.  The
+    one to keep has the most pixels; of those the largest file; of those the oldest.
+    """
     with stoppable("nothing was changed"), open_collection(collection) as col:
         groups = col.duplicates(threshold=threshold, space=by)
+        rest = {hit.id for group in groups for hit in group} - {group[0].id for group in groups}
+        hidden = len(col.library.hide(sorted(rest)).before) if hide_rest and rest else 0
     if json_:
         echo_json([[{"id": h.id, "path": h.path, "score": h.score} for h in g] for g in groups])
         return
@@ -211,6 +223,8 @@ def duplicates(
         for hit in group:
             say(f"  {hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
     say(plural(len(groups), "group") if groups else "No near-duplicates.")
+    if hide_rest:
+        say(f"{plural(hidden, 'picture')} hidden")
 
 
 def _region(text: str | None) -> tuple[float, float, float, float] | None:
@@ -225,9 +239,14 @@ def _region(text: str | None) -> tuple[float, float, float, float] | None:
     return x, y, w, h
 
 
+_SHORT = {"favourite": "favourite=true", "hidden": "hidden=true"}
+"""Filters that need no value."""
+
+
 def _conditions(given: list[str] | None) -> dict[str, Any]:
     """The ``where`` of a search, with dates checked."""
     found: dict[str, Any] = {}
+    given = [_SHORT.get(text, text.replace("stars>=", "stars=", 1)) for text in given or []]
     tags = [text for text in given or [] if text.startswith("tag=")]
     if tags:
         found["tag"] = [_tag(text.removeprefix("tag=")) for text in tags]
@@ -236,7 +255,7 @@ def _conditions(given: list[str] | None) -> dict[str, Any]:
             if not _DATE.fullmatch(text):
                 raise Usage(f"--where {key}={text}: a date such as 2024-05-31 expected")
             found[key] = text.replace(" ", "T")
-        elif key in ("camera", "folder", "format"):
+        elif key in ("album", "camera", "folder", "format"):
             found[key] = text
         else:
             found[key] = value_of(text)

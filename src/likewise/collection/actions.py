@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 from likewise.collection import jobs, removed_files
 from likewise.collection.content import digest_of_file
 from likewise.collection.errors import CollectionError, UnknownName
-from likewise.collection.store import action_tables, removed_images, tag_log_table, tag_tables
+from likewise.collection.store import (
+    action_tables,
+    picture_marks,
+    removed_images,
+    tag_log_table,
+    tag_tables,
+)  # fmt: skip
 from likewise.collection.store.action_tables import ActionRow
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.store import Store
@@ -73,6 +79,8 @@ class Actions:
             **dict.fromkeys((action_tables.SUGGEST, action_tables.CLEAR), self._undo_suggestions),
             action_tables.SIDECARS: self._undo_sidecars,
             action_tables.REMOVE: self._undo_remove,
+            action_tables.MARK: self._undo_marks,
+            action_tables.ALBUM: self._undo_album,
         }
 
     def list(self, newest: int = 50) -> list[Action]:
@@ -168,6 +176,25 @@ class Actions:
             if done.lacking:
                 fill_gaps(store, workers=None, report=report)
             self._follow(report)
+        return result
+
+    def _undo_marks(self, row: ActionRow, _: jobs.Report) -> _Result:
+        with self._store.write(durable=True) as c:
+            result = _Result(*picture_marks.undo_marks(c, self._store, row.id, row.body["change"]))
+            _refuse_nothing(result)
+            action_tables.mark_undone(c, row.id)
+        return result
+
+    def _undo_album(self, row: ActionRow, _: jobs.Report) -> _Result:
+        way = row.body["way"]
+        with self._store.write(durable=True) as c:
+            done = picture_marks.undo_album(
+                c, row.id, row.body["album"],
+                came=way == "add", made=row.body["made"], gone=way == "delete",
+            )  # fmt: skip
+            result = _Result(*done)
+            _refuse_nothing(result)
+            action_tables.mark_undone(c, row.id)
         return result
 
     # -- removing ---------------------------------------------------------------------------
@@ -281,6 +308,24 @@ def _say(kind: str, body: Mapping[str, Any]) -> str:
         place = body["place"]
         where = "beside the pictures" if place == "beside" else f"below {place}"
         return f"Wrote sidecars {where}"
+    if kind == action_tables.MARK:
+        return _say_marks(**body["change"])
+    if kind == action_tables.ALBUM:
+        ways = {"add": "Put into the album", "take": "Took out of the album"}
+        return f"{ways.get(body['way'], 'Deleted the album')} “{body['album']}”"
     if body.get("from_disk"):
         return "Removed from the collection, files moved into its folder “removed”"
     return "Removed from the collection"
+
+
+def _say_marks(
+    stars: int | None = None, favourite: bool | None = None, hidden: bool | None = None
+) -> str:
+    said = []
+    if stars is not None:
+        said.append(f"Gave {stars} star{'s' * (stars != 1)}" if stars else "Removed the stars")
+    if favourite is not None:
+        said.append("Made favourites" if favourite else "No favourites any more")
+    if hidden is not None:
+        said.append("Hid" if hidden else "Showed again")
+    return ", ".join(said)

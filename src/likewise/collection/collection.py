@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from likewise.collection.feedback.similarities import Similarities
     from likewise.collection.ingest.add import AddResult, Metadata
     from likewise.collection.ingest.spaces import Spaces
+    from likewise.collection.library import Library
     from likewise.collection.models.comparisons import Comparisons
     from likewise.collection.models.models import Models
     from likewise.collection.search.colours import Colours
@@ -49,8 +50,8 @@ class Collection:
     """Pictures on disk, searchable.
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
-    ``searcher``, ``profiles``, ``models``, ``tags``, ``comparisons``, ``log``, ``pictures``,
-    ``colours``, ``actions`` and ``shares``.
+    ``searcher``, ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``,
+    ``pictures``, ``colours``, ``actions`` and ``shares``.
 
     >>> import tempfile, pathlib
     >>> from likewise.evaluation import write_planted
@@ -156,6 +157,13 @@ class Collection:
         from likewise.collection.actions import Actions
 
         return Actions(self._store, self.pictures, self._follow_vectors)
+
+    @part
+    def library(self) -> Library:
+        """By time, folder and place; stars, favourites, albums, hidden pictures."""
+        from likewise.collection.library import Library
+
+        return Library(self._store, self.pictures)
 
     @part
     def shares(self) -> Shares:
@@ -311,8 +319,9 @@ class Collection:
         of these, which finds what is like all of them together (the mean of their rows).  A
         picture of the collection is not among its own hits.  ``region`` (x, y, w, h) searches
         with a part of the picture.  ``where`` keeps only pictures with a ``folder``, ``tag`` (or
-        all of a list of tags), ``format``, date ``after`` / ``before``, or any key of your
-        metadata.  ``above`` is the lowest score shown.
+        all of a list of tags), ``format``, date ``after`` / ``before``, at least so many ``stars``,
+        ``favourite``, an ``album``, or any key of your metadata.  Hidden pictures are left out
+        unless ``hidden`` is true (only those) or "any".  ``above`` is the lowest score shown.
 
         ``text`` looks into tags, names, dates and cameras, and for pictures that look as meant; a
         word with a minus in front is not wanted.  Hits then say why they are there (``reasons``).
@@ -349,11 +358,19 @@ class Collection:
     def duplicates(
         self, *, threshold: float | None = None, space: str | None = None
     ) -> list[list[Hit]]:
-        """Groups of near-duplicates: pictures linked by a score of at least ``threshold``.
+        """Groups of near-duplicates, the one to keep first (``library.KEEP_RULE``).
 
-        None takes the best space for it, and what near-duplicates score there.
+        They are found by their pixels: re-saved, resized, mirrored, cropped by up to a tenth.
+        With a ``space`` or a ``threshold``, pictures are linked by a score of at least that much in
+        the space instead (None: the best for it, and what near-duplicates score there).
         """
-        return self.searcher.duplicates(space, threshold)
+        if space is not None or threshold is not None:
+            return self.searcher.duplicates(space, threshold)
+        from likewise.collection.search.duplicates import with_copies
+
+        groups = self.library.duplicates()
+        found = [[(one.row.id, one.score) for one in group.pictures] for group in groups]
+        return with_copies(self._store, found)
 
     # -- feedback ---------------------------------------------------------------------------
 

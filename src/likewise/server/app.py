@@ -43,6 +43,7 @@ from likewise.server import (
     routes_collection,
     routes_compare,
     routes_learning,
+    routes_library,
     routes_map,
     routes_models,
     routes_page,
@@ -125,10 +126,11 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
     app.state.metrics = Metrics()
     app.state.access = access
     app.state.maps = routes_map.Maps(service)
+    app.state.duplicates = routes_library.Duplicates()
     app.state.agreement = routes_compare.Agreement(service)
     for routes in (
         routes_page, routes_pictures, routes_learning, routes_collection, routes_tags,
-        routes_compare, routes_map, routes_models, routes_viewer, routes_actions,
+        routes_compare, routes_map, routes_models, routes_viewer, routes_actions, routes_library,
     ):  # fmt: skip
         app.include_router(routes.router)
     _say_errors(app)

@@ -80,7 +80,8 @@ async def facts(request: Request, service: Serving, picture: str) -> FactsOut:
         row = service.row_of(picture)
         path = service.collection.pictures.file_of(row.id)
         known = asdict(service.decoders.camera_facts(path))
-        known.pop("orientation")
+        for name in ("orientation", "rating"):
+            known.pop(name)
         return FactsOut(**known, path=path, can_reveal=_may_reveal(request) and _opener() != [])
 
     return await service.draw(respond, request)

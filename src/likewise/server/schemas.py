@@ -61,9 +61,21 @@ class WhereIn(Strict):
     format: Annotated[str, Field(max_length=40)] | None = None
     after: Annotated[str, Field(max_length=40)] | None = None
     before: Annotated[str, Field(max_length=40)] | None = None
+    stars: Annotated[int, Field(ge=0, le=5, description="So many at least.")] | None = None
+    favourite: bool | None = None
+    album: Annotated[str, Field(max_length=100)] | None = None
+    hidden: (
+        Annotated[Literal["only", "any"], Field(description="Hidden pictures too, or only those.")]
+        | None
+    ) = None
+    box: (
+        Annotated[str, Field(max_length=100, description="south,west,north,east in degrees.")]
+        | None
+    ) = None
 
-    def plain(self) -> dict[str, str]:
-        return {key: value for key, value in self.model_dump().items() if value}
+    def plain(self) -> dict[str, Any]:
+        found = {key: value for key, value in self.model_dump().items() if value}
+        return found | {"hidden": True} if self.hidden == "only" else found
 
 
 class Asked(Strict):
@@ -528,6 +540,12 @@ class ModelEvent(EndEvent):
     told: str
 
 
+class DuplicatesEvent(EndEvent):
+    what: Literal["duplicates"]
+    groups: int
+    pictures: int
+
+
 class FailedEvent(EndEvent):
     """``stopped``: because somebody wanted it so."""
 
@@ -544,8 +562,8 @@ class EventsOut(BaseModel):
     """The data of each kind of event, by the name of the event."""
 
     progress: ProgressEvent
-    done: AddedEvent | TaggedEvent | ExportedEvent | DescribedEvent | ModelEvent = Field(
-        discriminator="what"
-    )
+    done: (
+        AddedEvent | TaggedEvent | ExportedEvent | DescribedEvent | ModelEvent | DuplicatesEvent
+    ) = Field(discriminator="what")
     failed: FailedEvent
     changed: ChangedEvent

@@ -218,7 +218,7 @@ class Service:
 
     def _find(self, asked: SearchIn, k: int) -> Answer:
         searcher = self.collection.searcher
-        where: Mapping[str, str] | None = asked.where.plain() or None
+        where: Mapping[str, Any] | None = asked.where.plain() or None
         if asked.query is not None and asked.query.colours is not None:
             colours = self.collection.colours
             ids, scores = colours.rank(asked.query.colours, MOST, where=where, above=asked.above)

@@ -97,7 +97,7 @@ class Searcher:
         k = whole(k, "k")
         similarity = self._similarities.find(by)
         question = self.resolve_query(query, region)
-        allowed = self._store.matching(plain_where(where)) if where else None
+        allowed = self._store.allowed(plain_where(where) if where else None)
         if not self._store.highest_id():
             return [], []
         return rank(
@@ -144,7 +144,8 @@ class Searcher:
         similarity = self._similarities.find(by)
         if not self._store.highest_id():
             return 0
-        return max(map(len, similarity_views(self._views, similarity).values()))
+        found = max(map(len, similarity_views(self._views, similarity).values()))
+        return max(0, found - len(self._store.hidden()))
 
     def explain(
         self, query: Query, hit: int, *, top: int, by: str, region: Region | None

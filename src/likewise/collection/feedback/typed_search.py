@@ -133,7 +133,7 @@ class TypedSearcher:
         query = read_text(text, today)
         if not self._store.highest_id():
             return TypedAnswer([], [], None)
-        allowed = self._store.matching(plain_where(where)) if where else None
+        allowed = self._store.allowed(plain_where(where) if where else None)
         asked = _Asked(query, struck, similarity, picture, today)
         spaces = open_spaces(self._store)
         reader = None if struck.kind("looks") else meaning.text_space(spaces, self.texts)

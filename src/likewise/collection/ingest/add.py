@@ -21,6 +21,7 @@ from likewise.collection.ingest.backfill import fill_gaps, note_unmade
 from likewise.collection.ingest.generations import spaces_to_describe
 from likewise.collection.ingest.growth import grow_spaces, next_growth
 from likewise.collection.ingest.pool import run
+from likewise.collection.ingest.shots import fill_shots
 from likewise.collection.ingest.walk import Candidate, candidates
 from likewise.collection.ingest.workers import (
     DescribeTask,
@@ -37,6 +38,7 @@ from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import grow_graphs
 from likewise.collection.store import changes as change
 from likewise.collection.store import tag_tables
+from likewise.collection.store.picture_marks import put_rating
 from likewise.collection.store.removed_images import forget_removed, removed_hashes
 from likewise.collection.store.store import REMOVED, Store
 
@@ -132,6 +134,7 @@ def add(
     result.remarks += follow_sidecars(store).problems
     follow_folders(store)
     fill_gaps(store, workers=workers, report=course.note)
+    fill_shots(store, workers=workers, report=course.note)
     count = n_workers(workers, store.n_images())
     grow_spaces(store, workers=count, report=course.note, at_end=True)
     grow_graphs(store, course.note)
@@ -285,6 +288,7 @@ def _commit(store: Store, batch: list[PictureDescription], wish: _Wish, result: 
                 continue
             result.added += 1
             tag_tables.restore_tags(c, image, one.digest)
+            put_rating(c, image, one.rating)
             for source, tags in (one.keywords or {}).items():
                 tag_tables.put_sources(c, source, [(image, tag) for tag in tags])
             if one.remark is not None:

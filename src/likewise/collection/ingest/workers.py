@@ -15,6 +15,7 @@ from likewise.collection.errors import CannotDescribe
 from likewise.collection.ingest.pool import Failure
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.keywords.embedded import embedded_keywords
+from likewise.collection.keywords.xmp_rating import embedded_rating
 from likewise.collection.spaces.base import Space, decode_size
 from likewise.collection.store.store import TRANSIENT
 from likewise.collection.thumbnails import FIRST_SIDE, keep_thumbnail
@@ -30,7 +31,7 @@ class PictureDescription(NamedTuple):
     """What a worker found out about one file.
 
     ``keywords`` are those inside it, by source; ``remark`` says what of it could not be read
-    though the picture could.
+    though the picture could; ``rating`` is its stars, where its XMP has some.
     """
 
     candidate: Candidate
@@ -40,6 +41,7 @@ class PictureDescription(NamedTuple):
     vectors: dict[tuple[str, int], bytes]
     keywords: Mapping[str, list[str]] | None = None
     remark: str | None = None
+    rating: int | None = None
 
 
 class DescribeTask(NamedTuple):
@@ -73,7 +75,10 @@ def describe(task: DescribeTask) -> PictureDescription:
     if task.thumbnails is not None:
         keep_thumbnail(task.thumbnails, digest, picture.pixels, FIRST_SIDE)
     keywords, remark = embedded_keywords(picture.packets)
-    return PictureDescription(candidate, None, digest, picture.info, vectors, keywords, remark)
+    rating = embedded_rating(picture.packets.xmp)
+    return PictureDescription(
+        candidate, None, digest, picture.info, vectors, keywords, remark, rating
+    )
 
 
 def describe_failure(task: DescribeTask, failure: Failure) -> PictureDescription:

@@ -139,11 +139,15 @@ class Models(Mapping[str, Model]):
             rename_model(c, name, new)
 
     def map_points(self, name: str = "map") -> MapPoints:
-        """Ids of all pictures and their places on a map, by id."""
+        """Ids of all pictures that are not hidden and their places on a map, by id."""
         found = self[name]
         if found.kind != "map":
             raise CollectionError(f"{name!r} is a {found.kind}; only a map has places to draw")
         ids, places = self._views.models.view(name).map_points()
+        hidden = self._store.hidden()
+        if hidden:
+            kept = [i for i, image in enumerate(ids.tolist()) if image not in hidden]
+            ids, places = ids[kept], places[kept]
         return MapPoints(ids, places, found)
 
     def count_new_lines(self, name: str) -> int:

@@ -124,6 +124,8 @@ class Colours:
         rows = rows[rows["known"] > 0]
         if allowed is not None:
             rows = rows[np.isin(rows["image"], np.fromiter(allowed, np.int64, len(allowed)))]
+        elif hidden := self._store.hidden():
+            rows = rows[~np.isin(rows["image"], np.fromiter(hidden, np.int64, len(hidden)))]
         scores = np.exp(np.mean([np.log(_shares(rows["lab"], one)) for one in asked], axis=0))
         keep = np.flatnonzero(scores >= above) if above is not None else np.arange(len(rows))
         order = keep[np.lexsort((rows["image"][keep], -scores[keep]))][:k]

@@ -6,6 +6,21 @@ import numpy as np
 
 from likewise.collection.search.rank import Hit
 from likewise.collection.search.views import Views
+from likewise.collection.store.store import Store
+
+
+def with_copies(store: Store, groups: list[list[tuple[int, float]]]) -> list[list[Hit]]:
+    """Groups of (id, score) as hits, a hit a file: files with the same content are one picture and
+    duplicates all the same."""
+    copies = store.copies()
+    met = {image for group in groups for image, _ in group}
+    whole = [*groups, *([(image, 1.0)] for image in copies if image not in met)]
+    paths = store.paths(image for group in whole for image, _ in group)
+    made = [
+        [Hit(i, path, score) for i, score in group for path in copies.get(i, [paths[i]])]
+        for group in whole
+    ]
+    return sorted(made, key=lambda group: (-len(group), group[0].id))
 
 
 def find_duplicates(views: Views, space: str, threshold: float) -> list[list[Hit]]:
@@ -38,20 +53,13 @@ def find_duplicates(views: Views, space: str, threshold: float) -> list[list[Hit
                 parent[find(image)] = find(picture.id)
                 for one in (image, picture.id):
                     best[one] = max(best.get(one, -np.inf), score)
-    # Files with the same content are one picture; they are duplicates all the same.
-    copies = views.store.copies()
-    for image in copies:
+    for image in views.store.copies():
         best[image] = max(best.get(image, -np.inf), 1.0)
     groups: dict[int, list[int]] = {}
     for image in best:
         groups.setdefault(find(image), []).append(image)
-    rows = views.store.images(best)
     made = [
-        [
-            Hit(i, path, best[i])
-            for i in sorted(group, key=lambda i: (-best[i], i))
-            for path in copies.get(i, [rows[i].path])
-        ]
+        [(i, best[i]) for i in sorted(group, key=lambda i: (-best[i], i))]
         for group in groups.values()
     ]
-    return sorted(made, key=lambda group: (-len(group), group[0].id))
+    return with_copies(views.store, made)

@@ -7,7 +7,7 @@ more is asked for until enough of it passes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -62,7 +62,7 @@ def rank(
     query: ResolvedQuery,
     k: int,
     *,
-    allowed: set[int] | None,
+    allowed: Container[int] | None,
     above: float | None,
     reranker: Reranker | None = None,
 ) -> tuple[list[int], list[float]]:

@@ -2,6 +2,7 @@
 
 An action is written in the transaction that does it.  One about tags names lines of the log and
 keeps nothing of its own; suggestions and sidecars are in no log, so what they were before is here.
+Stars, favourites, hidden pictures and albums likewise, beside their tables (``picture_marks.py``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ OF_LINES = (TAG, UNTAG, ACCEPT_MANY, SAVE)
 """Actions that are lines of the log; ``body["lines"]`` numbers them."""
 SUGGEST, CLEAR = "suggest", "clear"
 SIDECARS, REMOVE = "sidecars", "remove"
+MARK, ALBUM = "mark", "album"
 
 
 class ActionRow(NamedTuple):

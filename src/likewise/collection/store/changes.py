@@ -13,6 +13,7 @@ from typing import Any
 
 from likewise.collection.filters_and_metadata import plain_metadata
 from likewise.collection.store.log_tables import forget_older, forget_space, forget_unfinished
+from likewise.collection.store.picture_marks import put_shot
 from likewise.collection.store.store import REMOVED, SPACES_DROPPED, Transaction
 from likewise.collection.store.sums import blob_sum
 from likewise.images import ImageInfo
@@ -45,6 +46,7 @@ def put_image(
     assert cursor.lastrowid is not None
     if info.camera:
         c.execute("INSERT INTO cameras VALUES (?, ?)", (cursor.lastrowid, info.camera))
+    put_shot(c, cursor.lastrowid, info.shot)
     return cursor.lastrowid, True
 
 

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from likewise.collection.errors import UnknownFilter
 from likewise.collection.filters_and_metadata import absolute
+from likewise.collection.store.mark_filters import MARK_FILTERS
 
 if TYPE_CHECKING:
     from likewise.collection.store.store import Store
 
-FILTERS = ("after", "before", "camera", "folder", "format", "tag", "tagged")
+FILTERS = (
+    "after", "before", "camera", "folder", "format", "tag", "tagged", *MARK_FILTERS
+)  # fmt: skip
 """Keys of a ``where`` that every collection knows; its own metadata adds to them."""
 _SHORT = {"JPG": "JPEG", "TIF": "TIFF", "HEIF": "HEIC"}
 _MOST_NAMED = 20

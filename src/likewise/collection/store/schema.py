@@ -289,6 +289,53 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (hash, space)
     ) WITHOUT ROWID;
     """,
+    # A library: when each picture was taken and what says so (``moments.py``, written anew with the
+    # documents above), how and where (EXIF), and what a person thinks of it.  The last is kept by
+    # content, as tags are: a picture that leaves and comes back finds its stars and albums.  Bulk
+    # actions keep the marks there were before, and which pictures came into an album or left it.
+    # Pictures that were there before get their EXIF from the next add (``unread_shots``).
+    """
+    CREATE TABLE moments (
+        image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE,
+        moment TEXT NOT NULL, source TEXT NOT NULL CHECK (source IN ('exif', 'name', 'file'))
+    );
+    CREATE INDEX moments_in_order ON moments (moment, image);
+    CREATE TABLE shots (
+        image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE,
+        lens TEXT, exposure REAL, aperture REAL, iso INTEGER, focal REAL,
+        latitude REAL, longitude REAL
+    );
+    CREATE TABLE unread_shots (
+        image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE
+    );
+    INSERT INTO unread_shots SELECT id FROM images;
+    CREATE TABLE picture_marks (
+        hash BLOB PRIMARY KEY,
+        stars INTEGER NOT NULL DEFAULT 0 CHECK (stars BETWEEN 0 AND 5),
+        favourite INTEGER NOT NULL DEFAULT 0 CHECK (favourite IN (0, 1)),
+        hidden INTEGER NOT NULL DEFAULT 0 CHECK (hidden IN (0, 1))
+    ) WITHOUT ROWID;
+    CREATE INDEX hidden_pictures ON picture_marks (hash) WHERE hidden = 1;
+    CREATE TABLE albums (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, made TEXT NOT NULL
+    );
+    CREATE TABLE album_pictures (
+        album INTEGER NOT NULL REFERENCES albums ON DELETE CASCADE, hash BLOB NOT NULL,
+        PRIMARY KEY (album, hash)
+    ) WITHOUT ROWID;
+    CREATE INDEX album_pictures_by_hash ON album_pictures (hash);
+    CREATE TABLE action_marks (
+        action INTEGER NOT NULL REFERENCES actions ON DELETE CASCADE, hash BLOB NOT NULL,
+        stars INTEGER NOT NULL, favourite INTEGER NOT NULL, hidden INTEGER NOT NULL,
+        PRIMARY KEY (action, hash)
+    ) WITHOUT ROWID;
+    CREATE TABLE action_album_pictures (
+        action INTEGER NOT NULL REFERENCES actions ON DELETE CASCADE, hash BLOB NOT NULL,
+        PRIMARY KEY (action, hash)
+    ) WITHOUT ROWID;
+    INSERT INTO written_stale SELECT id FROM images
+        WHERE id NOT IN (SELECT image FROM written_stale);
+    """,
 )
-SCHEMA_DIGEST = "2401f7434a41748c13726f252c60538f"
+SCHEMA_DIGEST = "7487fddee9fc79c95e3455869464598e"
 """The name of the schema that all of them make (``schema_check.py``); a test says the new one."""

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from likewise.collection.errors import (
 )
 from likewise.collection.store import filters, sums
 from likewise.collection.store.connections import connect, is_writable, retell
+from likewise.collection.store.mark_filters import HIDDEN_OUT, MARK_FILTERS, mark_condition
 from likewise.collection.store.names import check_names, plain_name
 from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.collection.store.schema import MIGRATIONS
@@ -93,6 +94,16 @@ class SegmentRow:
     generation: int
     n_pictures: int
     n_bytes: int
+
+
+class AllBut:
+    """Every id but some."""
+
+    def __init__(self, out: set[int]) -> None:
+        self.out = out
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ not in self.out
 
 
 Transaction = sqlite3.Connection
@@ -473,15 +484,39 @@ class Store:
     def matching(self, where: Mapping[str, Any]) -> set[int]:
         """Ids of the pictures that satisfy every condition of a ``where``."""
         clauses, parameters = self.conditions(where)
-        rows = self.all(f"SELECT i.id FROM images i WHERE {' AND '.join(clauses)}", parameters)
+        kept = " AND ".join(clauses) or "1"
+        rows = self.all(f"SELECT i.id FROM images i WHERE {kept}", parameters)
+        return {row[0] for row in rows}
+
+    def allowed(self, where: Mapping[str, Any] | None) -> Container[int] | None:
+        """Pictures that an answer may show: those of a ``where``, without hidden ones; None: all.
+
+        Where nothing is asked for, the few that are hidden are named, not the many that are not.
+        """
+        if where:
+            return self.matching(where)
+        hidden = self.hidden()
+        return AllBut(hidden) if hidden else None
+
+    def hidden(self) -> set[int]:
+        """Ids of the pictures that a person hid."""
+        rows = self.all(
+            "SELECT i.id FROM picture_marks m JOIN images i ON i.hash = m.hash WHERE m.hidden = 1"
+        )
         return {row[0] for row in rows}
 
     def conditions(self, where: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
         """A ``where`` as SQL over images i: clauses, and the values for their marks."""
         clauses: list[str] = []
         parameters: list[Any] = []
+        if "hidden" not in where:
+            clauses.append(HIDDEN_OUT)
         for key, value in where.items():
-            if key == "folder":
+            if key in MARK_FILTERS:
+                clause, values = mark_condition(key, value)
+                clauses.append(clause)
+                parameters += values
+            elif key == "folder":
                 clause, values = filters.folder_condition(self, str(value))
                 clauses.append(clause)
                 parameters += values

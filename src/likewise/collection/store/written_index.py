@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from likewise.collection.store.moments import refresh_moments
 from likewise.collection.written_words import spread
 
 FIELDS = ("tags", "suggested", "folders", "files", "camera")
@@ -48,6 +49,7 @@ def refresh_written(c: sqlite3.Connection) -> None:
             "VALUES (?, ?, ?, ?, ?, ?)",
             [(image, *one.document()) for image, one in found.items()],
         )
+        refresh_moments(c, stale)
         c.executemany("DELETE FROM written_stale WHERE image = ?", marks)
 
 

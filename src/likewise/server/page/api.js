@@ -4,6 +4,7 @@ import { t } from "./texts.js";
 
 /** @typedef {import("./types.js").Query} Query */
 /** @typedef {import("./types.js").Shapes} Shapes */
+/** @typedef {NonNullable<import("./types.js").Sent<"get", "/api/library/months">["query"]>} LibraryFilters */
 
 export class ApiError extends Error {
   /**
@@ -183,6 +184,45 @@ export const api = {
 
   /** @param {string} place */
   exportXmp: (place) => call("post", "/api/tags/export", { json: { place } }),
+
+  /** @param {LibraryFilters} query */
+  months: (query) => call("get", "/api/library/months", { query }),
+
+  /** @param {string} month @param {NonNullable<import("./types.js").Sent<"get", "/api/library/months/{month}">["query"]>} query */
+  month: (month, query) => call("get", "/api/library/months/{month}", { path: { month }, query }),
+
+  /** @param {LibraryFilters} query */
+  folders: (query) => call("get", "/api/library/folders", { query }),
+
+  /** @param {LibraryFilters} query */
+  places: (query) => call("get", "/api/library/places", { query }),
+
+  /** @param {Shapes["MarkIn"]} json */
+  mark: (json) => call("post", "/api/library/marks", { json }),
+
+  /** @param {Shapes["RestoreMarksIn"]} json */
+  restoreMarks: (json) => call("post", "/api/library/marks/restore", { json }),
+
+  /** @param {string} picture */
+  about: (picture) => call("get", "/api/library/pictures/{picture}", { path: { picture } }),
+
+  albums: () => call("get", "/api/library/albums", {}),
+
+  /** @param {string} album @param {string[]} pictures */
+  addToAlbum: (album, pictures) => call("post", "/api/library/albums/add", { json: { album, pictures } }),
+
+  /** @param {string} album @param {string[]} pictures */
+  takeFromAlbum: (album, pictures) => call("post", "/api/library/albums/take", { json: { album, pictures } }),
+
+  /** @param {string} album @param {string} name */
+  renameAlbum: (album, name) => call("post", "/api/library/albums/rename", { json: { album, name } }),
+
+  /** @param {string} album */
+  deleteAlbum: (album) => call("post", "/api/library/albums/delete", { json: { album } }),
+
+  duplicates: () => call("get", "/api/library/duplicates", {}),
+
+  findDuplicates: () => call("post", "/api/library/duplicates", {}),
 
   me: () => call("get", "/api/me", {}),
 

@@ -11,12 +11,12 @@ const moment = new Intl.DateTimeFormat(undefined, {
 /** @param {number} n */
 export const count = (n) => whole.format(n);
 
-const decimals = [0, 1, 2].map((places) => new Intl.NumberFormat(undefined, { minimumFractionDigits: places, maximumFractionDigits: places }));
+const decimals = [0, 1, 2, 3].map((places) => new Intl.NumberFormat(undefined, { minimumFractionDigits: places, maximumFractionDigits: places }));
 const few = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 });
 
 /**
  * @param {number} value
- * @param {0|1|2} places behind the point
+ * @param {number} places behind the point, 3 at most
  */
 export const decimal = (value, places) => decimals[places].format(value);
 
@@ -65,6 +65,14 @@ export function bytes(n) {
 export function date(iso) {
   const time = iso ? new Date(iso) : null;
   return time && !Number.isNaN(time.getTime()) ? day.format(time) : "";
+}
+
+const monthly = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
+
+/** "July 2019", in the browser's language. @param {string} month such as 2019-07 */
+export function monthName(month) {
+  const time = new Date(`${month}-01T00:00:00Z`);
+  return Number.isNaN(time.getTime()) ? month : monthly.format(time);
 }
 
 /** @param {string} iso */

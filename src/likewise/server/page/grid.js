@@ -18,11 +18,13 @@ import { Tile } from "./tile.js";
  * @property {string} own the asked picture's id, or ""
  * @property {Map<number, Item[]>} pages those that are there
  * @property {(page: number) => Promise<void>} fetch bring one more into ``pages``
+ * @property {{count: number, title?: string, more?: string}[]} [parts] pages of other sizes than PAGE, with headings
  */
-/** @typedef {{start: number, count: number, known: boolean, top: number, height: number, rows: import("./layout.js").Row[]}} Chunk */
+/** @typedef {{start: number, count: number, title: string, more: string, known: boolean, top: number, height: number, rows: import("./layout.js").Row[]}} Chunk */
 
 export const PAGE = 200;
 const GAP = 4;
+const HEAD = 52; // pixels of a heading
 const MOVE = { duration: 460, easing: "cubic-bezier(.22,.75,.25,1)" };
 
 export class Grid {
@@ -36,6 +38,8 @@ export class Grid {
     this.chunks = [];
     /** @type {Map<string, HTMLElement>} rows in the document, by chunk and number */
     this.rows = new Map();
+    /** @type {Map<number, HTMLElement>} headings in the document, by chunk */
+    this.heads = new Map();
     /** @type {Map<string, Tile>} tiles in the document, by picture */
     this.tiles = new Map();
     this.active = 0;
@@ -92,8 +96,9 @@ export class Grid {
 
   /** @param {boolean} keepTiles to be used again in other places */
   #forget(keepTiles) {
-    for (const row of this.rows.values()) row.remove();
+    for (const row of [...this.rows.values(), ...this.heads.values()]) row.remove();
     this.rows.clear();
+    this.heads.clear();
     if (!keepTiles) this.tiles.clear();
   }
 
@@ -101,14 +106,38 @@ export class Grid {
 
   /** @param {number} index @returns {Item|null} */
   item(index) {
-    return this.source?.pages.get(Math.floor(index / PAGE))?.[index % PAGE] ?? null;
+    const page = this.pageOf(index);
+    return page < 0 ? null : this.source?.pages.get(page)?.[index - this.chunks[page].start] ?? null;
+  }
+
+  /** Which page a picture is on. @param {number} index @returns {number} -1: none */
+  pageOf(index) {
+    let [low, high] = [0, this.chunks.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.chunks[middle].start <= index) low = middle;
+      else high = middle - 1;
+    }
+    return index >= 0 && high >= 0 ? low : -1;
+  }
+
+  /** The page whose pictures are at the top of the window; -1: none. */
+  pageInSight() {
+    const found = this.#firstInSight();
+    return found ? this.pageOf(found.index) : -1;
+  }
+
+  /** Scroll to where a page begins. @param {number} page */
+  jump(page) {
+    const chunk = this.chunks[page];
+    if (chunk) scrollTo(0, this.#offset() + chunk.top - this.#header() - 4);
   }
 
   /** @param {string} id @returns {number} -1 where it is not among the pages that are there */
   indexOf(id) {
     for (const [page, items] of this.source?.pages ?? []) {
       const at = items.findIndex((item) => item.id === id);
-      if (at >= 0) return page * PAGE + at;
+      if (at >= 0) return (this.chunks[page]?.start ?? 0) + at;
     }
     return -1;
   }
@@ -140,23 +169,29 @@ export class Grid {
     this.width = this.el.clientWidth;
     const total = this.source?.total ?? 0;
     this.chunks = [];
-    for (let start = 0; start < total; start += PAGE) {
-      const chunk = { start, count: Math.min(PAGE, total - start), known: false, top: 0, height: 0, rows: [] };
-      this.chunks.push(chunk);
-      this.#layChunk(chunk);
+    const parts = this.source?.parts ?? Array.from({ length: Math.ceil(total / PAGE) }, (_, i) => ({ count: Math.min(PAGE, total - i * PAGE), title: "", more: "" }));
+    let start = 0;
+    for (const { count, title = "", more = "" } of parts) {
+      this.chunks.push({ start, count, title, more, known: false, top: 0, height: 0, rows: [] });
+      start += count;
     }
+    this.chunks.forEach((_, page) => this.#layChunk(page));
     this.#stack();
   }
 
-  /** @param {Chunk} chunk */
-  #layChunk(chunk) {
-    const items = this.source?.pages.get(chunk.start / PAGE);
+  /** @param {number} page */
+  #layChunk(page) {
+    const chunk = this.chunks[page];
+    const items = this.source?.pages.get(page);
     chunk.known = Boolean(items);
     const aspects = Array.from({ length: chunk.count }, (_, i) => aspect(items?.[i] ?? null, i));
-    const last = chunk.start + chunk.count >= (this.source?.total ?? 0);
+    const next = this.chunks[page + 1];
+    const last = !next || next.title !== "";
     const laid = justify(aspects, Math.max(this.width, 100), this.#wantedHeight(), GAP, last);
+    const head = chunk.title ? HEAD : 0;
+    for (const row of laid.rows) row.top += head;
     chunk.rows = laid.rows;
-    chunk.height = laid.height;
+    chunk.height = laid.height + head;
   }
 
   #stack() {
@@ -191,6 +226,11 @@ export class Grid {
       row.remove();
       this.rows.delete(key);
     }
+    for (const [page, el] of this.heads) {
+      if (page < from) continue;
+      el.remove();
+      this.heads.delete(page);
+    }
     if (held) scrollTo(0, this.#topOf(held.index) + held.off);
     this.render();
     if (focused) this.#focusActive(false);
@@ -208,7 +248,7 @@ export class Grid {
 
   /** @param {number} index */
   #rowOf(index) {
-    const chunk = this.chunks[Math.floor(index / PAGE)];
+    const chunk = this.chunks[Math.max(0, this.pageOf(index))];
     const within = index - chunk.start;
     let at = chunk.rows.length - 1;
     while (at > 0 && chunk.rows[at].first > within) at -= 1;
@@ -259,6 +299,7 @@ export class Grid {
     this.chunks.forEach((chunk, c) => {
       const inSight = chunk.top + chunk.height >= from && chunk.top <= to;
       if (inSight && !chunk.known) this.#want(c);
+      if (chunk.title) this.#head(c, chunk, inSight, before);
       chunk.rows.forEach((row, r) => {
         const key = `${c}:${r}`;
         const near = inSight && chunk.top + row.top + row.height >= from && chunk.top + row.top <= to;
@@ -287,7 +328,30 @@ export class Grid {
   /** @param {number} index */
   #keyOf(index) {
     if (index < 0 || !this.chunks.length) return "";
-    return `${Math.floor(index / PAGE)}:${this.#rowOf(index).at}`;
+    return `${this.pageOf(index)}:${this.#rowOf(index).at}`;
+  }
+
+  /**
+   * A heading, where its pictures are in sight.
+   * @param {number} page
+   * @param {Chunk} chunk
+   * @param {boolean} inSight
+   * @param {number} number of the first row below it
+   */
+  #head(page, chunk, inSight, number) {
+    const old = this.heads.get(page);
+    if (!inSight) {
+      old?.remove();
+      this.heads.delete(page);
+    } else if (!old) {
+      const el = h("div", { class: "row head", role: "row" },
+        h("div", { role: "rowheader" }, h("h2", {}, chunk.title), h("span", { class: "soft" }, chunk.more)));
+      el.style.top = `${chunk.top}px`;
+      el.style.height = `${HEAD}px`;
+      const next = [...this.el.children].find((other) => Number(other.getAttribute("aria-rowindex")) > number);
+      this.el.insertBefore(el, next ?? null);
+      this.heads.set(page, el);
+    }
   }
 
   /**
@@ -367,7 +431,7 @@ export class Grid {
     const focused = this.#focused();
     const chunk = this.chunks[page];
     if (!chunk) return;
-    this.#layChunk(chunk);
+    this.#layChunk(page);
     this.#stack();
     this.#redraw(scrollY > this.#offset() ? held : null, focused, page);
   }

@@ -7,9 +7,12 @@ import { CompareView } from "./compare.js";
 import { bringIcons, need, settled } from "./dom.js";
 import * as keys from "./keys.js";
 import * as known from "./known.js";
+import { DuplicatesView } from "./duplicates.js";
 import { LearnedView } from "./learned.js";
+import { LibraryView } from "./library.js";
 import * as live from "./live.js";
 import { MapView } from "./map.js";
+import { PlacesView } from "./places.js";
 import { SearchView } from "./search.js";
 import { selection } from "./selection.js";
 import * as settingsDialog from "./settings-dialog.js";
@@ -32,7 +35,12 @@ const collection = new CollectionView();
 const tag = new TagView();
 const compare = new CompareView(me);
 const map = new MapView();
-const views = { search, tag, compare, map, learned, collection };
+const library = new LibraryView();
+const places = new PlacesView();
+const duplicates = new DuplicatesView();
+const views = { search, library, tag, compare, map, learned, collection, places, duplicates };
+/** @type {Partial<Record<import("./state.js").State["view"], string>>} views that are part of another one */
+const PART_OF = { places: "library", duplicates: "library" };
 const main = need("#main");
 
 /**
@@ -50,9 +58,10 @@ function show(state, before, scroll) {
     if (before) main.focus({ preventScroll: true });
   }
   for (const link of document.querySelectorAll(".views a")) {
-    if (link instanceof HTMLElement && link.dataset.view === state.view) link.setAttribute("aria-current", "page");
+    if (link instanceof HTMLElement && link.dataset.view === (PART_OF[state.view] ?? state.view)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  for (const one of [search, library, duplicates]) if (one !== view) one.look.show(state); // closes it
   view.show(state, before, scroll);
 }
 
@@ -88,7 +97,7 @@ function showOwner() {
   need("#actions").addEventListener("click", openActions);
   onActed((kind) => {
     known.forgetAll();
-    if (kind === "remove" && current().view === "search") search.refresh();
+    if (["remove", "mark"].includes(kind) && current().view === "search") search.refresh();
     if (current().view === "tag") tag.acted();
   });
   keys.listen(search);
@@ -119,7 +128,7 @@ live.on("found", () => {
   known.forgetAll();
   search.changed();
 });
-Object.assign(window, { likewise: { compare, map } }); // for whoever measures frames
+Object.assign(window, { likewise: { compare, map, places } }); // for whoever measures frames
 bringIcons();
 dressShell();
 if (me.guest) showGuest();

@@ -68,6 +68,7 @@ export class SearchView {
     this.selecting = new Selecting(this.grid, (on) => this.toolbar.selecting(on));
     this.grid.onTile = (tile) => this.selecting.markOne(tile);
     this.look = new Viewer({
+      view: "search",
       neighbour: (step) => this.#neighbour(step),
       find: (id) => this.grid.item(this.grid.indexOf(id)),
       judge: (item, verdict) => this.judge.judge(item, verdict),

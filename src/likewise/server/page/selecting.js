@@ -2,7 +2,6 @@
 // Outside of it x selects the picture one is on, which turns the mode on.
 
 import { h } from "./dom.js";
-import { PAGE } from "./grid.js";
 import { selection } from "./selection.js";
 
 const FAR = 6; // pixels a pointer travels before it is a lasso
@@ -59,7 +58,7 @@ export class Selecting {
       this.last = at;
       // Rows between that were never in sight are fetched first: a range has no holes.
       const missing = [];
-      for (let page = Math.floor(from / PAGE); page <= Math.floor(to / PAGE); page++) {
+      for (let page = this.grid.pageOf(from); page <= this.grid.pageOf(to); page++) {
         if (!this.grid.source?.pages.has(page)) missing.push(this.grid.source?.fetch(page));
       }
       await Promise.all(missing);

@@ -4,6 +4,7 @@ import { acted, undoing } from "./actions.js";
 import { api } from "./api.js";
 import { tagField } from "./completion.js";
 import { fill, h, icon } from "./dom.js";
+import { markButtons } from "./marks.js";
 import { openRemove } from "./remove.js";
 import { selection } from "./selection.js";
 import { t } from "./texts.js";
@@ -18,7 +19,7 @@ export function selectionBar() {
   const untag = h("button", { type: "button", class: "small", onclick: () => say(true) }, t.selection.untag);
   const remove = h("button", { type: "button", class: "small", title: t.selection.removeHow, onclick: () => openRemove(selection.ids(), () => selection.clear()) }, t.selection.remove);
   const clear = h("button", { type: "button", class: "quiet small", onclick: () => selection.clear() }, icon("close"), t.selection.none);
-  const form = h("form", { class: "selection-bar", hidden: true, "aria-label": t.selection.bar }, said, field, add, untag, remove, clear);
+  const form = h("form", { class: "selection-bar", hidden: true, "aria-label": t.selection.bar }, said, field, add, untag, markButtons(), remove, clear);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     say(false);

@@ -5,7 +5,7 @@
 /** @typedef {import("./types.js").Query} Query */
 /**
  * @typedef {object} State
- * @property {"search"|"tag"|"compare"|"map"|"learned"|"collection"} view
+ * @property {"search"|"library"|"tag"|"compare"|"map"|"learned"|"collection"|"places"|"duplicates"} view
  * @property {string} q a picture of the collection that is asked about
  * @property {string} up an upload that is asked about
  * @property {string} size WIDTHxHEIGHT of the upload
@@ -20,6 +20,11 @@
  * @property {number|null} above
  * @property {string} folder
  * @property {string} tag
+ * @property {string} album
+ * @property {string} stars the fewest
+ * @property {boolean} favourite only favourites
+ * @property {string} hidden "", "any" or "only"
+ * @property {string} box south,west,north,east
  * @property {string} after
  * @property {string} before
  * @property {boolean} dates whether dates are always shown
@@ -41,12 +46,12 @@ const ORDERS = /** @type {const} */ (["asc", "desc"]);
 /** @type {State} */
 const DEFAULTS = {
   view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, by: "", sort: "", order: "", above: null,
-  folder: "", tag: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
+  folder: "", tag: "", album: "", stars: "", favourite: false, hidden: "", box: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
   map: "", at: "", lay: "", paint: "", left: "", right: "", settle: "",
 };
 
-/** In the order of the keys 1, 2, … and of the bar. @type {State["view"][]} */
-export const VIEWS = ["search", "tag", "compare", "map", "learned", "collection"];
+/** In the order of the keys 1, 2, …. @type {State["view"][]} */
+export const VIEWS = ["search", "tag", "compare", "map", "learned", "collection", "library", "places", "duplicates"];
 
 /**
  * @param {string} text of the query part of an address
@@ -76,6 +81,11 @@ export function parse(text) {
     above: Number.isFinite(above) ? above : null,
     folder: word("folder"),
     tag: word("tag"),
+    album: word("album"),
+    stars: /^[1-5]$/.test(word("stars")) ? word("stars") : "",
+    favourite: given.has("favourite"),
+    hidden: ["any", "only"].find((one) => one === word("hidden")) ?? "",
+    box: word("box"),
     after: word("after"),
     before: word("before"),
     dates: given.has("dates"),
@@ -182,13 +192,18 @@ export function forget() {
   return true;
 }
 
+/** The views that the library's own filters are for. @type {State["view"][]} */
+const LIBRARY = ["library", "places", "duplicates"];
+/** @type {Partial<State>} elsewhere they would hide pictures, unseen */
+const UNFILTERED = { album: "", stars: "", favourite: false, hidden: "", box: "" };
+
 /**
  * Another view.  What was learned is shown of the profile one searches by.
  * @param {State["view"]} view
  * @returns {Partial<State>}
  */
 export const viewing = (view) => ({
-  view, look: "", why: "", settle: "", profile: view === "learned" && now.view === "search" ? "" : now.profile,
+  ...(LIBRARY.includes(view) ? {} : UNFILTERED), view, look: "", why: "", settle: "", profile: view === "learned" && now.view === "search" ? "" : now.profile,
 });
 
 /** What changes when another picture is asked about: its region, cut-off and open pictures go.
@@ -196,7 +211,7 @@ export const viewing = (view) => ({
  * @returns {Partial<State>}
  */
 export const asking = (query) => ({
-  view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, above: null, sort: "", order: "", look: "", why: "", settle: "", ...query,
+  ...UNFILTERED, view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, above: null, sort: "", order: "", look: "", why: "", settle: "", ...query,
 });
 
 /** @param {State} state */

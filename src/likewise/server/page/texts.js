@@ -66,6 +66,7 @@ export const t = {
     home: "Likewise, the whole collection",
     views: "Views",
     search: "Search",
+    library: "Library",
     tags: "Tags",
     compare: "Compare",
     map: "Similarity map",
@@ -270,9 +271,10 @@ export const t = {
       ["Searching", [["/", "type words; Enter searches; -word: not that"], ["Tab", "from the field: choose a picture"], ["Ctrl V", "paste a picture"], ["r", "select a part: arrows move, Shift with arrows resizes, Enter searches"], ["Del", "on the picture you searched with: the whole of it again"]]],
       ["Tagging", [["a x", "accept, reject the first suggestion, or the one in focus"], ["e", "type a tag"], ["n p", "next, previous picture"], ["u", "undo"]]],
       ["Selecting", [["s", "start or stop selecting"], ["x", "select this one; with Shift all up to it"], ["Esc", "clear the selection"]]],
+      ["Library", [["0 … 5", "stars, for the picture you are on or the selected ones"], ["v", "favourite, or no longer"], ["h", "hide, or show again"], ["b", "add to an album"]]],
       ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
       ["Similarity map", [["← → ↑ ↓", "move"], ["+ −", "zoom in, zoom out"], ["0", "show all"], ["g", "side by side, or at exact positions"], ["l", "lasso: select these and no others"], ["Shift", "and drag: add to the selection"], ["Enter", "find similar to the picture in the middle"]]],
-      ["The page", [["1 … 6", "search, tags, compare, similarity map, what it learned, collection"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "keyboard shortcuts"]]],
+      ["The page", [["1 … 9", "search, tags, compare, similarity map, what it learned, collection, library, places, duplicates"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "keyboard shortcuts"]]],
     ],
   },
 
@@ -341,6 +343,101 @@ export const t = {
       ["4aa8e8", "Sky blue"], ["2030c8", "Blue"], ["6a2cb0", "Purple"], ["e04f9e", "Pink"], ["7a4a24", "Brown"], ["e0c4a0", "Beige"],
       ["ffffff", "White"], ["9a9a9a", "Grey"], ["101010", "Black"],
     ],
+  },
+
+  library: {
+    title: "Library",
+    timeline: "Timeline",
+    byMonth: "Pictures by month",
+    month: "Month",
+    side: "Folders and albums",
+    folders: "Folders",
+    foldersIn: (/** @type {string} */ name) => `Folders in ${name}`,
+    folder: (/** @type {string} */ name, /** @type {number} */ n) => `${name}, ${pictures(n)}`,
+    albums: "Albums",
+    album: (/** @type {string} */ name, /** @type {number} */ n) => `Album ${name}, ${pictures(n)}`,
+    noAlbums: "None yet. Select pictures and add them to one.",
+    albumDeleted: (/** @type {string} */ name) => `Album “${name}” deleted; its pictures stay.`,
+    favourites: "Favourites",
+    stars: "Stars",
+    anyStars: "Any stars",
+    atLeast: (/** @type {number} */ n) => `${"★".repeat(n)}${n < 5 ? " or more" : ""}`,
+    hidden: "Hidden pictures",
+    /** @type {[string, string][]} */
+    hiddenWays: [["", "Without hidden"], ["any", "With hidden"], ["only", "Hidden only"]],
+    removeFilter: (/** @type {string} */ text) => `Remove the filter ${text}`,
+    inFolder: (/** @type {string} */ name) => `in ${name}`,
+    inAlbum: (/** @type {string} */ name) => `album ${name}`,
+    tagged: (/** @type {string} */ tag) => `tagged ${tag}`,
+    inPlace: "in this place",
+    none: "No pictures yet.",
+    noneHow: "Add a folder, and its pictures are shown here by month.",
+    filteredHow: "Remove one of them, or all.",
+    /** What says when a picture was taken. @type {Record<"exif"|"name"|"file", string>} */
+    sources: { exif: "", name: "by file name", file: "by file time" },
+    /** @param {number} n @param {"name"|"file"} source @returns {string} */
+    dated: (n, source) => `${count(n)} ${t.library.sources[source]}`,
+  },
+
+  marks: {
+    group: "Mark the selected pictures",
+    one: "Mark this picture",
+    favourite: "Favourite",
+    toAlbum: "Add to an album",
+    newAlbum: "New album",
+    hide: "Hide",
+    starsFor: "Stars for the selected pictures",
+    noStars: "no stars",
+    isFavourite: "favourite",
+    isHidden: "hidden",
+    nStars: (/** @type {number} */ n) => some(n, "star"),
+    keyed: (/** @type {string} */ label, /** @type {string} */ key) => `${label} (${key})`,
+    /** @param {number} n @param {{stars?: number, favourite?: boolean, hidden?: boolean}} change */
+    said: (n, { stars, favourite, hidden }) => {
+      if (stars !== undefined) return `${pictures(n)}: ${stars ? some(stars, "star") : "no stars"}.`;
+      if (favourite !== undefined) return `${pictures(n)} ${favourite ? "added to" : "removed from"} favourites.`;
+      return `${pictures(n)} ${hidden ? "hidden" : "shown again"}.`;
+    },
+    undone: "Undone.",
+    inAlbum: (/** @type {number} */ n, /** @type {string} */ album) => (n ? `${pictures(n)} added to “${album}”.` : `They are in “${album}” already.`),
+    outOfAlbum: (/** @type {number} */ n, /** @type {string} */ album) => `${pictures(n)} removed from “${album}”.`,
+  },
+
+  places: {
+    title: "Places",
+    label: (/** @type {number} */ n) => `Places of ${pictures(n)}`,
+    how: "Arrow keys move, plus and minus zoom, 0 shows all, Enter lists the pictures in sight.",
+    list: "Show these pictures",
+    listN: (/** @type {number} */ n) => `Show ${n === 1 ? "this picture" : `these ${pictures(n)}`}`,
+    none: "No picture here says where it was taken.",
+    noneHow: "Phones and some cameras write a place into their files. Files added by an earlier version are read when folders are rescanned.",
+    goThere: "Go to the collection",
+    latitude: (/** @type {number} */ value, /** @type {number} */ figures) => `${decimal(Math.abs(value), figures)}°${Math.abs(value) > 1e-9 ? ` ${value < 0 ? "S" : "N"}` : ""}`,
+    longitude: (/** @type {number} */ value, /** @type {number} */ figures) => `${decimal(Math.abs(value), figures)}°${Math.abs(value) > 1e-9 ? ` ${value < 0 ? "W" : "E"}` : ""}`,
+    /** @param {number} n @param {number} latitude @param {number} longitude @returns {string} */
+    near: (n, latitude, longitude) => `${pictures(n)} near ${t.places.latitude(latitude, 2)}, ${t.places.longitude(longitude, 2)}`,
+  },
+
+  duplicates: {
+    title: "Duplicates",
+    find: "Find duplicates",
+    again: "Find again",
+    keepAll: "Keep the best of all groups",
+    keepBest: "Keep the best, hide the rest",
+    keepOf: (/** @type {number} */ n) => `Keep the best, hide the rest of group ${count(n)}`,
+    keepThis: "Keep this one",
+    keepInstead: (/** @type {string} */ name) => `Keep this one: ${name}`,
+    kept: " Kept",
+    look: (/** @type {string} */ name) => `View ${name}`,
+    found: (/** @type {number} */ n) => (n ? `${some(n, "group")} of duplicates.` : "No duplicates."),
+    among: (/** @type {number} */ n, /** @type {number} */ looked) => `${some(n, "group")} among ${pictures(looked)}`,
+    rule: (/** @type {string} */ rule) => `Kept of each group: ${rule}. Another one is kept when you choose it. Hidden pictures stay on your disk and can be shown again in the library.`,
+    ask: "Which pictures do you have twice?",
+    askHow: "Copies are found by their pixels: saved again, made smaller, cropped by up to a tenth, or mirrored. Thousands of pictures take some minutes.",
+    none: "No duplicates.",
+    noneHow: "Every picture is here once, or its copies are hidden.",
+    /** @param {number} width @param {number} height @param {string} size @param {boolean} mirrored @param {string} same */
+    about: (width, height, size, mirrored, same) => `${count(width)} × ${count(height)}, ${size}${mirrored ? ", mirrored" : ""}${same ? `, ${same} the same` : ""}`,
   },
 
   actions: {

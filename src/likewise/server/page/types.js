@@ -10,6 +10,9 @@
 /** @typedef {Shapes["HitOut"]} Hit */
 /** @typedef {NonNullable<Hit["verdict"]>} Verdict */
 /** @typedef {Picture & Partial<Pick<Hit, "score"|"verdict"|"reasons">>} Item a picture, or a hit with its score */
+/** @typedef {Shapes["LibraryPictureOut"]} LibraryPicture */
+/** @typedef {Shapes["FolderOut"]} Folder */
+/** @typedef {Shapes["DuplicateGroupOut"]} DuplicateGroup */
 /** @typedef {Shapes["ReasonOut"]} Reason */
 /** @typedef {Shapes["QueryIn"]} Query the picture of a question */
 /** @typedef {Pick<Shapes["SearchIn"], "query"|"text">} Asked a picture, typed words, or both */

@@ -4,6 +4,7 @@ import { api, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { bytes, date, decimal, degrees, figures, when } from "./format.js";
+import { PictureMarks } from "./marks.js";
 import { asking, go, isJudged, shut } from "./state.js";
 import { TagPanel } from "./tag-panel.js";
 import { t } from "./texts.js";
@@ -15,6 +16,7 @@ import { Zoom } from "./zoom.js";
 /** @typedef {import("./types.js").Shapes["FactsOut"]} Facts */
 /**
  * @typedef {object} Around
+ * @property {import("./state.js").State["view"]} view the one it is opened over
  * @property {(step: 1|-1) => Promise<string|null>} neighbour the picture before or after in the grid
  * @property {(id: string) => Item|null} find it among what is shown, with its verdict
  * @property {(item: Item, verdict: import("./types.js").Verdict) => Promise<void>} judge
@@ -31,6 +33,7 @@ export class Viewer {
     /** @type {ReturnType<typeof dialog>|null} */
     this.open = null;
     this.tags = new TagPanel();
+    this.marks = new PictureMarks();
     this.id = "";
     /** @type {PictureMore|null} */
     this.picture = null;
@@ -53,7 +56,7 @@ export class Viewer {
     this.stage.append(this.problem);
     this.facts = h("dl", {});
     this.file = h("p", { class: "buttons" });
-    this.panel = h("aside", { class: "about", "aria-label": t.viewer.details, tabindex: "0" }, this.facts, this.file, this.tags.el);
+    this.panel = h("aside", { class: "about", "aria-label": t.viewer.details, tabindex: "0" }, this.facts, this.marks.el, this.file, this.tags.el);
     this.more = this.#tool("plus", t.tile.more, "+", () => this.#judge("liked"));
     this.less = this.#tool("minus", t.tile.less, "-", () => this.#judge("disliked"));
     this.why = this.#tool("why", t.whyMatched, "w", () => go({ look: "", why: this.id }, { replace: true }));
@@ -75,7 +78,7 @@ export class Viewer {
   /** @param {import("./state.js").State} state */
   async show(state) {
     const id = state.look;
-    if (!id || state.view !== "search") {
+    if (!id || state.view !== this.around.view) {
       this.id = "";
       this.open?.close();
       return;
@@ -84,7 +87,7 @@ export class Viewer {
     this.id = id;
     if (!this.open) this.#opened();
     const { heading } = /** @type {ReturnType<typeof dialog>} */ (this.open);
-    const asked = isJudged(state);
+    const asked = state.view === "search" && isJudged(state);
     for (const button of [this.more, this.less]) button.hidden = !asked || state.q === id;
     this.why.hidden = !asked || state.q === id;
     this.problem.textContent = "";
@@ -100,6 +103,7 @@ export class Viewer {
       this.#verdict();
       this.#draw(picture, null);
       this.tags.show(id);
+      this.marks.show(id);
       if (this.informed) this.#read(id);
     } catch (error) {
       if (this.id !== id) return;
@@ -156,7 +160,7 @@ export class Viewer {
       this.tags.input.focus();
     } else if ((event.key === "+" || event.key === "=") && !this.more.hidden) this.#judge("liked");
     else if (["-", "_", "−"].includes(event.key) && !this.less.hidden) this.#judge("disliked");
-    else return;
+    else if (!this.marks.key(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
   }

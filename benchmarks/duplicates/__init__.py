@@ -1,0 +1,1 @@
+"""Near-duplicates: planted copies found, look-alikes told apart."""

@@ -1,0 +1,57 @@
+"""EXIF of pictures that came in before their lens, exposure and place were kept."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from likewise.collection.ingest.pool import Failure, run
+from likewise.collection.ingest.workers import n_workers
+from likewise.collection.jobs import Progress, Report
+from likewise.collection.store.picture_marks import put_shot, unread_shots
+from likewise.collection.store.store import Store
+from likewise.errors import ImageError
+from likewise.images import probe
+from likewise.shots import Shot
+
+_BATCH = 500
+
+
+class _Read(NamedTuple):
+    image: int
+    shot: Shot | None
+
+
+def fill_shots(store: Store, *, workers: int | None, report: Report) -> None:
+    """Read the headers that were not read for this yet; a file out of reach is tried again."""
+    left = unread_shots(store)
+    if not left:
+        return
+    paths = store.paths(left)
+    tasks = [(i, path) for i, path in paths.items() if path and os.access(path, os.R_OK)]
+    done: list[_Read] = []
+
+    def put() -> None:
+        with store.write() as c:
+            for one in done:
+                put_shot(c, one.image, one.shot)
+        done.clear()
+
+    found = run(_read, tasks, n_workers(workers, len(tasks)), _unread)
+    for count, one in enumerate(found, 1):
+        done.append(one)
+        if len(done) >= _BATCH:
+            put()
+            report(Progress("reading how pictures were taken", count, len(tasks)))
+    put()
+
+
+def _read(task: tuple[int, str]) -> _Read:
+    try:
+        return _Read(task[0], probe(task[1]).shot)
+    except ImageError:
+        return _Read(task[0], None)
+
+
+def _unread(task: tuple[int, str], _: Failure) -> _Read:
+    return _Read(task[0], None)

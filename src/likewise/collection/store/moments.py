@@ -1,0 +1,89 @@
+"""When each picture was taken, and what says so: its EXIF, else its file's name, else its time.
+
+A moment is local time without an offset, as the camera's clock had it: a timeline shows evenings as
+evenings.  The table is written anew for pictures whose files or dates change, in the transaction
+that changes them (``written_index.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+EXIF, NAME, FILE = "exif", "name", "file"
+_LENGTH = len("2019-07-04T15:30:12")
+_NEVER = "1970-01-01T00:00:00"
+"""For a file whose time is no time: a timeline has every picture."""
+
+# Eight digits, or three groups with one sort of separator; the time may follow:
+# IMG_20190704_153012, PXL_20210102_030405678, IMG-20190704-WA0001, 2019-07-04 15.30.12,
+# Screenshot 2019-07-04 at 15.30.12, photo_2019-07-04_15-30-12, 20190704153012.
+_DATE = re.compile(
+    r"(?<!\d)((?:19[89]|20\d)\d)([-_. ]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])"
+    r"(?:(?!\d)|(?=\d{6}(?!\d)))"
+    # Milliseconds may follow, and no other digit.
+    r"(?:(?:[-_. T]|\sat\s)*([01]\d|2[0-3])([-_.:h]?)([0-5]\d)\6([0-5]\d)(?:\d{3})?(?!\d))?"
+)
+
+
+def moment_of_name(name: str) -> str | None:
+    """The moment a file's name tells; None where it tells none.
+
+    >>> moment_of_name("IMG_20190704_153012.jpg")
+    '2019-07-04T15:30:12'
+    >>> moment_of_name("IMG-20190704-WA0001.jpg")
+    '2019-07-04T00:00:00'
+    """
+    for found in _DATE.finditer(name):
+        year, _, month, day, hour, _, minute, second = found.groups()
+        text = f"{year}-{month}-{day}T{hour or '00'}:{minute or '00'}:{second or '00'}"
+        try:
+            return datetime.fromisoformat(text).isoformat()
+        except ValueError:
+            continue  # the 31st of June is a number, not a day
+    return None
+
+
+def moment_of(date: str | None, files: Sequence[tuple[str, int]]) -> tuple[str, str] | None:
+    """(moment, source) of a picture with this date in its EXIF and these files (path, mtime)."""
+    if date:
+        return date[:_LENGTH], EXIF
+    named = [moment for path, _ in files if (moment := moment_of_name(os.path.basename(path)))]
+    if named:
+        return min(named), NAME
+    if not files:
+        return None
+    try:
+        oldest = min(mtime_ns for _, mtime_ns in files)
+        return datetime.fromtimestamp(oldest // 10**9).isoformat()[:_LENGTH], FILE
+    except (ValueError, OverflowError, OSError):
+        return _NEVER, FILE
+
+
+def refresh_moments(c: sqlite3.Connection, images: Sequence[int]) -> None:
+    """Inside a transaction: the moments of some pictures (at most 500) as they are now."""
+    marks = ", ".join("?" * len(images))
+    dates = dict(
+        map(tuple, c.execute(f"SELECT id, date FROM images WHERE id IN ({marks})", images))
+    )
+    files: dict[int, list[tuple[str, int]]] = {}
+    rows = c.execute(f"SELECT image, path, mtime_ns FROM files WHERE image IN ({marks})", images)
+    for image, path, mtime_ns in rows:
+        files.setdefault(image, []).append((path, mtime_ns))
+    known = {
+        row[0]: (row[1], row[2])
+        for row in c.execute(
+            f"SELECT image, moment, source FROM moments WHERE image IN ({marks})", images
+        )
+    }
+    for image in images:
+        # Without a file it is about to leave, or it was never taken in whole: it has no time.
+        now = moment_of(dates[image], files.get(image, ())) if image in dates else None
+        if now == known.get(image):
+            continue
+        c.execute("DELETE FROM moments WHERE image = ?", (image,))
+        if now is not None:
+            c.execute("INSERT INTO moments VALUES (?, ?, ?)", (image, *now))

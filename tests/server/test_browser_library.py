@@ -1,0 +1,232 @@
+"""The library in a real browser: timeline, folders, marks with Undo, albums, places, duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PIL import Image, ImageOps
+
+from likewise.collection.collection import Collection
+from tests.collection.pictures import small_scenes
+from tests.collection.test_library import photograph
+from tests.server import browser as driving
+from tests.server.browser import Served, visit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
+pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True,
+}  # fmt: skip
+MUNICH, SYDNEY = (48.14, 11.58), (-33.87, 151.21)
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    with driving.browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Eight scenes in three months and two nested folders, and two copies of one of them."""
+    top = tmp_path_factory.mktemp("library") / "pictures"
+    for i, name in enumerate(small_scenes()):
+        folder = top / "Travel" / ("Alps" if i % 2 else "Rome")
+        taken = f"20{18 + i % 3}:07:{i + 1:02d} 10:00:00"
+        place = (MUNICH, SYDNEY)[i % 2] if i < 5 else None
+        photograph(folder / f"{name}.jpg", name, taken=taken, place=place)
+    rocket = Image.fromarray(small_scenes()["rocket"])
+    (top / "Copies").mkdir()
+    ImageOps.mirror(rocket).save(top / "Copies" / "IMG_20200801_120000.jpg")
+    rocket.save(top / "Copies" / "IMG-20200802-WA0001.jpg", quality=40)
+    with Collection.create(top.parent / "photos.lw", deep=False) as col:
+        col.add(top, workers=0)
+    with driving.served(top.parent / "photos.lw") as started:
+        yield started
+
+
+@pytest.fixture
+def page(chrome: Browser, server: Served) -> Iterator[Page]:
+    page, wrong = visit(chrome, server)
+    yield page
+    page.context.close()
+    everything = [one["id"] for one in server.ask("/api/pictures?hidden=any")["items"]]
+    plain = {"stars": 0, "favourite": False, "hidden": False}
+    server.ask("/api/library/marks", {"pictures": everything, **plain})
+    assert wrong == []
+
+
+def said(page: Page, text: str) -> None:
+    page.get_by_role("status").filter(has_text=text).first.wait_for()
+
+
+def tiles(page: Page) -> Locator:
+    return page.locator(".library .tile.seen")
+
+
+def undo(page: Page) -> None:
+    page.get_by_role("button", name="Undo").last.click()
+    said(page, "Undone")
+
+
+def total(server: Served, filters: str = "") -> int:
+    found: int = server.ask(f"/api/library/months{filters}")["total"]
+    return found
+
+
+def test_months_have_headings_and_folders_filter(page: Page) -> None:
+    page.goto("/?view=library")
+    headings = page.locator(".row.head h2")
+    headings.first.wait_for()
+    assert headings.all_inner_texts() == ["August 2020", "July 2020", "July 2019", "July 2018"]
+    assert "2 by file name" in page.locator(".row.head").first.inner_text()
+    page.locator('.tile[data-source="name"]').first.wait_for()
+    assert page.get_by_role("link", name="by file name").count() == 2
+
+    tree = page.get_by_label("Folders", exact=True)
+    tree.get_by_role("button", name="Alps, 4 pictures", exact=True).click()
+    page.get_by_text("4 pictures", exact=True).wait_for()
+    assert "folder=" in page.url
+    tree.get_by_role("button", name="Folders in Travel").click()
+    assert tree.get_by_role("button", name="Alps, 4 pictures", exact=True).count() == 0
+    tree.get_by_role("button", name="Travel, 8 pictures", exact=True).click()
+    page.get_by_text("8 pictures", exact=True).wait_for()
+    page.get_by_role("button", name="Remove the filter in Travel").click()
+    page.get_by_text("10 pictures", exact=True).wait_for()
+
+
+def test_the_scrubber_leads_to_a_month(page: Page) -> None:
+    page.set_viewport_size({"width": 1000, "height": 420})
+    page.goto("/?view=library")
+    scrubber = page.get_by_role("slider", name="Month")
+    scrubber.wait_for()
+    assert scrubber.get_attribute("aria-valuetext") == "August 2020, 2 pictures"
+    scrubber.press("End")
+    assert scrubber.get_attribute("aria-valuetext", timeout=5000) == "July 2018, 3 pictures"
+    page.wait_for_function("scrollY > 100")
+    last = page.locator(".row.head", has_text="July 2018")
+    last.wait_for()
+    assert last.bounding_box()["y"] < 420  # type: ignore[index]
+
+
+def test_stars_favourites_and_hiding_by_keyboard_with_undo(page: Page, server: Served) -> None:
+    page.goto("/?view=library")
+    tiles(page).first.wait_for()
+    page.locator(".library .pic").first.focus()
+    page.keyboard.press("4")
+    said(page, "1 picture: 4 stars.")
+    assert page.locator(".tile-marks b").first.inner_text() == "★★★★"
+    assert total(server, "?stars=4") == 1
+    undo(page)
+    assert total(server, "?stars=1") == 0
+    page.locator(".library .pic").first.focus()
+    page.keyboard.press("v")
+    said(page, "added to favourites")
+    page.get_by_role("button", name="Favourites").click()
+    page.get_by_text("1 picture", exact=True).wait_for()
+    page.locator(".library .pic").first.focus()
+    page.keyboard.press("v")
+    said(page, "removed from favourites")
+    page.get_by_text("Nothing passes these filters.").wait_for()
+    page.get_by_role("button", name="Clear filters").click()
+    tiles(page).first.wait_for()
+    page.locator(".library .pic").first.focus()
+    page.keyboard.press("h")
+    said(page, "1 picture hidden.")
+    page.get_by_text("9 pictures", exact=True).wait_for()
+    undo(page)
+    page.get_by_text("10 pictures", exact=True).wait_for()
+
+
+def test_a_selection_is_put_into_an_album_and_hidden(page: Page, server: Served) -> None:
+    page.goto("/?view=library")
+    tiles(page).nth(3).wait_for()
+    page.get_by_role("button", name="Select", exact=True).click()
+
+    def select() -> None:
+        for i in range(3):
+            page.locator(".library .pic").nth(i).click()
+        said(page, "3 pictures selected")
+
+    select()
+    bar = page.get_by_role("group", name="Mark the selected pictures")
+    bar.get_by_role("button", name="Add to an album").click()
+    page.get_by_label("New album").fill("Summer")
+    page.get_by_role("button", name="Create").click()
+    said(page, "3 pictures added to “Summer”.")
+    assert total(server, "?album=Summer") == 3
+    assert page.locator(".tile.selected").count() == 0, "a bulk action ends the selection"
+    undo(page)
+    assert server.ask("/api/library/albums")["items"] == []
+    select()
+    bar.get_by_label("Stars for the selected pictures").select_option("5")
+    said(page, "3 pictures: 5 stars.")
+    page.locator(".tile-marks b").nth(2).wait_for()
+    undo(page)
+    page.locator(".tile-marks b").first.wait_for(state="detached")
+    select()
+    bar.get_by_role("button", name="Hide").click()
+    said(page, "3 pictures hidden.")
+    assert total(server) == 7
+    undo(page)
+    assert total(server) == 10
+
+
+def test_places_show_clusters_and_lead_to_their_pictures(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/?view=places")
+    chart = page.get_by_role("application", name="Places of 5 pictures")
+    chart.wait_for()
+    page.get_by_role("button", name="Show these 5 pictures").wait_for()
+    box = chart.bounding_box()
+    assert box is not None
+    # Two places: the one in the south-east is the lower right.
+    clusters = page.evaluate("likewise.places.clusters.map(c => [c.x, c.y, c.points.length])")
+    assert sorted(n for _, _, n in clusters) == [2, 3]
+    x, y, _ = max(clusters)
+    assert y > min(clusters)[1]
+    chart.click(position={"x": x, "y": y})
+    page.locator(".row.head h2").first.wait_for()
+    assert "box=" in page.url
+    page.get_by_text("2 pictures", exact=True).wait_for()
+    page.get_by_role("button", name="Remove the filter in this place").click()
+    page.get_by_text("10 pictures", exact=True).wait_for()
+    own = page.url.split("/?")[0]
+    assert all(url.startswith((own, "data:", "blob:")) for url in asked), "nothing from elsewhere"
+
+
+def test_duplicates_are_found_and_the_rest_hidden_with_undo(page: Page, server: Served) -> None:
+    page.goto("/?view=duplicates")
+    page.get_by_role("button", name="Find duplicates").click()
+    page.locator(".copies li").nth(2).wait_for()
+    assert page.locator(".duplicate-list > li").count() == 1
+    kept = page.locator(".copies .keep")
+    assert "rocket.jpg" in kept.inner_text()
+    assert page.get_by_text(", mirrored").count() == 1
+    page.get_by_role("button", name="Keep this one: IMG_20200801_120000.jpg").click()
+    assert "IMG_20200801" in page.locator(".copies .keep").inner_text()
+    page.get_by_role("button", name="Keep this one: rocket.jpg").click()
+    page.get_by_role("button", name="Keep the best, hide the rest of group 1").click()
+    said(page, "2 pictures hidden.")
+    page.get_by_text("No duplicates.", exact=True).wait_for()
+    assert total(server) == 8
+    undo(page)
+    page.locator(".copies li").nth(2).wait_for()
+    assert total(server) == 10
+
+
+def test_the_library_fits_a_phone(chrome: Browser, server: Served) -> None:
+    page, wrong = visit(chrome, server, **PHONE)
+    for view in ("library", "places", "duplicates"):
+        page.goto(f"/?view={view}")
+        page.get_by_role("navigation", name="Library").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+    page.context.close()
+    assert wrong == []
