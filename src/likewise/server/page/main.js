@@ -90,7 +90,7 @@ function showGuest() {
 
 function showOwner() {
   const bar = selectionBar();
-  bar.append(several.findTogether());
+  bar.lastElementChild?.before(several.findTogether()); // what ends the selection stays last
   need("#toasts").before(bar);
   several.listen();
   settingsDialog.listen(() => search.layAgain());

@@ -146,7 +146,7 @@ export async function takeFromAlbum(album, pictures) {
   }
 }
 
-/** Buttons that act on what is selected, in any view; a bulk action ends the selection. */
+/** Buttons that act on what is selected; a bulk action ends the selection. */
 export function markButtons() {
   /** @param {Change} change */
   const change = async (change) => {
