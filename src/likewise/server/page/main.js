@@ -12,6 +12,7 @@ import { LearnedView } from "./learned.js";
 import { LibraryView } from "./library.js";
 import * as live from "./live.js";
 import { MapView } from "./map.js";
+import { onMarked } from "./marks.js";
 import { PlacesView } from "./places.js";
 import { SearchView } from "./search.js";
 import { selection } from "./selection.js";
@@ -99,6 +100,10 @@ function showOwner() {
     known.forgetAll();
     if (["remove", "mark"].includes(kind) && current().view === "search") search.refresh();
     if (current().view === "tag") tag.acted();
+  });
+  onMarked((states) => {
+    const hides = [...(states?.values() ?? [])].some((one) => one.hidden !== undefined);
+    if (hides && current().view === "search") search.refresh(); // hidden ones leave
   });
   keys.listen(search);
   upload.listen();

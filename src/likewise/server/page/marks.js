@@ -168,7 +168,9 @@ export function markButtons() {
 
 /** What is thought of one picture, where it is looked at. */
 export class PictureMarks {
-  constructor() {
+  /** @param {() => Promise<void>} goOn to another picture: this one is about to be hidden */
+  constructor(goOn) {
+    this.goOn = goOn;
     this.id = "";
     /** @type {import("./types.js").Shapes["AboutOut"]|null} */
     this.about = null;
@@ -202,12 +204,19 @@ export class PictureMarks {
     }
   }
 
+  /** @param {boolean} hidden */
+  async #hide(hidden) {
+    const { id } = this;
+    if (hidden) await this.goOn(); // while it still has neighbours
+    await mark([id], { hidden });
+  }
+
   /** @param {string} key @returns {boolean} whether it means something here */
   key(key) {
     const { about } = this;
     if (!about) return false;
     if (key === "v") mark([this.id], { favourite: !about.favourite });
-    else if (key === "h") mark([this.id], { hidden: !about.hidden });
+    else if (key === "h") this.#hide(!about.hidden);
     else if (key === "b") askForAlbum([this.id]);
     else if (/^[1-5]$/.test(key)) mark([this.id], { stars: Number(key) });
     else return false;
