@@ -28,7 +28,8 @@ function tell(states) {
 }
 
 onActed((kind) => {
-  if (kind === "mark" || kind === "album") tell(null);
+  if (kind === "mark") tell(null);
+  else if (kind === "album") tell(new Map());
 });
 
 /** @param {string[]} pictures @param {Change} change @returns {Promise<boolean>} whether that worked */
