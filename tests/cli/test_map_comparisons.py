@@ -113,7 +113,7 @@ def test_salmon_files_by_name(here: Path) -> None:
         'p2,5,6,7,"<img src=""/static/targets/05.png"">",07.png,06.png,2\n'
     )
     assert as_json("comparisons", "import", "crowd.csv")["by"] == ["p1", "p2"]
-    rows = run("comparisons", "export", "-", "--ids").output.splitlines()
+    rows = run("comparisons", "export", "-", "--ids").stdout.splitlines()
     assert rows[1:] == ["1,3,2,p1,file", "5,7,6,p2,file"]
 
 

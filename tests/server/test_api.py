@@ -186,8 +186,8 @@ def test_cut_off_filters_and_dates(reader: Client, home: Path) -> None:
     ("said", "word"),
     [
         ({}, "query"),
-        ({"query": {}}, "either"),
-        ({"query": {"picture": "1", "upload": "2"}}, "either"),
+        ({"query": {}}, "one of"),
+        ({"query": {"picture": "1", "upload": "2"}}, "one of"),
         ({"query": {"picture": "x" * 100}}, "64"),
         ({"query": {"picture": 7}}, "string"),
         ({"query": {"picture": "a"}, "limit": 0}, "limit"),
@@ -196,7 +196,6 @@ def test_cut_off_filters_and_dates(reader: Client, home: Path) -> None:
         ({"query": {"picture": "a"}, "offset": 10**30}, "offset"),
         ({"query": {"picture": "a"}, "sort": "size"}, "score"),
         ({"query": {"picture": "a"}, "whatever": 1}, "whatever"),
-        ({"query": {"picture": "a"}, "where": {"colour": "red"}}, "colour"),
         ({"query": {"picture": "a", "region": [1, 2, 3]}}, "region"),
         ({"query": {"picture": "a", "region": [0, 0, 1e308, 1]}}, "region"),
         ({"query": {"picture": "a\ud800"}}, ""),
@@ -806,7 +805,8 @@ def test_the_description_is_complete(reader: Client) -> None:
             for code in ("4XX", "5XX"):
                 body = described["responses"][code]["content"]["application/json"]
                 assert body["schema"] == error
-            if method == "post" and not path.endswith(("/sync", "/verify", "/describe")):
+            without = ("/sync", "/verify", "/describe", "/reveal", "/duplicates")
+            if method == "post" and not path.endswith(without):
                 assert "requestBody" in described, path
     assert seen >= 21
     shape = found["components"]["schemas"]["ErrorOut"]["properties"]["error"]

@@ -178,6 +178,33 @@ def test_a_selection_is_put_into_an_album_and_hidden(page: Page, server: Served)
     assert total(server) == 10
 
 
+def test_the_viewer_marks_its_picture_and_goes_on_when_it_is_hidden(
+    page: Page, server: Served
+) -> None:
+    page.goto("/?view=library")
+    tiles(page).nth(1).wait_for()
+    page.locator(".library .pic").first.click()
+    viewer = page.locator("dialog.viewer")
+    name = viewer.get_by_role("heading").first.inner_text()
+    page.locator(".mark-buttons [aria-label=Favourite][aria-pressed=false]").wait_for()
+    page.keyboard.press("v")
+    said(page, "1 picture added to favourites.")
+    viewer.locator("[aria-label=Favourite][aria-pressed=true]").wait_for()
+    page.keyboard.press("3")
+    said(page, "1 picture: 3 stars.")
+    assert total(server, "?stars=3&favourite=true") == 1
+    page.keyboard.press("h")
+    said(page, "1 picture hidden.")
+    page.wait_for_function(
+        "name => document.querySelector('dialog.viewer h2').textContent !== name", arg=name
+    )
+    assert total(server) == 9
+    undo(page)
+    assert total(server) == 10
+    page.keyboard.press("Escape")
+    page.get_by_text("10 pictures", exact=True).wait_for()
+
+
 def test_places_show_clusters_and_lead_to_their_pictures(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

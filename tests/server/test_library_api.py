@@ -63,7 +63,9 @@ def test_hidden_pictures_are_left_out_of_answers(client: Client) -> None:
 def test_albums_are_made_filled_renamed_and_deleted(client: Client) -> None:
     ids = client.ids()
     made = client.post_json("/api/library/albums/add", {"album": "Sea", "pictures": ids[:4]})
+    action = made.pop("action")
     assert made == {"album": "Sea", "pictures": ids[:4], "made": True}
+    assert client.get_json("/api/actions")["items"][0]["id"] == action
     taken = client.post_json("/api/library/albums/take", {"album": "Sea", "pictures": ids[:1]})
     assert taken["pictures"] == ids[:1]
     (album,) = client.get_json("/api/library/albums")["items"]

@@ -229,7 +229,8 @@ class Library:
         """Delete an album, never its pictures; gives which they were."""
         with self._store.write(durable=True) as c:
             self._check_album(album)
-            ids = tuple(sorted(self._store.matching({"album": album, "hidden": "any"})))
+            every = sorted(self._store.ids())
+            ids = tuple(sorted(table.album_members(self._store, album, every)))
             table.drop_album(c, album)
             action = self._note(c, album, ids, "delete")
         return AlbumChange(album, ids, action=action)

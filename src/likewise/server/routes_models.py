@@ -120,8 +120,8 @@ def sentence(made: Model) -> str:
     right, plain = figures.get("agreement"), figures.get("agreement_plain")
     measured = ""
     if right is not None:
-        measured = f" Held out: {right:.0%} right"
-        measured += f", the space alone {plain:.0%}." if plain is not None else "."
+        measured = f" Accuracy {right:.0%} on what was left out"
+        measured += f", {plain:.0%} without learning." if plain is not None else "."
     if made.kind == "metric":
         pairs = int(figures.get("similar", 0)) + int(figures.get("dissimilar", 0))
         return f"From {pairs} pairs in {made.space!r}.{measured}"

@@ -32,10 +32,12 @@ def mark_condition(key: str, value: Any) -> tuple[str, list[Any]]:
             return "1", []
         return (HIDDEN if value else HIDDEN_OUT), []
     if key == "album":
+        # Whoever named albums in metadata of their own goes on finding them.
         return (
-            "i.hash IN (SELECT hash FROM album_pictures WHERE album = "
-            "(SELECT id FROM albums WHERE name = ?))",
-            [str(value)],
+            "(i.hash IN (SELECT hash FROM album_pictures WHERE album = "
+            "(SELECT id FROM albums WHERE name = ?)) "
+            "OR coalesce(json_extract(i.metadata, '$.album') = ? COLLATE NOCASE, 0))",
+            [str(value), str(value)],
         )
     if key == "month":
         return "i.id IN (SELECT image FROM moments WHERE substr(moment, 1, 7) = ?)", [str(value)]

@@ -286,7 +286,8 @@ export class LibraryView {
 
 /** How many there are, and for how many their month is a guess. @param {Month} one */
 function aboutMonth(one) {
-  const said = [count(one.pictures)];
+  const certain = one.pictures - one.by_name - one.by_file;
+  const said = certain || (one.by_name && one.by_file) ? [count(one.pictures)] : [];
   if (one.by_name) said.push(t.library.dated(one.by_name, "name"));
   if (one.by_file) said.push(t.library.dated(one.by_file, "file"));
   return said.join(" · ");

@@ -12,6 +12,7 @@ import { LearnedView } from "./learned.js";
 import { LibraryView } from "./library.js";
 import * as live from "./live.js";
 import { MapView } from "./map.js";
+import { onMarked } from "./marks.js";
 import { PlacesView } from "./places.js";
 import { SearchView } from "./search.js";
 import { selection } from "./selection.js";
@@ -90,7 +91,7 @@ function showGuest() {
 
 function showOwner() {
   const bar = selectionBar();
-  bar.append(several.findTogether());
+  bar.lastElementChild?.before(several.findTogether()); // what ends the selection stays last
   need("#toasts").before(bar);
   several.listen();
   settingsDialog.listen(() => search.layAgain());
@@ -99,6 +100,10 @@ function showOwner() {
     known.forgetAll();
     if (["remove", "mark"].includes(kind) && current().view === "search") search.refresh();
     if (current().view === "tag") tag.acted();
+  });
+  onMarked((states) => {
+    const hides = [...(states?.values() ?? [])].some((one) => one.hidden !== undefined);
+    if (hides && current().view === "search") search.refresh(); // hidden ones leave
   });
   keys.listen(search);
   upload.listen();

@@ -28,7 +28,8 @@ function tell(states) {
 }
 
 onActed((kind) => {
-  if (kind === "mark" || kind === "album") tell(null);
+  if (kind === "mark") tell(null);
+  else if (kind === "album") tell(new Map());
 });
 
 /** @param {string[]} pictures @param {Change} change @returns {Promise<boolean>} whether that worked */
@@ -146,7 +147,7 @@ export async function takeFromAlbum(album, pictures) {
   }
 }
 
-/** Buttons that act on what is selected, in any view; a bulk action ends the selection. */
+/** Buttons that act on what is selected; a bulk action ends the selection. */
 export function markButtons() {
   /** @param {Change} change */
   const change = async (change) => {
@@ -168,7 +169,9 @@ export function markButtons() {
 
 /** What is thought of one picture, where it is looked at. */
 export class PictureMarks {
-  constructor() {
+  /** @param {() => Promise<void>} goOn to another picture: this one is about to be hidden */
+  constructor(goOn) {
+    this.goOn = goOn;
     this.id = "";
     /** @type {import("./types.js").Shapes["AboutOut"]|null} */
     this.about = null;
@@ -202,12 +205,19 @@ export class PictureMarks {
     }
   }
 
+  /** @param {boolean} hidden */
+  async #hide(hidden) {
+    const { id } = this;
+    if (hidden) await this.goOn(); // while it still has neighbours
+    await mark([id], { hidden });
+  }
+
   /** @param {string} key @returns {boolean} whether it means something here */
   key(key) {
     const { about } = this;
     if (!about) return false;
     if (key === "v") mark([this.id], { favourite: !about.favourite });
-    else if (key === "h") mark([this.id], { hidden: !about.hidden });
+    else if (key === "h") this.#hide(!about.hidden);
     else if (key === "b") askForAlbum([this.id]);
     else if (/^[1-5]$/.test(key)) mark([this.id], { stars: Number(key) });
     else return false;

@@ -52,11 +52,9 @@ export const t = {
   learnedTitle: "What it learned",
   askedPicture: "The picture you searched with",
   yourPicture: "Your picture",
-  noDate: "no date",
   dated: (/** @type {string|null|undefined} */ iso) => date(iso) || "no date",
   quoted: (/** @type {string} */ text) => `“${text}”`,
   about: (/** @type {string} */ what, /** @type {string} */ message) => `${what}: ${message}`,
-  and: (/** @type {string[]} */ parts) => parts.join(", "),
   /** A way to rank in words, with its technical name beside it. @param {string} name */
   ranking: (name) => (RANKINGS[name] ? `${RANKINGS[name]} (${name})` : name),
 
@@ -753,7 +751,6 @@ export const t = {
     nothing: ", nothing learned",
     since: (/** @type {number} */ n) => ` (${count(n)} since)`,
     show: "Show",
-    showOne: (/** @type {string} */ name) => `Show ${name}`,
     relearn: "Relearn",
     relearnOne: (/** @type {string} */ name) => `Relearn ${name}`,
     delete: "Delete",

@@ -33,7 +33,10 @@ export class Viewer {
     /** @type {ReturnType<typeof dialog>|null} */
     this.open = null;
     this.tags = new TagPanel();
-    this.marks = new PictureMarks();
+    this.marks = new PictureMarks(async () => {
+      const next = (await this.around.neighbour(1)) ?? (await this.around.neighbour(-1));
+      if (next) go({ look: next }, { replace: true });
+    });
     this.id = "";
     /** @type {PictureMore|null} */
     this.picture = null;
