@@ -33,6 +33,8 @@ from tools.release.readme import FROM_CHECKOUT, five_minutes, installing  # noqa
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = ("linux", "macos", "windows")
+MACOS = "14.0"
+"""The oldest macOS, on arm64, that faiss has wheels of every Python for."""
 SOURCES = {".py", ".js", ".css", ".html", ".typed"}
 """Files of a wheel that are our own text; every other one is named in THIRD_PARTY.md."""
 PICTURES = """
@@ -203,6 +205,7 @@ def extras(wheel: Path, tools: Path) -> str:
                 uv, "pip", "compile", "--quiet", "--only-binary", ":all:",
                 "--no-binary", "likewise", "--python-version", python,
                 "--python-platform", system, asked,
+                env={**os.environ, "MACOSX_DEPLOYMENT_TARGET": MACOS},
             )  # fmt: skip
     asked.unlink()
     return f"{', '.join(names)}; wheels for {', '.join(SYSTEMS)} and Python {', '.join(PYTHONS)}"
@@ -282,7 +285,7 @@ def helped(python: Path, home: Path) -> str:
 
 
 def run_as_tool(wheel: Path, tools: Path, work: Path, pictures: Path) -> str:
-    """``uvx`` makes an environment of its own for the program, opens the folder, and it is served."""
+    """``uvx`` makes an environment for the program, which opens the folder and serves it."""
     home = work / "visitor"
     home.mkdir()
     shutil.copytree(pictures, home / "Pictures")
