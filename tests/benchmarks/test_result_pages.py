@@ -1,4 +1,4 @@
-"""Pages of results: each says in ten lines what holds; the overview says nothing that no page says."""
+"""Pages of results: each says in ten lines what holds; the overview says nothing beyond them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 PAGES = sorted(set(RESULTS.glob("*.md")) - {RESULTS / "README.md"})
-# `machines.md` is written by tests/machines.py and is a summary itself; the others are renewed apart.
-WITHOUT = {"machines", "staying", "first-minute", "trust"}
+# `machines.md` is written by a program; the others have beginnings of their own.
+WITHOUT = {"machines", "staying", "first-minute", "trust", "soak"}
 OVERVIEW = (RESULTS / "README.md").read_text()
 
 
@@ -30,7 +30,7 @@ def test_a_page_begins_with_what_holds_and_what_does_not(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_the_overview_leads_to_every_page(page: Path) -> None:
-    if page.stem != "trust":
+    if page.stem not in {"trust", "soak"}:
         assert f"({page.name})" in OVERVIEW
 
 
