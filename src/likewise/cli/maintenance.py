@@ -217,7 +217,7 @@ def _export_xmp(collection: Path | None, place: str, suggested: bool, json_: boo
         say(f"'likewise actions undo {done.action}' takes them back")
 
 
-def _plan_xmp(collection: Path, place: str, suggested: bool, json_: bool) -> None:
+def _plan_xmp(collection: Path | None, place: str, suggested: bool, json_: bool) -> None:
     with open_collection(collection) as col:
         plan = col.tags.plan_xmp(place, suggested=suggested)
     if json_:
