@@ -11,6 +11,7 @@
 #   make readers      read every development data set and print the counts
 #   make bench-NAME   one benchmark; FULL=1 is paper size
 #   make docs         the site into build/site: examples run, warnings are errors, links checked
+#   make release-check  build wheel and sdist twice, install, run the README from them (WORK=DIR keeps)
 #   make lock         renew requirements.lock
 
 PYTHON ?= python3
@@ -23,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes: each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup test test-machines lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup lock clean bench-setup
+.PHONY: setup test test-machines lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup release-check lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -111,6 +112,10 @@ docs: docs-setup
 	$(BIN)/python -m pytest -n 0 -p no:cacheprovider --doctest-glob="*.md" docs/start docs/solvers.md docs/coding.md
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/site
 	$(BIN)/python tools/docs/check_site.py build/site
+
+# Makes environments of its own, some 3 GB: nothing of .venv takes part.
+release-check:
+	$(PYTHON) tools/release/check.py $(if $(WORK),--work "$(WORK)")
 
 lock: setup
 	$(BIN)/python -m pip install --quiet uv

@@ -11,8 +11,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+
+CATALOG_SYNC = "PRAGMA fullfsync = ON"
+"""What asks of SQLite on macOS what :func:`_flush` does there; nothing anywhere else."""
+_PATIENCE = 2.0
+"""Seconds for which Windows is asked again to replace a file that somebody has open."""
 
 
 def write_whole(
@@ -38,15 +46,47 @@ def write_whole(
             for part in parts:
                 file.write(part)
             file.flush()
-            os.fsync(file.fileno())
+            _flush(file.fileno())
         if ready is not None:
             ready(beside)
-        os.replace(beside, path)
+        _rename(beside, path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
     if sync_name:
         sync_folder(path.parent)
+
+
+def _flush(handle: int) -> None:
+    """What was written to a file, on the disk.
+
+    On macOS ``fsync`` leaves it in the disk's own cache, which a power cut empties; another call
+    does not, where the file system knows it.
+    """
+    if sys.platform == "darwin":
+        import fcntl
+
+        with suppress(OSError):
+            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(handle)
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Replace a name in one step.
+
+    Windows replaces no file that somebody has open, be it to read a line or to look for viruses:
+    there it is tried again for a moment.
+    """
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            os.replace(source, target)
+            return
+        except PermissionError:
+            if os.name != "nt" or time.monotonic() > until:
+                raise
+        time.sleep(_PATIENCE / 100)
 
 
 def _open_private(path: str, flags: int) -> int:
@@ -61,7 +101,7 @@ def rename_whole(part: Path, target: Path) -> None:
     if part.is_dir():
         for folder, _, _ in os.walk(part):
             sync_folder(Path(folder))
-    os.replace(part, target)
+    _rename(part, target)
     sync_folder(target.parent)
 
 
@@ -75,7 +115,7 @@ def sync_file(path: Path) -> None:
     """A file that another library wrote, on the disk."""
     # Windows syncs only what may be written to; elsewhere a copy may well be read-only.
     with open(path, "r+b" if os.name == "nt" else "rb") as file:
-        os.fsync(file.fileno())
+        _flush(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
@@ -92,7 +132,7 @@ def sync_folder(folder: Path) -> None:
     except PermissionError:
         return
     try:
-        os.fsync(handle)
+        _flush(handle)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.cli.process import few_views
+from tools.release.readme import five_minutes, installing
 
 README = Path(__file__).parents[2] / "README.md"
 
 
 def test_five_minutes(tmp_path: Path) -> None:
-    section = README.read_text().split("## Five minutes")[1].split("\n## ")[0]
-    blocks = re.findall(r"```\n(.*?)```", section, flags=re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
-    commands = [line for line in lines if line.startswith(".venv/bin/likewise ")]
+    commands = five_minutes(README.read_text())
     # The server runs until Ctrl-C; tests/server starts and ends it.
     assert ".venv/bin/likewise open ~/Pictures" in commands
     commands = [line for line in commands if " open " not in line]
@@ -43,3 +40,11 @@ def test_five_minutes(tmp_path: Path) -> None:
     assert (tmp_path / "learned.html").is_file()
     assert (tmp_path / "photos-backup.lw").is_dir()
     assert "No problems." in done.stdout
+
+
+def test_the_way_without_a_checkout_brings_typed_words_too() -> None:
+    """`make release-check` installs by these very lines, with the wheel's file for its name."""
+    from likewise.features.text.errors import COMMAND
+
+    lines = [line.split("#")[0].strip() for line in installing(README.read_text())]
+    assert lines == ["pip install likewise", COMMAND]

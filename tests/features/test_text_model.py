@@ -282,6 +282,26 @@ def test_what_is_not_installed_is_said_with_the_command(monkeypatch: pytest.Monk
         TextModel.open()
 
 
+def test_the_command_is_for_the_python_that_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A tool in an environment of its own must not send people to the pip of another."""
+    from likewise.features.text import status
+
+    here = tmp_path / "a tool" / "python"
+    monkeypatch.setattr(sys, "executable", str(here))
+    for pip, has_module, expected in (
+        (str(here.with_name("pip")), True, "pip install --no-deps x"),
+        ("/usr/bin/pip", True, f"'{here}' -m pip install --no-deps x"),
+        (None, False, f"uv pip install --python '{here}' --no-deps x"),
+    ):
+        monkeypatch.setattr(status.shutil, "which", lambda _, pip=pip: pip)
+        monkeypatch.setattr(
+            status.importlib.util, "find_spec", lambda _, has=has_module: has or None
+        )
+        assert status.for_this_python("pip install --no-deps x") == expected
+
+
 def test_asking_what_is_there_loads_nothing() -> None:
     code = (
         "import sys\nfrom likewise.features.text import text_model_status\ntext_model_status()\n"

@@ -9,6 +9,7 @@ imported before a command needs it.
 from __future__ import annotations
 
 import copy
+import io
 import os
 import sys
 import warnings
@@ -47,7 +48,6 @@ from likewise.errors import LikewiseError
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     help="Image search and tagging that learns what you mean by alike.",
 )
 _debug = False
@@ -102,6 +102,9 @@ app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Maintenance
 
 def main() -> None:
     """Run the command line; the entry point of the package."""
+    # A pipe on Windows may not know every sign of a name: such a sign is shown by its number.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     # Pillow's remarks on odd metadata name no file; what matters is reported with its path.
     warnings.filterwarnings("ignore", module=r"PIL\.")
     if set(sys.argv[1:2]) <= BRIEF:
@@ -113,7 +116,7 @@ def main() -> None:
         tell_before_compiling(_say_preparing)
     sys.argv[1:] = read_minus_words(sys.argv[1:])
     try:
-        _app_for(sys.argv[1:])()
+        _app_for(sys.argv[1:])(prog_name="likewise")
     except LikewiseError as error:
         _fail(error, str(error))
     except KeyboardInterrupt:

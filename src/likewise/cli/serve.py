@@ -141,7 +141,8 @@ def _usual_port(root: Path) -> int:
     number = 20_000 + int.from_bytes(mark, "big") % 20_000
     with socket.socket() as probe:
         # As the server itself: a port that was left a moment ago is free.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name != "nt":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", number))
         except OSError:
@@ -158,7 +159,7 @@ def serve(
     no_key: Annotated[
         bool, typer.Option("--no-key", help="Let everyone on this machine in; loopback only.")
     ] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser")] = False,
+    browser: Browser = False,
     json_: Json = False,
 ) -> None:
     """Serve a collection: the page and the JSON API (/api/openapi.json)."""

@@ -170,6 +170,8 @@ except ImportError:  # Windows
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
         except OSError:
             return False
+        finally:
+            file.seek(0)  # where it is written and read
         return True
 
     def unlock(file: IO[str]) -> None:

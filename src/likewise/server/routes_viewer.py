@@ -146,6 +146,8 @@ def _opener() -> list[str]:
     """The command that opens a file manager; empty where there is none, or no screen."""
     if sys.platform == "darwin":
         return ["/usr/bin/open", "-R"]
+    if sys.platform == "win32":
+        return [os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "explorer.exe")]
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return []
     found = shutil.which("xdg-open")

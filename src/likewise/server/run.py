@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import socket
 import threading
 import time
@@ -172,7 +173,10 @@ def _listener(host: str, port: int) -> socket.socket:
     # TCP by name: asyncio sends small answers at once only where it sees that, and without it
     # every one waits 40 ms for an acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # A port that was left a moment ago is free.  On Windows it is so anyway, and the option would
+    # let two servers share one.
+    if os.name != "nt":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
     except OSError as error:

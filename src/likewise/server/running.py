@@ -53,25 +53,28 @@ def base_url(host: str, port: int) -> str:
 def announce(root: Path, server: Running) -> Iterator[bool]:
     """Leave word of a server while it runs; False where nothing can be written."""
     folder = root / FOLDER
-    part = folder / f".{secrets.token_hex(8)}.part"
     place = folder / f"{server.run}.json"
+    # Locked before it has its name: nobody may take it for one that was left behind.  Windows
+    # renames no open file, but lets nobody remove one either.
+    part = place if os.name == "nt" else folder / f".{secrets.token_hex(8)}.part"
     try:
         private_folder(folder)
         handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     except OSError:
         yield False
         return
-    with open(handle, "w+", encoding="utf-8") as file:
-        # Locked before it has its name: nobody may take it for one that was left behind.
-        held = try_lock(file)
-        json.dump(asdict(server), file)
-        file.flush()
-        os.replace(part, place)
-        try:
+    try:
+        with open(handle, "w+", encoding="utf-8") as file:
+            held = _take(file)
+            json.dump(asdict(server), file)
+            file.flush()
+            if part != place:
+                os.replace(part, place)
             yield held
-        finally:
-            with suppress(OSError):
-                place.unlink()
+    finally:
+        # Closed by now: else Windows would not remove it.
+        with suppress(OSError):
+            place.unlink()
 
 
 def running_servers(root: Path) -> list[Running]:
@@ -80,19 +83,20 @@ def running_servers(root: Path) -> list[Running]:
     for path in sorted((root / FOLDER).glob("*.json")):
         try:
             with open(path, "r+", encoding="utf-8") as file:
-                if _is_left_over(file):
-                    path.unlink(missing_ok=True)
-                    continue
+                is_left_over = _take(file)
                 file.seek(0)
-                said = json.load(file)
+                said = None if is_left_over else json.load(file)
+            if said is None:
+                path.unlink(missing_ok=True)
+                continue
             found.append(Running(**{**said, "names": tuple(said["names"])}))
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return sorted(found, key=lambda one: one.since, reverse=True)
 
 
-def _is_left_over(file: IO[str]) -> bool:
-    """Whether nobody holds a file."""
+def _take(file: IO[str]) -> bool:
+    """Whether nobody held a file; this process does from now on."""
     for _ in range(3):
         if try_lock(file):
             return True

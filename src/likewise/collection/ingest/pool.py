@@ -341,6 +341,7 @@ def _serve(connection: Connection) -> None:
     import cv2
 
     cv2.setNumThreads(1)
+    _leave_no_core()
     _limit_memory()
     tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
@@ -384,6 +385,15 @@ def _limit_time(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
 
 
+def _leave_no_core() -> None:
+    """A decoder that crashes must not write its memory, some hundred megabytes, to the disk."""
+    try:
+        import resource
+    except ImportError:  # Windows writes none
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def _limit_memory() -> None:
     """A picture that asks for more gets a MemoryError, and the machine keeps its memory."""
     try:
@@ -393,7 +403,6 @@ def _limit_memory() -> None:
             held = int(file.read().split()[0]) * resource.getpagesize()
     except (ImportError, OSError, ValueError):
         return  # not a Linux: the decoder's own limits are all there is
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = held + MEMORY
     if hard == resource.RLIM_INFINITY or wanted < hard:

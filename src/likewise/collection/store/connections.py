@@ -12,6 +12,7 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
+from likewise._durable import CATALOG_SYNC
 from likewise.collection.errors import (
     CollectionError,
     DamagedCollection,
@@ -61,6 +62,7 @@ def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(CATALOG_SYNC)
     return connection
 
 

@@ -24,6 +24,7 @@ FILTERS = (
     "after", "before", "camera", "folder", "format", "tag", "tagged", *MARK_FILTERS
 )  # fmt: skip
 """Keys of a ``where`` that every collection knows; its own metadata adds to them."""
+SEPARATOR = os.sep
 _SHORT = {"JPG": "JPEG", "TIF": "TIFF", "HEIF": "HEIC"}
 _MOST_NAMED = 20
 
@@ -38,13 +39,15 @@ def folder_condition(store: Store, folder: str) -> Condition:
     if not paths:
         return "0", []
     wanted = ", ".join("(?)" for _ in paths)
-    # "/" is followed by "0" in every encoding SQLite compares.
+    # What lies below a folder sorts between its name with the separator and with the sign after it.
+    after = chr(ord(SEPARATOR) + 1)
     clause = (
         f"i.id IN (WITH wanted (top) AS (VALUES {wanted}) "
         "SELECT image FROM wanted JOIN files ON folder = top UNION ALL "
-        "SELECT image FROM wanted JOIN files ON folder >= top || '/' AND folder < top || '0')"
+        "SELECT image FROM wanted JOIN files ON folder >= top || "
+        f"'{SEPARATOR}' AND folder < top || '{after}')"
     )
-    return clause, [path.rstrip("/") for path in paths]
+    return clause, [path.rstrip(SEPARATOR) for path in paths]
 
 
 def find_folders(store: Store, folder: str) -> list[str]:
@@ -53,7 +56,7 @@ def find_folders(store: Store, folder: str) -> list[str]:
     if folder.startswith("~") or os.path.isabs(folder):
         return [whole]
     known = [row[0] for row in store.all("SELECT DISTINCT folder FROM files")]
-    inside = whole.rstrip("/") + "/"
+    inside = whole.rstrip(SEPARATOR) + SEPARATOR
     names = [name.casefold() for name in PurePath(folder).parts]
     if not names or any(path == whole or path.startswith(inside) for path in known):
         return [whole]

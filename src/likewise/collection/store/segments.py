@@ -174,12 +174,22 @@ def sweep(root: Path, named: set[str]) -> list[str]:
         for path in folder.iterdir():
             name = path.relative_to(root).as_posix()
             if name not in named:
-                if path.is_dir():
-                    # Gone at once: whoever copies it must not take half a folder for a whole one.
-                    away = path.with_name(f"gone-{secrets.token_hex(4)}")
-                    os.replace(path, away)
-                    shutil.rmtree(away)
+                try:
+                    _remove(path)
+                except PermissionError:
+                    # Windows removes nothing that somebody has mapped: the next job does.
+                    if os.name != "nt":
+                        raise
                 else:
-                    path.unlink()
-                gone.append(name)
+                    gone.append(name)
     return gone
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        # Gone at once: whoever copies it must not take half a folder for a whole one.
+        away = path.with_name(f"gone-{secrets.token_hex(4)}")
+        os.replace(path, away)
+        shutil.rmtree(away)
+    else:
+        path.unlink()

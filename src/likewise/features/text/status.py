@@ -5,6 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import shlex
+import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +48,26 @@ def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
     if lacking or (files and folder is None):
         commands.append(COMMAND)
     missing += [*lacking, *(f"{where}/{name}" for name in files)]
-    command = " && ".join(commands) or None
+    command = " && ".join(map(for_this_python, commands)) or None
     return TextModelStatus(not missing, where, tuple(missing), command)
+
+
+def for_this_python(command: str) -> str:
+    """A command that begins with ``pip``, for the Python that runs this.
+
+    Installed as a tool of its own (pipx, uvx), Likewise has another Python than a shell's ``pip``,
+    which would put things where nobody looks for them.
+    """
+    beside = Path(sys.executable).parent
+    found = shutil.which("pip")
+    if found is not None and Path(found).parent == beside:
+        return command
+    here = sys.executable
+    quoted = subprocess.list2cmdline([here]) if os.name == "nt" else shlex.quote(here)
+    rest = command.removeprefix("pip install ")
+    if importlib.util.find_spec("pip"):
+        return f"{quoted} -m pip install {rest}"
+    return f"uv pip install --python {quoted} {rest}"
 
 
 def packaged_folder() -> Path | None:
