@@ -241,18 +241,36 @@ export class LibraryView {
     }
   }
 
+  /** What the server knows of the pictures that are here, whose places stay as they are. */
+  async #askMarks() {
+    const { source } = this.grid;
+    if (!source || !this.el.isConnected) {
+      this.key = "";
+      return;
+    }
+    try {
+      await Promise.all([...source.pages.keys()].map((page) => source.fetch(page)));
+    } catch (error) {
+      complain(error);
+    }
+    if (this.grid.source !== source) return;
+    const items = /** @type {LibraryPicture[]} */ ([...source.pages.values()].flat());
+    this.#marked(new Map(items.map(({ id, stars, favourite, hidden }) => [id, { stars, favourite, hidden }])));
+  }
+
   /** @param {Map<string, import("./marks.js").Change>|null} states null: some, as the server knows */
   #marked(states) {
     if (!states) {
-      this.key = "";
-      this.months = [];
-      if (this.el.isConnected) this.#load(current(), true);
+      this.#askMarks();
       return;
     }
     for (const items of this.grid.source?.pages.values() ?? []) {
       for (const item of items) Object.assign(item, states.get(item.id) ?? {});
     }
-    for (const tile of this.grid.tiles.values()) dress(tile, /** @type {LibraryPicture} */ (tile.item));
+    for (const tile of this.grid.tiles.values()) {
+      Object.assign(tile.item, states.get(tile.item.id) ?? {});
+      dress(tile, /** @type {LibraryPicture} */ (tile.item));
+    }
     if (!this.el.isConnected) {
       this.key = "";
       return;
