@@ -23,7 +23,7 @@ import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.cookiejar import CookieJar
 from pathlib import Path
 
@@ -76,9 +76,12 @@ print(told)
 LICENCES = """
 import importlib.metadata as metadata, json
 print(json.dumps({
-    one.name: one.metadata.get("License-Expression") or one.metadata.get("License") or ", ".join(
-        kind.split("::")[-1].strip()
-        for kind in one.metadata.get_all("Classifier") or [] if kind.startswith("License"))
+    one.name: [
+        one.metadata.get("License-Expression") or "",
+        # Some put the whole text there, with that of what they bundle.
+        *(one.metadata.get("License") or "").splitlines()[:1],
+        *(kind for kind in one.metadata.get_all("Classifier") or [] if kind.startswith("License")),
+    ]
     for one in metadata.distributions()}))
 """
 
@@ -245,7 +248,7 @@ def licences(python: Path) -> str:
     plain = {re.sub(r"[-_.]+", "-", name).lower() for name in found}
     listed = set(re.findall(r"^\| `([a-z0-9-]+)` \|", table, flags=re.MULTILINE))
     check(plain <= listed, f"THIRD_PARTY.md does not name {sorted(plain - listed)}")
-    copyleft = sorted(name for name, text in found.items() if "GPL" in text)
+    copyleft = sorted(name for name, texts in found.items() if "GPL" in " ".join(texts))
     check(not copyleft, f"under the GPL: {copyleft}")
     return f"{len(found)} packages, all named"
 
@@ -315,10 +318,11 @@ def run_as_tool(wheel: Path, tools: Path, work: Path, pictures: Path) -> str:
         )
         until, held = time.monotonic() + 300, 0
         while held < 12 and time.monotonic() < until:
-            held = json.load(urllib.request.urlopen(asked, timeout=60))["images"]
+            held = json.load(urllib.request.urlopen(asked, timeout=60))["pictures"]
             time.sleep(0.5)
         check(held == 12, f"{held} of 12 pictures were added")
-        server.send_signal(signal.SIGINT)
+        # As a terminal does: everybody of the group hears of it.
+        os.killpg(server.pid, signal.SIGINT)
         check(server.wait(60) == 0, f"Ctrl-C ended it with code {server.returncode}")
     return "uvx: page served, 12 pictures added, ended by Ctrl-C"
 
@@ -329,15 +333,21 @@ def _running(
 ) -> Iterator[subprocess.Popen[str]]:
     with open(home / "errors.txt", "w") as errors:
         server = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=home
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=environment,
+            cwd=home,
+            start_new_session=True,
         )
         try:
             yield server
         except Wrong as wrong:
             raise Wrong(f"{wrong}\n{(home / 'errors.txt').read_text()[-2000:]}") from None
         finally:
-            if server.poll() is None:
-                server.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGKILL)
             server.wait()
 
 
