@@ -19,6 +19,19 @@ Part = tuple[Ids, Any, Sequence[Facts]]
 
 
 @dataclass(frozen=True)
+class Differences:
+    """Pictures that only one side has, and those whose rows or facts are not the same."""
+
+    missing: tuple[int, ...] = ()
+    extra: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
+    facts: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return any((self.missing, self.extra, self.rows, self.facts))
+
+
+@dataclass(frozen=True)
 class Shipped:
     """What it took: pictures sent, with new tags only, taken out, and as they were."""
 
@@ -72,3 +85,27 @@ def _differences(
             else:
                 send.append(i)
     return np.array(send, np.int64), retag
+
+
+def differences(
+    parts: Iterable[Part], store: RowStore, *, report: Callable[[int], None] = lambda _: None
+) -> Differences:
+    """What :func:`ship` would change; nothing is changed."""
+    there = {one.id: one for page in store.listed() for one in page}
+    missing: list[int] = []
+    other_rows: list[int] = []
+    other_facts: list[int] = []
+    seen = 0
+    for ids, rows, facts in parts:
+        marks = marks_of(store.kind, plain_rows(store.kind, rows))
+        for image, mark, said in zip(ids.tolist(), marks, facts, strict=True):
+            old = there.pop(image, None)
+            if old is None:
+                missing.append(image)
+            elif old.mark != mark:
+                other_rows.append(image)
+            elif old.facts != said:
+                other_facts.append(image)
+        seen += len(ids)
+        report(seen)
+    return Differences(tuple(missing), tuple(sorted(there)), tuple(other_rows), tuple(other_facts))
