@@ -21,6 +21,8 @@ from likewise.engines.protocol import RowKind
 from likewise.neighbours.protocol import Metric
 
 _CONFIG = "edge_config.json"
+_NOBODY = "nobody"
+"""A vector that no picture has: a shard cannot be made without any."""
 _KEYWORDS = (pt.TAGS, pt.INSIDE, pt.OWNER)
 
 
@@ -42,7 +44,7 @@ class EdgePoints:
         self._edge = _library()
         self._folder = folder
         self._threads = threads
-        # A shard is made with its first vector: there is none without.
+        # A new one is made when something is put there.
         self._shard: Any = self._load() if (folder / _CONFIG).exists() else None
 
     def _load(self) -> Any:
@@ -63,35 +65,34 @@ class EdgePoints:
         if self._shard is None:
             return {}
         config = json.loads((self._folder / _CONFIG).read_text())
-        found = {name: RowKind(True, 0) for name in config.get("sparse_vectors") or {}}
+        names = (config.get("sparse_vectors") or {}).keys() - {_NOBODY}
+        found = {name: RowKind(True, 0) for name in sorted(names)}
         for name, said in (config.get("vectors") or {}).items():
             metric: Metric = "l2" if said["distance"] == "Euclid" else "ip"
             found[name] = RowKind(False, said["size"], metric)
         return found
 
-    def create(self, name: str, kind: RowKind, length_field: str) -> None:
+    def create(self, name: str, kind: RowKind, number_field: str) -> None:
         edge = self._edge
-        distance = edge.Distance.Euclid if kind.metric == "l2" else edge.Distance.Dot
-        make = edge.UpdateOperation
-        if self._shard is not None:
-            self._change(
-                make.create_sparse_vector(name)
-                if kind.is_sparse
-                else make.create_dense_vector(name, kind.width, distance)
-            )
-        else:
+        make, schemas = edge.UpdateOperation, edge.PayloadSchemaType
+        if self._shard is None:
             private_folder(self._folder)
-            options: dict[str, Any] = {"max_search_threads": self._threads}
-            if kind.is_sparse:
-                options["sparse_vectors"] = {name: edge.EdgeSparseVectorParams()}
-            else:
-                options["vectors"] = {name: edge.EdgeVectorParams(kind.width, distance)}
-            self._shard = edge.EdgeShard.create(str(self._folder), edge.EdgeConfig(**options))
-            schemas = edge.PayloadSchemaType
-            for field in _KEYWORDS:
-                self._change(make.create_field_index(field, schemas.Keyword))
-            self._change(make.create_field_index(pt.MOMENT, schemas.Integer))
-        self._change(make.create_field_index(length_field, edge.PayloadSchemaType.Float))
+            config = edge.EdgeConfig(
+                sparse_vectors={_NOBODY: edge.EdgeSparseVectorParams()},
+                max_search_threads=self._threads,
+            )
+            self._shard = edge.EdgeShard.create(str(self._folder), config)
+        # Before the vector has its name: whoever was killed here makes them when it starts again.
+        for field in _KEYWORDS:
+            self._change(make.create_field_index(field, schemas.Keyword))
+        self._change(make.create_field_index(pt.MOMENT, schemas.Integer))
+        self._change(make.create_field_index(number_field, schemas.Float))
+        distance = edge.Distance.Euclid if kind.metric == "l2" else edge.Distance.Dot
+        self._change(
+            make.create_sparse_vector(name)
+            if kind.is_sparse
+            else make.create_dense_vector(name, kind.width, distance)
+        )
 
     def drop(self, name: str, fields: Sequence[str]) -> None:
         make = self._edge.UpdateOperation

@@ -42,6 +42,8 @@ _KIND = "engines.rows"
 _PART = 1024
 _FEW = 2048
 """Pictures that pass a filter up to which just these are compared."""
+_FEW_SPARSE = 256
+"""The same of sparse rows, each of which is looked up."""
 
 
 class EmbeddedRows:
@@ -229,7 +231,7 @@ class _SparseRows:
 
     def search(self, row: Any, k: int, passing: Ids | None) -> Found:
         query = sparse_query(self.kind, row)
-        if passing is not None and len(passing) <= _FEW:
+        if passing is not None and len(passing) <= max(_FEW_SPARSE, 4 * k):
             return best_of(passing, sparse_scores(self.of(passing), query), k)
         words = (query.values, query.words.astype(np.int64), query.ends)
         asked = sparse.csr_array(words, shape=(1, self.kind.width))

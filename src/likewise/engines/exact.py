@@ -67,10 +67,17 @@ def best_of(ids: Ids, values: NDArray[np.float32], k: int) -> Found:
     return ids[order], values[order]
 
 
-def lengths(kind: RowKind, rows: Any) -> NDArray[np.float64]:
-    """The Euclidean length of each row."""
+def reaches(kind: RowKind, rows: Any) -> NDArray[np.float64]:
+    """How wrong a float32 score of each row can be, for a query of length 1, in roundings.
+
+    A float32 sum of n products, in any order, is wrong by n roundings of the sum of their sizes
+    (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), which is at most the
+    product of both lengths; three more for the rounded query, the products and the result.
+    """
+    n = rows.shape[0]
     if not kind.is_sparse:
-        return np.asarray(np.sqrt((rows.astype(np.float64) ** 2).sum(axis=1)))
-    squares = rows.data.astype(np.float64) ** 2
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return np.asarray(np.sqrt(np.bincount(row_of, squares, minlength=rows.shape[0])))
+        squares = (rows.astype(np.float64) ** 2).sum(axis=1)
+        return np.asarray((kind.width + 3) * np.sqrt(squares))
+    row_of = np.repeat(np.arange(n), np.diff(rows.indptr))
+    squares = np.bincount(row_of, rows.data.astype(np.float64) ** 2, minlength=n)
+    return np.asarray((np.diff(rows.indptr) + 3) * np.sqrt(squares))

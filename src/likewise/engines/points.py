@@ -126,8 +126,8 @@ class Points(Protocol):
     def names(self) -> dict[str, RowKind]:
         """The named vectors; a sparse one does not know its width, which is 0 here."""
 
-    def create(self, name: str, kind: RowKind, length_field: str) -> None:
-        """A new named vector, and what is looked up by it; one that is there stays."""
+    def create(self, name: str, kind: RowKind, number_field: str) -> None:
+        """A new named vector; ``number_field`` is a number whose largest will be asked for."""
 
     def drop(self, name: str, fields: Sequence[str]) -> None:
         """A named vector and fields of the payload, gone from every picture."""

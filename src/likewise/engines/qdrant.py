@@ -26,7 +26,7 @@ from likewise.engines.exact import (
     best_of,
     dense_query,
     dense_scores,
-    lengths,
+    reaches,
     sparse_query,
     sparse_scores,
 )
@@ -67,31 +67,31 @@ class QdrantRows:
         self.exact = exact
         self._points = points
         self._lock = threading.Lock()
-        self._mark_field, self._length_field = fields_of(name)
+        self._mark_field, self._reach_field = fields_of(name)
         known = points.names().get(name)
         if known is None:
-            points.create(name, kind, self._length_field)
+            points.create(name, kind, self._reach_field)
         elif known.is_sparse != kind.is_sparse or (not kind.is_sparse and known != kind):
             raise EngineRefused(
                 f"{points.address} holds {known} under {name!r}; {kind} expected. Delete it there, "
                 "or push to another name"
             )
-        self._longest = points.largest(self._length_field)
+        self._reach = points.largest(self._reach_field)
 
     # -- changes ----------------------------------------------------------------------------
 
     def put(self, ids: Any, rows: Any, facts: Sequence[Facts] | None = None) -> None:
         names, made, said = check_put(self.kind, ids, rows, facts)
-        marks, long = marks_of(self.kind, made), lengths(self.kind, made)
+        marks, reach = marks_of(self.kind, made), reaches(self.kind, made)
         with self._lock:
-            self._longest = max(self._longest, float(long.max(initial=0.0)))
+            self._reach = max(self._reach, float(reach.max(initial=0.0)))
         stores = [name for name in self._points.names() if name != self.name]
         for start in range(0, len(names), _BATCH):
             some = range(start, min(start + _BATCH, len(names)))
             others = self._other_vectors([int(names[i]) for i in some], stores)
             self._points.upsert(
                 [
-                    self._point(int(names[i]), made, i, said[i], marks[i], float(long[i]), others)
+                    self._point(int(names[i]), made, i, said[i], marks[i], float(reach[i]), others)
                     for i in some
                 ]
             )
@@ -109,12 +109,12 @@ class QdrantRows:
         at: int,
         facts: Facts,
         mark: str,
-        length: float,
+        reach: float,
         others: Mapping[int, Point],
     ) -> Point:
         old = others.get(image, Point(image, {}, {}))
         kept = {key: value for key, value in old.payload.items() if key.startswith(PREFIXES)}
-        payload = {**kept, **payload_of(facts), self._mark_field: mark, self._length_field: length}
+        payload = {**kept, **payload_of(facts), self._mark_field: mark, self._reach_field: reach}
         if self.owner:
             payload[pt.OWNER] = self.owner
         return Point(image, {**old.vectors, self.name: self._numbers(rows, at)}, payload)
@@ -148,7 +148,7 @@ class QdrantRows:
         """This store, gone from every picture; those that are in no other go too."""
         others = tuple(pt.Has(name) for name in self._points.names() if name != self.name)
         self._points.delete(Sieve((pt.Has(self.name),), others))
-        self._points.drop(self.name, [self._mark_field, self._length_field])
+        self._points.drop(self.name, [self._mark_field, self._reach_field])
 
     # -- questions --------------------------------------------------------------------------
 
@@ -161,8 +161,7 @@ class QdrantRows:
     def _search_sparse(self, query: Rows, k: int, sieve: Sieve) -> Found:
         words = query.words.astype(np.int64)
         asked = SparseNumbers(words, query.values.astype(np.float32))
-        # The query is rounded too, hence two more than its terms.
-        slack = self._slack(len(words) + 2, query.values)
+        slack = self._slack(query.values)
         limit = k + MORE
         while True:
             ids, values, worst = self._nominees(asked, limit, sieve, query)
@@ -191,7 +190,8 @@ class QdrantRows:
         """Ids, scores in float64 rounded, and the engine's score of the last; None: all came."""
         found: list[Nominee] = []
         if not isinstance(asked, SparseNumbers) or len(asked.words):
-            found = self._points.nearest(self.name, asked, limit, sieve, self.exact)
+            exact = self.exact and not self.kind.is_sparse  # its sparse index is exact as it is
+            found = self._points.nearest(self.name, asked, limit, sieve, exact)
         ids = np.array([one.id for one in found], np.int64)
         rows = self._matrix([one.vector for one in found])
         values = self._scores(rows, query)
@@ -202,20 +202,14 @@ class QdrantRows:
             return sparse_scores(rows, query)
         return dense_scores(self.kind, rows, query)
 
-    def _slack(self, n_terms: int, query: NDArray[Any]) -> float:
-        """The most by which the engine's score may be wrong.
-
-        A float32 sum of n products, in any order, is wrong by n roundings of the sum of their sizes
-        (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), which is at most the
-        product of both lengths.
-        """
-        length = float(np.linalg.norm(query.astype(np.float64)))
-        return 1.01 * (n_terms + 1) * ROUNDING * length * self._longest
+    def _slack(self, query: NDArray[Any]) -> float:
+        """The most by which the engine's score of any picture may be wrong (``exact.reaches``)."""
+        return 1.01 * ROUNDING * float(np.linalg.norm(query.astype(np.float64))) * self._reach
 
     def _dense_bound(self, worst: float, query: NDArray[np.float32]) -> float:
         """The most that a row can score which the engine put behind one of score ``worst``."""
         if self.kind.metric == "ip":
-            return worst + self._slack(len(query), query)
+            return worst + self._slack(query)
         # Qdrant gives the distance.
         return -worst * (1 - 1.01 * (len(query) + 4) * ROUNDING)
 
@@ -309,17 +303,17 @@ def _kth(values: NDArray[np.float32], k: int) -> float:
     return float(np.partition(values, len(values) - k)[len(values) - k])
 
 
-PREFIXES = ("mark_", "length_")
+PREFIXES = ("mark_", "reach_")
 """How fields of a payload begin that belong to one store of several."""
 
 
 def fields_of(name: str) -> tuple[str, str]:
-    """Fields of the payload for one named vector: a mark of its row, and its length.
+    """Fields of the payload for one named vector: a mark of its row, and its reach.
 
     The name may hold signs that a path into a payload cannot.
     """
     short = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
-    return f"mark_{short}", f"length_{short}"
+    return f"mark_{short}", f"reach_{short}"
 
 
 def payload_of(facts: Facts) -> dict[str, Any]:

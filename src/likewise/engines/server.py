@@ -114,7 +114,7 @@ class ServerPoints:
             found[name] = RowKind(False, said.size, metric)
         return found
 
-    def create(self, name: str, kind: RowKind, length_field: str) -> None:
+    def create(self, name: str, kind: RowKind, number_field: str) -> None:
         m = self._m
         distance = m.Distance.EUCLID if kind.metric == "l2" else m.Distance.DOT
         if not self._ask(self._client.collection_exists):
@@ -123,6 +123,13 @@ class ServerPoints:
                 vectors_config={},
                 sparse_vectors_config={},
             )
+        if not self._is_local:  # which has no indexes, and warns of them
+            # Before the vector has its name: whoever was killed here makes them the next time.
+            schemas = m.PayloadSchemaType
+            for field in (pt.TAGS, pt.INSIDE, pt.OWNER):
+                self._ask(self._client.create_payload_index, field, schemas.KEYWORD)
+            self._ask(self._client.create_payload_index, pt.MOMENT, schemas.INTEGER)
+            self._ask(self._client.create_payload_index, number_field, schemas.FLOAT)
         config = (
             m.SparseVectorNameConfig(sparse=m.SparseVectorConfig())
             if kind.is_sparse
@@ -131,13 +138,6 @@ class ServerPoints:
             )
         )
         self._ask(self._client.create_vector_name, name, config)
-        if self._is_local:
-            return  # it has no indexes, and warns of them
-        schemas = m.PayloadSchemaType
-        for field in (pt.TAGS, pt.INSIDE, pt.OWNER):
-            self._ask(self._client.create_payload_index, field, schemas.KEYWORD)
-        self._ask(self._client.create_payload_index, pt.MOMENT, schemas.INTEGER)
-        self._ask(self._client.create_payload_index, length_field, schemas.FLOAT)
 
     def drop(self, name: str, fields: Sequence[str]) -> None:
         if not self._is_local:
