@@ -12,7 +12,6 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
-from likewise.collection.shipping import kind_of, store_name, where_of
 from likewise.engines.addresses import open_engine
 from tests.cli.process import Likewise
 
@@ -57,8 +56,7 @@ def test_what_changed_here_is_found_and_sent(built: Likewise, address: str) -> N
         assert "1 pictures pass {'tag': 'new tag'} here, 0 there" in differs.stdout
         # Somebody took a picture out, over there.
         with open_engine(address) as engine, Collection.open(built.folder / "photos.lw") as col:
-            view = col._views.view("words")
-            engine.store(store_name(view), kind_of(view)).remove([second])
+            col.shipping.store_in(engine, "words").remove([second])
         (said,) = built.json("push", "--to", address, "--space", "words")
         assert said["shipped"] == {"sent": 1, "retagged": 1, "removed": 0, "unchanged": 10}
         assert said["wrong"] == []
@@ -75,7 +73,7 @@ def test_both_sides_answer_filters_alike(built: Likewise, address: str) -> None:
         col.shipping.push(address, ["words"])
         view = col._views.view("words")
         with open_engine(address) as engine:
-            store = engine.store(store_name(view), kind_of(view))
+            store = col.shipping.store_in(engine, "words")
             for where in (
                 {"tag": "third"},
                 {"folder": str(built.pictures)},
@@ -86,7 +84,7 @@ def test_both_sides_answer_filters_alike(built: Likewise, address: str) -> None:
             ):
                 row = view.row_of(ids[0])
                 hits = col.search(ids[0], 20, by="words", where=where)
-                found, scores = store.search(row, 20, where_of(col._store, where))
+                found, scores = store.search(row, 20, col.shipping.where(where))
                 keep = found != ids[0]
                 assert found[keep].tolist() == [hit.id for hit in hits], where
                 np.testing.assert_array_equal(
@@ -116,8 +114,7 @@ def test_a_new_generation_takes_the_place_of_the_old_one(tmp_path: Path, address
         assert not any(one.wrong for one in done.values())
         with open_engine(address) as engine:
             assert set(engine.names()) == {"words-2", "holistic-1"}
-            kind = kind_of(col._views.view("holistic"))
-            assert engine.store("holistic-1", kind).rows([gone])[0].tolist() == []
+            assert col.shipping.store_in(engine, "holistic").rows([gone])[0].tolist() == []
     # Another collection's rows are not written over.
     with Collection.create(tmp_path / "other.lw", deep=False) as other:
         other.add(tmp_path / "pictures", workers=0)

@@ -15,6 +15,7 @@ from likewise.engines.addresses import KEY, open_engine
 from likewise.engines.errors import EngineAway, EngineRefused
 from likewise.engines.protocol import RowKind
 from likewise.engines.retries import Retries
+from likewise.engines.server import ServerPoints
 from likewise.errors import InvalidInput
 
 pytest.importorskip("qdrant_client", reason="qdrant-client is not installed")
@@ -126,6 +127,18 @@ def test_a_refusal_is_told_at_once(stub: str, failure: str, said: str) -> None:
     ):
         engine.names()
     assert len(Stub.asked) == 1
+
+
+def test_what_was_made_by_a_try_whose_answer_was_lost_is_made(stub: str) -> None:
+    """Made, then refused as there already: that is success, and only that."""
+    retries = Retries(sleep=_never)
+    points = open_engine(f"qdrant://{stub}/photos", retries=retries)._points
+    assert isinstance(points, ServerPoints)
+    Stub.failures = ["409", "409"]
+    points._make(points._client.collection_exists, lambda: True)
+    with pytest.raises(EngineRefused, match="answered 409"):
+        points._make(points._client.collection_exists, lambda: False)
+    points.close()
 
 
 def _never(_: float) -> None:

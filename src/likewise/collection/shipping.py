@@ -137,6 +137,18 @@ class Shipping:
             dropped = self._drop_earlier(engine, name, generation)
         return SpaceThere(name, generation, store.count(), done, tuple(wrong), tuple(dropped))
 
+    def store_in(self, engine: Engine, space: str) -> QdrantRows:
+        """The store of a space's live generation in an engine, for whoever asks it directly."""
+        return self._open(engine, self._views.view(space))
+
+    def where(self, conditions: Mapping[str, Any]) -> Where:
+        """A filter as ``search`` takes it, as a store takes it.
+
+        Tags, folders and dates are the engine's to look up; what else there is (cameras, formats,
+        own metadata) the catalog answers, as a list of pictures.
+        """
+        return where_of(self._store, conditions)
+
     def _open(self, engine: Engine, view: SpaceView) -> QdrantRows:
         return engine.store(store_name(view), kind_of(view), owner=self._owner(), exact=True)
 
@@ -257,11 +269,7 @@ def facts_of(store: Store, ids: Sequence[int]) -> list[Facts]:
 
 
 def where_of(store: Store, where: Mapping[str, Any]) -> Where:
-    """A filter of the collection as an engine takes it.
-
-    Tags, folders and dates are the engine's to look up; what else there is (cameras, formats, own
-    metadata) the catalog answers, as a list of pictures.
-    """
+    """A filter of the collection as an engine takes it (:meth:`Shipping.where`)."""
     asked = plain_where(where)
     own = {
         key: value for key, value in asked.items() if key in ("tag", "folder", "after", "before")

@@ -118,8 +118,9 @@ class ServerPoints:
         m = self._m
         distance = m.Distance.EUCLID if kind.metric == "l2" else m.Distance.DOT
         if not self._ask(self._client.collection_exists):
-            self._ask(
+            self._make(
                 self._client.create_collection,
+                lambda: self._ask(self._client.collection_exists),
                 vectors_config={},
                 sparse_vectors_config={},
             )
@@ -137,7 +138,16 @@ class ServerPoints:
                 dense=m.DenseVectorConfig(size=kind.width, distance=distance)
             )
         )
-        self._ask(self._client.create_vector_name, name, config)
+        make = self._client.create_vector_name
+        self._make(make, lambda: name in self.names(), vector_name=name, vector_name_config=config)
+
+    def _make(self, call: Callable[..., Any], is_there: Callable[[], bool], **named: Any) -> None:
+        """Make something that may be there already: by an earlier try whose answer was lost."""
+        try:
+            self._ask(call, **named)
+        except EngineRefused:
+            if not is_there():
+                raise
 
     def drop(self, name: str, fields: Sequence[str]) -> None:
         if not self._is_local:
