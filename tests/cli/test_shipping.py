@@ -13,7 +13,7 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.engines.addresses import open_engine
-from tests.cli.process import Likewise
+from tests.cli.process import Likewise, few_views
 
 pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
 
@@ -96,8 +96,6 @@ def test_both_sides_answer_filters_alike(built: Likewise, address: str) -> None:
 
 def test_a_new_generation_takes_the_place_of_the_old_one(tmp_path: Path, address: str) -> None:
     rng = np.random.default_rng(1)
-    from tests.cli.process import few_views
-
     few_views(tmp_path / "pictures")
     with Collection.create(tmp_path / "photos.lw", deep=False) as col:
         col.add(tmp_path / "pictures", workers=0)
@@ -120,6 +118,34 @@ def test_a_new_generation_takes_the_place_of_the_old_one(tmp_path: Path, address
         other.add(tmp_path / "pictures", workers=0)
         with pytest.raises(CollectionError, match="11 pictures of another collection"):
             other.shipping.push(address, ["holistic"])
+
+
+def test_add_goes_on_shipping(tmp_path: Path, address: str) -> None:
+    here = Likewise(tmp_path)
+    paths = few_views(tmp_path / "pictures")
+    with Collection.create(tmp_path / "photos.lw", deep=False) as col:
+        col.add(*paths[:8], workers=0)
+        col.shipping.push(address, ["holistic"])
+    assert here("add", *paths[8:10], "--workers", "0").returncode == 0
+    with Collection.open(tmp_path / "photos.lw") as col, open_engine(address) as engine:
+        store = col.shipping.store_in(engine, "holistic")
+        assert store.count() == 10
+        # The engine is open here, and so away for others: the pictures are added all the same.
+        busy = here("add", paths[10], "--workers", "0")
+        assert busy.returncode == 0
+        assert "is open in another process" in busy.stderr
+        assert f"'likewise push --to {address}' sends it" in busy.stderr
+        assert len(col) == 11
+    assert here("add", paths[11], "--workers", "0").returncode == 0
+    assert here("verify", "--against", address, "--json").returncode == 1  # words were not pushed
+    with Collection.open(tmp_path / "photos.lw") as col:
+        assert col.shipping.compare(address, ["holistic"]) == {"holistic": []}
+        col.backup(tmp_path / "backup")
+    with Collection.restore(tmp_path / "backup", tmp_path / "copy.lw") as copy:
+        assert copy.shipping.send_new() == {address: "this collection is a copy, or was moved"}
+    assert here("push", "--to", address, "--forget").returncode == 0
+    with Collection.open(tmp_path / "photos.lw") as col:
+        assert col.shipping.pushed() == {}
 
 
 KILLED = """

@@ -13,6 +13,8 @@ from likewise.cli.progress import progress_bar
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from likewise.collection.collection import Collection
+
 ADDRESS = "qdrant://HOST:6333/NAME"
 
 
@@ -29,13 +31,22 @@ def push(
     space: Annotated[
         list[str] | None, typer.Option(help="Only this space; may be repeated.")
     ] = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Send new pictures there no more; all there stays.")
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Copy the vectors of a collection to Qdrant, and check that both sides agree.
 
-    Only what differs is sent, so that a push that was stopped goes on where it was.  The API key
-    is read from LIKEWISE_QDRANT_API_KEY.  Exit code 1 if the sides do not agree.
+    Only what differs is sent, so that a push that was stopped goes on where it was.  From then on
+    'likewise add' sends new pictures there.  The API key is read from LIKEWISE_QDRANT_API_KEY.
+    Exit code 1 if the sides do not agree.
     """
+    if forget:
+        with open_collection(collection) as col:
+            col.shipping.forget(to)
+        say(f"new pictures are not sent to {printable(to)} any more")
+        return
     stopped = stoppable("what was sent stays there; the same command sends the rest")
     with stopped, open_collection(collection) as col, progress_bar() as report:
         done = col.shipping.push(to, space or (), report=report)
@@ -55,6 +66,13 @@ def push(
                 say(f"  {printable(text)}")
     if any(one.wrong for one in done):
         raise typer.Exit(1)
+
+
+def send_new(col: Collection) -> None:
+    """After pictures came in: send them to where the collection was pushed, or say what waits."""
+    for address, reason in col.shipping.send_new().items():
+        say(f"not sent yet: {printable(reason)}", err=True)
+        say(f"  'likewise push --to {printable(address)}' sends it", err=True)
 
 
 def compare(collection: Path | None, against: str, json_: bool) -> None:

@@ -21,23 +21,28 @@ from likewise.collection.search.dense_view import EXACT_BEYOND
 from likewise.collection.search.views import SpaceView, Views
 from likewise.collection.store import changes as change
 from likewise.collection.store.filters import find_folders
-from likewise.collection.store.listing import dates_of, folders_of, ids_after
+from likewise.collection.store.listing import dates_of, folders_of, ids_after, last_id
 from likewise.collection.store.row_formats import metric_of
 from likewise.collection.store.store import Store
 from likewise.collection.store.tag_tables import counts, tags_of_many
 from likewise.engines.addresses import Engine, open_engine
+from likewise.engines.errors import EngineError
 from likewise.engines.protocol import Facts, RowKind, Where
 from likewise.engines.qdrant import QdrantRows
 from likewise.engines.retries import Retries
 from likewise.engines.shipping import Differences, Part, Shipped, differences, ship
 
 PUSHED = "pushed"
-"""The setting that says which generations are whole in which engine: address → space → number."""
+"""The setting that says what is whole in which engine: address → space → (generation, last id)."""
+PUSHED_FROM = "pushed_from"
+"""The setting that says where the collection lay then: a copy must not send its own pictures."""
 OWNER = "shipping_owner"
 """The setting that tells this collection's rows from another's."""
 SAMPLED = 16
 """Pictures that are searched with on both sides."""
 SAMPLED_K = 20
+FEW_RETRIES = Retries(times=2)
+"""Whoever adds pictures does not wait long for an engine."""
 _FILTERS = 3
 _PART = 512
 
@@ -63,8 +68,53 @@ class Shipping:
 
     def pushed(self) -> dict[str, dict[str, int]]:
         """Which generations are whole in which engine."""
-        found: dict[str, dict[str, int]] = self._store.setting(PUSHED, {})
-        return found
+        return {
+            address: {space: generation for space, (generation, _) in there.items()}
+            for address, there in self._store.setting(PUSHED, {}).items()
+        }
+
+    def send_new(self, *, retries: Retries = FEW_RETRIES) -> dict[str, str]:
+        """Send pictures that came since to every engine that was pushed to.
+
+        What waits for the next :meth:`push` comes back in words, by address: an engine that is
+        away, a new generation.  Tags and removals wait for it too, unmentioned.
+        """
+        waiting: dict[str, str] = {}
+        pushed = self._store.setting(PUSHED, {})
+        if pushed and self._store.setting(PUSHED_FROM) != str(self._store.root):
+            # The ids of new pictures would be those of others that the original has sent.
+            return dict.fromkeys(pushed, "this collection is a copy, or was moved")
+        for address, there in pushed.items():
+            try:
+                with open_engine(address, retries=retries) as engine:
+                    old = [name for name, at in there.items() if not self._send(engine, name, *at)]
+                if old:
+                    waiting[address] = f"{', '.join(old)} changed as a whole"
+            except EngineError as error:
+                waiting[address] = str(error)
+        return waiting
+
+    def _send(self, engine: Engine, space: str, generation: int, last: int) -> bool:
+        """Send the pictures after ``last``; False where the generation is another one by now."""
+        known = self._views.spaces().get(space)
+        if known is None or known.generation != generation:
+            return False
+        view = self._views.view(space)
+        if ids_after(self._store, last, 1):
+            store = self._open(engine, view)
+            for ids, rows, facts in self._parts(view, last):
+                store.put(ids, rows, facts)
+                self._switch(engine.address, space, generation, int(ids[-1]))
+        return True
+
+    def forget(self, address: str) -> None:
+        """Send nothing there any more; what is there stays."""
+        pushed = self._store.setting(PUSHED, {})
+        if address not in pushed:
+            raise CollectionError(f"nothing was pushed to {address}")
+        with self._store.write() as c:
+            left = {one: there for one, there in pushed.items() if one != address}
+            change.put_setting(c, PUSHED, left)
 
     def push(
         self,
@@ -123,7 +173,7 @@ class Shipping:
                 f"{engine.address} holds {strangers:,} pictures of another collection; push to "
                 "another name"
             )
-        total = len(view)
+        total, last = len(view), last_id(self._store)
         stage = f"pushing {name}"
         done = ship(
             self._parts(view),
@@ -133,7 +183,7 @@ class Shipping:
         wrong = self._disagreements(view, store, report)
         dropped: list[str] = []
         if not wrong:
-            self._switch(engine.address, name, generation)
+            self._switch(engine.address, name, generation, last)
             dropped = self._drop_earlier(engine, name, generation)
         return SpaceThere(name, generation, store.count(), done, tuple(wrong), tuple(dropped))
 
@@ -160,12 +210,13 @@ class Shipping:
                 change.put_setting(c, OWNER, found)
         return str(found)
 
-    def _switch(self, address: str, space: str, generation: int) -> None:
-        pushed = self.pushed()
-        if pushed.get(address, {}).get(space) != generation:
-            with self._store.write(durable=True) as c:
-                there = {**pushed.get(address, {}), space: generation}
-                change.put_setting(c, PUSHED, {**pushed, address: there})
+    def _switch(self, address: str, space: str, generation: int, last: int) -> None:
+        """Name the generation that counts there, and the last picture that is there."""
+        with self._store.write(durable=True) as c:
+            pushed = self._store.setting(PUSHED, {})
+            there = {**pushed.get(address, {}), space: (generation, last)}
+            change.put_setting(c, PUSHED, {**pushed, address: there})
+            change.put_setting(c, PUSHED_FROM, str(self._store.root))
 
     def _drop_earlier(self, engine: Engine, space: str, generation: int) -> list[str]:
         """Delete the other generations of a space, now that nobody asks for them."""
@@ -179,9 +230,8 @@ class Shipping:
 
     # -- both sides -------------------------------------------------------------------------
 
-    def _parts(self, view: SpaceView) -> Iterator[Part]:
+    def _parts(self, view: SpaceView, after: int = 0) -> Iterator[Part]:
         """Rows as they are compared, with what filters ask of their pictures."""
-        after = 0
         while ids := ids_after(self._store, after, _PART):
             after = ids[-1]
             here, rows = view.rows_of(ids)

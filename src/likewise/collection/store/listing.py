@@ -66,3 +66,8 @@ def ids_after(store: Store, after: int, limit: int) -> list[int]:
     """Pictures beyond an id, the next few."""
     rows = store.all("SELECT id FROM images WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
     return [row[0] for row in rows]
+
+
+def last_id(store: Store) -> int:
+    """The largest id of a picture; 0 where there is none."""
+    return int(store.one("SELECT coalesce(max(id), 0) FROM images"))
