@@ -24,6 +24,7 @@ FLOORS = [
     {"server"},
     {"demo"},
     {"collection"},
+    {"engines"},
     {"index"},
     {"similarity", "metric", "ordinal", "annotation"},
     {"coding"},
@@ -188,6 +189,8 @@ def test_the_package_does_not_know_its_benchmarks_and_tests() -> None:
 def test_each_dangerous_tool_has_one_room() -> None:
     assert all(name.startswith("neighbours/") for name in users_of("faiss") - {"_lazy.py"})
     assert all(name.startswith("collection/store/") for name in users_of("sqlite3"))
+    for module in ("qdrant_client", "qdrant_edge", "grpc"):
+        assert all(name.startswith("engines/") for name in users_of(module)), module
     for module in ("pickle", "cloudpickle", "joblib", "dill", "shelve", "marshal"):
         assert users_of(module) == set(), module
 

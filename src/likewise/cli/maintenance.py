@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli import shipping
 from likewise.cli.options import DEFAULT, Json, Usage, Where, Workers, open_collection, stoppable
 from likewise.cli.output import echo_json, echo_table, plural, printable, say, size
 from likewise.cli.progress import progress_bar
@@ -64,8 +65,20 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
     echo_table(heads, rows, right="   rrrr")
 
 
-def verify(collection: Where = DEFAULT, json_: Json = False) -> None:
+def verify(
+    collection: Where = DEFAULT,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar=shipping.ADDRESS, help="Compare with what 'likewise push' put there instead."
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
     """Check the collection's files for damage; exit code 1 if something is wrong."""
+    if against is not None:
+        shipping.compare(collection, against, json_)
+        return
     with open_collection(collection) as col:
         wrong = col.verify()
         pictures = len(col)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli import shipping
 from likewise.cli.finding import Found, find_for_adding, remember_opened
 from likewise.cli.options import (
     DEFAULT,
@@ -74,6 +75,7 @@ def add(
         _tell(col, result, json_)
         if not (json_ or len(col) or result.skipped):
             say("No pictures were found there.")
+        shipping.send_new(col)
 
 
 def sync(collection: Where = DEFAULT, workers: Workers = None, json_: Json = False) -> None:
@@ -82,6 +84,7 @@ def sync(collection: Where = DEFAULT, workers: Workers = None, json_: Json = Fal
         with progress_bar() as report:
             result = col.sync(workers=workers, report=report)
         _tell(col, result, json_)
+        shipping.send_new(col)
 
 
 def remove(

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from likewise.collection.search.query import Query, Region
     from likewise.collection.search.rank import Hit, Hits
     from likewise.collection.search.views import Views
+    from likewise.collection.shipping import Shipping
     from likewise.collection.tags.suggest import Suggestion
     from likewise.collection.tags.tags import Tags
 
@@ -51,7 +52,7 @@ class Collection:
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
     ``searcher``, ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``,
-    ``pictures``, ``colours``, ``actions`` and ``shares``.
+    ``pictures``, ``colours``, ``actions``, ``shares`` and ``shipping``.
 
     >>> import tempfile, pathlib
     >>> from likewise.evaluation import write_planted
@@ -171,6 +172,13 @@ class Collection:
         from likewise.collection.feedback.shares import Shares
 
         return Shares(self._store)
+
+    @part
+    def shipping(self) -> Shipping:
+        """Its rows in another engine."""
+        from likewise.collection.shipping import Shipping
+
+        return Shipping(self._store, self._views)
 
     # -- life -------------------------------------------------------------------------------
 

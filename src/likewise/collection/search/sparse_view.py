@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,13 @@ class SparseView:
         if not self.index.contains(np.array([image]))[0]:
             return None
         return self.index.rows([image])
+
+    def rows_of(self, images: Iterable[int]) -> tuple[list[int], Any]:
+        """Those of the pictures that have a row, and their weighted rows."""
+        asked = np.fromiter(images, np.int64)
+        index = self.index
+        here = asked[index.contains(asked)]
+        return here.tolist(), index.rows(here)
 
     def search_row(self, row: Any, k: int, weights: Any = None) -> Hits:
         """As ``search``, for a row that is weighted already."""

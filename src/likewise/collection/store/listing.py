@@ -46,3 +46,28 @@ def dates_of(store: Store, ids: Iterable[int]) -> dict[int, str]:
         )
         found |= {row[0]: row[1] for row in rows}
     return found
+
+
+def folders_of(store: Store, ids: Iterable[int]) -> dict[int, list[str]]:
+    """The folders of the files that hold each picture, by name."""
+    found: dict[int, list[str]] = {}
+    for part in parts(list(ids)):
+        rows = store.all(
+            f"""SELECT DISTINCT image, folder FROM files WHERE image IN ({marks(part)})
+                ORDER BY 1, 2""",
+            part,
+        )
+        for image, folder in rows:
+            found.setdefault(image, []).append(folder)
+    return found
+
+
+def ids_after(store: Store, after: int, limit: int) -> list[int]:
+    """Pictures beyond an id, the next few."""
+    rows = store.all("SELECT id FROM images WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+    return [row[0] for row in rows]
+
+
+def last_id(store: Store) -> int:
+    """The largest id of a picture; 0 where there is none."""
+    return int(store.one("SELECT coalesce(max(id), 0) FROM images"))
