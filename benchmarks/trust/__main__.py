@@ -1,4 +1,4 @@
-"""``make bench-soak``: eight clients, pictures coming in, ``kill -9`` every minute, ten minutes.
+"""``make bench-trust``: eight clients, pictures coming in, ``kill -9`` every minute, ten minutes.
 
 Clients search, look at thumbnails, judge, tag and take back; a ninth adds folders of new pictures.
 Whatever the server acknowledged is remembered here.  After every kill the next server must answer,
@@ -238,7 +238,7 @@ def image_of(name: str) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks.trust", description=__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES)
     parser.add_argument("--kill-every", type=float, default=KILL_EVERY, help="seconds")
     parser.add_argument("--full", action="store_true", help="an hour")
