@@ -233,7 +233,7 @@ def test_sidecars_are_counted_asked_about_and_taken_back(
     page: Page, server: Served, home: Path, tmp_path: Path
 ) -> None:
     page.goto("/?view=tag")
-    page.get_by_role("button", name="Write sidecars…").click()
+    page.get_by_role("button", name="Write sidecars…").press("Enter")
     dialog = page.get_by_role("dialog", name="Write sidecars")
     count = server.ask("/api/tags/export/plan", {"place": "beside"})["new"]
     assert count >= 8
@@ -242,7 +242,7 @@ def test_sidecars_are_counted_asked_about_and_taken_back(
     dialog.get_by_role("button", name="Cancel").click()
     assert list(home.rglob("*.xmp")) == [], "nothing without an answer"
 
-    page.get_by_role("button", name="Write sidecars…").click()
+    page.get_by_role("button", name="Write sidecars…").press("Enter")
     dialog.get_by_label("In another folder").check()
     dialog.get_by_text("Name a folder of this machine.").wait_for()
     assert dialog.get_by_role("button", name="Write", exact=True).is_disabled()

@@ -98,6 +98,7 @@ def test_arrows_zoom_and_details(page: Page, server: Served) -> None:
         page.keyboard.press("i")
         details.get_by_role("link", name="Download").click()
     assert saved.value.suggested_filename == "4.jpg"
+    saved.value.path()  # a step back would wait for a download that has just begun
     page.keyboard.press("o")
     page.get_by_role("dialog").wait_for(state="detached")
     assert page.url.endswith("/"), "closing takes the step back"

@@ -22,8 +22,13 @@ def mark_condition(key: str, value: Any) -> tuple[str, list[Any]]:
     if key == "stars":
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 5:
             raise InvalidInput(f"stars is {value!r}; a number of stars from 0 to 5 expected")
-        rated = "i.hash IN (SELECT hash FROM picture_marks WHERE stars >= ?)"
-        return (rated, [value]) if value else ("1", [])
+        # Stars that somebody keeps in metadata of their own count as before.
+        rated = (
+            "(i.hash IN (SELECT hash FROM picture_marks WHERE stars >= ?) "
+            "OR coalesce(json_type(i.metadata, '$.stars') IN ('integer', 'real') "
+            "AND json_extract(i.metadata, '$.stars') >= ?, 0))"
+        )
+        return (rated, [value, value]) if value else ("1", [])
     if key == "favourite":
         loved = "i.hash IN (SELECT hash FROM picture_marks WHERE favourite = 1)"
         return (loved if value else f"NOT {loved}"), []
