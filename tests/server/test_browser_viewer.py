@@ -121,6 +121,8 @@ def test_judging_and_tagging_from_the_viewer(page: Page, server: Served) -> None
     viewer.get_by_role("link", name="mine").wait_for()
     page.keyboard.press("Escape")  # out of the field
     assert viewer.is_visible()
+    page.keyboard.press("i")  # and keys are heard again
+    page.get_by_role("complementary", name="Details").wait_for(state="hidden")
     page.keyboard.press("Escape")
     viewer.wait_for(state="detached")
 

@@ -46,8 +46,14 @@ def test_each_is_told_by_lessons_about_other_queries() -> None:
     said = lessons(9)
     # Said about the same query in other words: it must not tell, however much it would help.
     said.append(said[3]._replace(order=9, disliked=said[4].disliked[:1]))
+    # What is said about one query is one judgement.
+    joined = said[3]._replace(
+        liked=np.concatenate([said[3].liked, said[9].liked]),
+        disliked=np.concatenate([said[3].disliked, said[9].disliked]),
+    )
+    asked = [joined if at == 3 else one for at, one in enumerate(said[:9])]
     expected, plain = [], []
-    for held in said:
+    for held in asked:
         others = [one for one in said if not np.array_equal(one.query, held.query)]
         expected.append(right(taught(others).ask(held.query), held))
         plain.append(right(held.query / np.linalg.norm(held.query), held))
@@ -55,7 +61,7 @@ def test_each_is_told_by_lessons_about_other_queries() -> None:
     assert found is not None
     assert found.learned == pytest.approx(np.mean(expected), abs=1e-12)
     assert found.plain == pytest.approx(np.mean(plain), abs=1e-12)
-    assert found.comparisons == 9 * 6 + 2
+    assert found.comparisons == sum(len(one.liked) * len(one.disliked) for one in asked)
     assert found.learned > found.plain + 0.05, "nothing was learned: the two could be mixed up"
 
 
@@ -196,3 +202,21 @@ def test_the_first_lessons_choose_their_own_prior() -> None:
     half = local_metric.CHOOSE_FROM
     assert whole.first(half).used_prior() == taught(said[:half], None).used_prior() != chosen
     assert whole.first(2 * half).used_prior() == chosen
+
+
+def test_clicks_one_by_one_are_tested_as_one_judgement() -> None:
+    """What a page sends, a picture at a time, is told apart by others just as a whole page is."""
+    rng = np.random.default_rng(3)
+    queries = rng.normal(size=(6, 8))
+    whole, clicks = LocalMetric(8, 0.05), LocalMetric(8, 0.05)
+    for number, query in enumerate(queries):
+        liked, disliked = query + 0.3 * rng.normal(size=(2, 2, 8))
+        whole.add(number, query, liked, disliked)
+        for at in range(2):
+            clicks.add(10 * number + at, query, liked[at : at + 1], [])
+            clicks.add(10 * number + 5 + at, query, [], disliked[at : at + 1])
+    one, other = whole.agreement(), clicks.agreement()
+    assert one is not None
+    assert other is not None
+    assert one.comparisons == other.comparisons == 6 * 4
+    assert other.plain == pytest.approx(one.plain)

@@ -209,7 +209,7 @@ def duplicates(
     """List groups of pictures that are nearly the same, the one to keep first.
 
     Copies are found by their pixels: saved again, resized, mirrored, cropped by up to a tenth.  The
-    one to keep has the most pixels; of those the largest file; of those the oldest.
+    one to keep has the most pixels; of those the oldest; of those the largest file.
     """
     with stoppable("nothing was changed"), open_collection(collection) as col:
         groups = col.duplicates(threshold=threshold, space=by)

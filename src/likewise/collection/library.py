@@ -61,7 +61,7 @@ class DuplicateGroup(NamedTuple):
     pictures: list[Duplicate]
 
 
-KEEP_RULE = "the most pixels; of those the largest file; of those the oldest; then the first added"
+KEEP_RULE = "the most pixels; of those the oldest; of those the largest file; then the first added"
 """Which picture of a group is kept: a crop, a smaller or a re-saved copy is never better."""
 
 
@@ -356,9 +356,12 @@ class Library:
         return len(wanted)
 
 
-def _keep_first(row: ImageRow, times: Mapping[int, tuple[str, str]]) -> tuple[int, int, str, int]:
-    """Sorts the pictures of a group: the one to keep first."""
-    return -row.width * row.height, -row.n_bytes, times.get(row.id, ("~", ""))[0], row.id
+def _keep_first(row: ImageRow, times: Mapping[int, tuple[str, str]]) -> tuple[int, str, int, int]:
+    """Sorts the pictures of a group: the one to keep first.
+
+    Age before bytes: whoever mirrors or saves again makes a younger file, and often a larger one.
+    """
+    return -row.width * row.height, times.get(row.id, ("~", ""))[0], -row.n_bytes, row.id
 
 
 def _album_name(name: str) -> str:

@@ -434,16 +434,30 @@ class Told(NamedTuple):
 
 
 def _told_by_others(packed: _Packed, priors: Sequence[float], n: int) -> list[Told]:
-    """Up to ``n`` judgements that have both kinds, evenly spread in time, each asked by all lessons
-    about other queries."""
+    """Up to ``n`` queries with both kinds, evenly spread in time, each asked by all lessons about
+    other queries.
+
+    All that was said about one query is one judgement here: on a page people like one picture and
+    dislike the next, each by a click.
+    """
     timely = sorted(packed.prepared, key=lambda one: one.lesson.order)
-    both = [one for one in timely if len(one.alike) and len(one.unlike)]
+    about: dict[int, list[Lesson]] = {}
+    for one in timely:
+        about.setdefault(one.about, []).append(one.lesson)
+    both = [
+        query
+        for query, said in about.items()
+        if any(len(one.liked) for one in said) and any(len(one.disliked) for one in said)
+    ]
     places = np.linspace(0, len(both) - 1, min(n, len(both)), dtype=int)
     found = []
     for held in (both[at] for at in places.tolist()):
-        _, query, liked, disliked, *_ = held.lesson
-        u = query.astype(np.float64)
-        pairs = packed.around(u, without=held.about)
+        said = about[held]
+        liked, disliked = (
+            np.concatenate(rows) for rows in zip(*(one[2:4] for one in said), strict=True)
+        )
+        u = said[0].query.astype(np.float64)
+        pairs = packed.around(u, without=held)
         right = []
         for prior in priors:
             row = u if np.isinf(prior) else _asked(pairs, u, prior)

@@ -141,7 +141,7 @@ export class Viewer {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target instanceof HTMLInputElement) {
       if (event.key === "Escape") {
-        event.target.blur();
+        this.stage.focus({ preventScroll: true }); // where keys are heard
         event.preventDefault(); // the first Escape leaves the field, the next one the picture
         event.stopPropagation();
       }
