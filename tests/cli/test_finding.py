@@ -30,7 +30,7 @@ At = Callable[[str], Path]
 @pytest.fixture
 def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> At:
     """Paths of a small world: folders of pictures, some with collections, one elsewhere."""
-    for folder in ("home/Pictures/2019/May", "home/work", "home/Music/live", "away"):
+    for folder in ("home/Pictures/2019/May", "home/Desk", "home/Music/live", "away"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.setenv("LIKEWISE_STATE", str(tmp_path / "state"))
 
@@ -54,7 +54,7 @@ def make(*collections: Path) -> None:
         ("home/Music", None, "home/Music/photos.lw", "of this folder"),
         ("home/Pictures.lw", None, "home/Pictures.lw", "of this folder"),
         ("home", None, "home/Pictures.lw", "the only one in this folder"),
-        ("home/work", None, "last.lw", "the last one opened"),
+        ("home/Desk", None, "last.lw", "the last one opened"),
         ("away", None, "last.lw", "the last one opened"),
         ("away", "home/Pictures/2019/May/a.jpg", "home/Pictures.lw", "of the picture's folder"),
         ("home/Music", "home/Pictures/a.jpg", "home/Pictures.lw", "of the picture's folder"),
@@ -122,15 +122,15 @@ def test_open_and_add_find_what_has_the_folder(at: At, monkeypatch: pytest.Monke
         put_root(c, str(pictures))
     assert find_for_folder(pictures) == at("away/photos.lw")
     assert find_for_folder(year) == at("away/photos.lw")
-    monkeypatch.chdir(at("home/work"))
+    monkeypatch.chdir(at("home/Desk"))
     assert find_for_folder(pictures) == at("home/Pictures.lw"), "nobody here knows of it"
     remember_opened(at("away/photos.lw"))
     assert find_for_folder(pictures) == at("away/photos.lw")
     assert find_for_adding([year, pictures]) == at("away/photos.lw")
     # Other folders are not put into the last one that happened to be open.
     assert find_for_folder(at("home/Music")) == at("home/Music.lw")
-    assert find_for_adding([at("home/Music")]) == at("home/work/photos.lw")
-    assert find_for_adding([year, at("home/Music")]) == at("home/work/photos.lw")
+    assert find_for_adding([at("home/Music")]) == at("home/Desk/photos.lw")
+    assert find_for_adding([year, at("home/Music")]) == at("home/Desk/photos.lw")
     # One that stands beside the folder is its own.
     make(at("home/Pictures.lw"))
     assert find_for_folder(pictures) == at("home/Pictures.lw")

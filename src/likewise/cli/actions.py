@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from likewise.cli.feedback_output import format_time
-from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Where,
+    open_collection,
+    refuse_early_options,
+    stoppable,
+)
 from likewise.cli.output import echo_json, echo_table, plural, printable, say
 from likewise.cli.progress import progress_bar
 
@@ -25,7 +32,7 @@ def list_(
 ) -> None:
     """List bulk actions, the newest first: tagging many, sidecars, removed pictures."""
     if context.invoked_subcommand is not None:
-        _refuse_options(context, context.invoked_subcommand)
+        refuse_early_options(context, newest="-n goes with the list of actions")
         return
     with open_collection(collection) as col:
         found = col.actions.list(newest)
@@ -46,18 +53,6 @@ def list_(
 def counted(kind: str, n: int) -> str:
     """How many of what an action is of."""
     return plural(n, "sidecar" if kind == "sidecars" else "picture")
-
-
-def _refuse_options(context: typer.Context, command: str) -> None:
-    """Options before the name of a command would not reach it: never act on something else."""
-    for name, option in (("collection", "-C"), ("newest", "-n"), ("json_", "--json")):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise Usage(
-                "-n goes with the list of actions"
-                if option == "-n"
-                else f"put {option} after the command: likewise actions {command} … {option}"
-            )
 
 
 @actions.command()

@@ -83,6 +83,22 @@ def tell_found(found: Found) -> None:
         say(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
 
 
+def refuse_early_options(context: typer.Context, **of_the_list: str) -> None:
+    """Options between a group and its command would not reach it: never act on something else.
+
+    ``of_the_list`` says what is refused of options that belong to the group's own list.
+    """
+    command = context.invoked_subcommand
+    late = {
+        name: f"put {option} after the command: likewise {context.info_name} {command} … {option}"
+        for name, option in (("collection", "-C"), ("json_", "--json"))
+    }
+    for name, message in {**late, **of_the_list}.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise Usage(message)
+
+
 @contextmanager
 def stoppable(message: str) -> Iterator[None]:
     """Ctrl-C ends the command in one line, with what that means for the collection."""

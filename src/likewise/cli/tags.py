@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from likewise.cli.feedback_output import format_time
-from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Usage,
+    Where,
+    open_collection,
+    picture,
+    refuse_early_options,
+    stoppable,
+)
 from likewise.cli.output import echo_json, echo_table, plural, printable, say
 from likewise.cli.progress import progress_bar
 
@@ -26,7 +35,7 @@ def list_(
 ) -> None:
     """List tags with the number of their pictures and where they come from."""
     if context.invoked_subcommand is not None:
-        _refuse_options(context, context.invoked_subcommand)
+        refuse_early_options(context, prefix="--prefix only filters the list of tags")
         return
     with open_collection(collection) as col:
         found = col.tags.all(prefix)
@@ -42,18 +51,6 @@ def list_(
         for row in found
     ]  # fmt: skip
     echo_table(("tag", "pictures", "from"), rows, right=" r")
-
-
-def _refuse_options(context: typer.Context, command: str) -> None:
-    """Options before the name of a command would not reach it: never act on something else."""
-    for name, option in (("collection", "-C"), ("prefix", "--prefix"), ("json_", "--json")):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise Usage(
-                f"{option} only filters the list of tags"
-                if option == "--prefix"
-                else f"put {option} after the command: likewise tags {command} … {option}"
-            )
 
 
 @tags.command("import")
