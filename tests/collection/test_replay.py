@@ -1,0 +1,248 @@
+"""An old line among many is taken back: searches go on with the state of before, and say so.
+
+A gate holds what is folded beside, so that a test sees the moment in between as long as it likes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from likewise.collection.collection import Collection
+from likewise.collection.feedback import profile_states, replay
+from likewise.collection.feedback.fold import ProfileState
+from likewise.collection.store import log_tables
+from tests.collection.loop_cases import SPACES, N, col, weights
+from tests.collection.loop_reference import Log
+from tests.doors import states_of, store_of
+
+__all__ = ["col"]
+LINES = 24
+
+
+class Gate:
+    """Open, it lets everything through; closed, what is folded beside waits after an item."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+        self._open.set()
+        self.reached = threading.Event()
+        self._after = 0
+        self._passed: Counter[str] = Counter()
+
+    def __call__(self) -> None:
+        name = threading.current_thread().name
+        self._passed[name] += 1
+        if self._passed[name] > self._after:
+            if name.endswith("mine"):
+                self.reached.set()
+            assert self._open.wait(60)
+
+    def close(self, *, after: int = 0) -> None:
+        """From ``after`` items on, in every space."""
+        self._after = after
+        self._passed.clear()
+        self.reached.clear()
+        self._open.clear()
+
+    def open(self) -> None:
+        self._open.set()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    made = Gate()
+    monkeypatch.setattr(replay, "_breathe", made)
+    monkeypatch.setattr(replay, "STRETCH", 3)
+    monkeypatch.setattr(profile_states, "AT_ONCE", 8)
+    monkeypatch.setattr(profile_states, "CHECKPOINT_EVERY", 4)
+    yield made
+    made.open()
+
+
+def judge_much(col: Collection, n: int = LINES) -> None:
+    """Judgements of which none contradicts another, by which every search of ``mine`` changes."""
+    col.use("mine")
+    for i in range(n):
+        query, *others = (1 + (i + step) % N for step in (0, 1, 3, 4, 7))
+        col.judge(query, others[:2], others[2:])
+
+
+def wanted(col: Collection, profile: str = "default") -> np.ndarray:
+    space = col.spaces["mine"]
+    return Log(col.root).weights(profile, "mine", space.generation, space.width)
+
+
+def test_the_old_answer_meanwhile_and_the_right_one_afterwards(
+    col: Collection,
+    gate: Gate,
+) -> None:
+    judge_much(col)
+    before, ranked = weights(col), [(hit.id, hit.score) for hit in col.search(5, by="default")]
+    gate.close()
+    col.undo(2)
+    assert col.log.entries()[-1].kind == "undo"
+    hits = col.search(5, by="default")
+    # Everything but the first line is to be folded again, and nothing of it is yet.
+    assert LINES - 4 <= hits.behind <= LINES
+    assert [(hit.id, hit.score) for hit in hits] == ranked
+    assert np.array_equal(weights(col), before)
+    assert col.profiles.behind() == hits.behind
+    gate.open()
+    col.profiles.settle()
+    assert col.search(5, by="default").behind == 0
+    assert np.array_equal(weights(col), wanted(col))
+    assert not np.array_equal(weights(col), before)
+
+
+def test_what_was_said_about_the_query_itself_counts_at_once(
+    col: Collection,
+    gate: Gate,
+) -> None:
+    judge_much(col)
+    liked, disliked = col.log.verdicts(1)
+    gate.close()
+    # The opposite of the first judgement: nearly everything changes behind it.
+    made = col.judge(1, disliked[:1], liked[:1])
+    assert made.contradicts
+    assert "mine" not in made.changed_words
+    hits = col.search(1, by="default", k=N)
+    assert hits.behind
+    assert hits[-1].id in {*disliked[1:], liked[0]}
+    assert col.log.verdicts(1) == (
+        sorted({*liked[1:], disliked[0]}),
+        sorted({*disliked[1:], liked[0]}),
+    )
+    gate.open()
+    col.profiles.settle()
+    assert np.array_equal(weights(col), wanted(col))
+
+
+def test_a_process_that_comes_in_the_middle_answers_as_before(
+    col: Collection,
+    gate: Gate,
+) -> None:
+    judge_much(col)
+    before = weights(col)
+    gate.close()
+    col.undo(2)
+    assert gate.reached.wait(60)
+    with Collection.open(col.root) as other:
+        hits = other.search(5, by="default")
+        assert hits.behind
+        assert np.array_equal(weights(other), before)
+        gate.open()
+    col.profiles.settle()
+    assert np.array_equal(weights(col), wanted(col))
+
+
+def test_something_older_is_taken_back_meanwhile(col: Collection, gate: Gate) -> None:
+    judge_much(col)
+    gate.close(after=2 * replay.STRETCH)
+    col.undo(9)
+    assert gate.reached.wait(60)
+    col.undo(3)
+    col.judge(4, [9], [12])
+    gate.open()
+    col.profiles.settle()
+    assert np.array_equal(weights(col), wanted(col))
+
+
+def test_what_comes_back_ends_it(
+    col: Collection,
+    gate: Gate,
+) -> None:
+    judge_much(col)
+    before, version = weights(col), col.profiles.version().position
+    gate.close()
+    col.undo(2)
+    assert col.search(5, by="default").behind
+    col.profiles.roll_back(version)
+    assert col.search(5, by="default").behind == 0
+    assert np.array_equal(weights(col), before)
+    assert np.array_equal(before, wanted(col))
+
+
+def test_how_far_it_came_is_kept(
+    col: Collection,
+    gate: Gate,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judge_much(col)
+    monkeypatch.setattr(replay, "KEEP_STOPPED", 1)
+    gate.close(after=3 * replay.STRETCH)
+    col.undo(2)
+    assert gate.reached.wait(60)
+    threading.Timer(0.1, gate.open).start()
+    states_of(col).close()
+    saved = log_tables.checkpoints(store_of(col), "mine", col.spaces["mine"].generation)
+    digests = states_of(col).history("default").digests
+    came = max(saved[key] for key in digests if key in saved)
+    assert came >= 3 * replay.STRETCH
+    with Collection.open(col.root) as again:
+        folded: list[int] = []
+        fold = ProfileState.fold
+
+        def watched(self, item, *rest) -> None:
+            folded.append(item.number)
+            fold(self, item, *rest)
+
+        monkeypatch.setattr(ProfileState, "fold", watched)
+        space = again.spaces["mine"]
+        assert np.array_equal(states_of(again).state("default", space).weights, wanted(col))
+        assert 0 < len(folded) <= LINES - 1 - came
+
+
+def test_closing_ends_it(col: Collection, gate: Gate) -> None:
+    judge_much(col)
+    with Collection.open(col.root) as other:
+        gate.close()
+        other.undo(2)
+        assert gate.reached.wait(60)
+        threading.Timer(0.1, gate.open).start()
+    assert not [one for one in threading.enumerate() if one.name.startswith("replay")]
+    col.profiles.settle()
+    assert np.array_equal(weights(col), wanted(col))
+
+
+def test_a_fold_that_fails_beside_is_told(
+    col: Collection,
+    gate: Gate,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judge_much(col)
+    with monkeypatch.context() as patch:
+
+        def fails(*_: object) -> None:
+            raise MemoryError("no memory for this")
+
+        patch.setattr(replay, "_breathe", fails)
+        col.undo(2)
+        for name in SPACES:
+            with pytest.raises(MemoryError, match="no memory for this"):
+                states_of(col).state("default", col.spaces[name])
+    col.profiles.settle()
+    assert np.array_equal(weights(col), wanted(col))
+
+
+def test_a_collection_that_cannot_be_written_is_folded_too(
+    col: Collection,
+    gate: Gate,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    judge_much(col)
+    with store_of(col).write() as c:
+        c.execute("DELETE FROM checkpoints")
+    with Collection.open(col.root) as other:
+        monkeypatch.setattr(store_of(other), "read_only", True)
+        hits = other.search(5, by="default")
+        assert hits.behind == LINES
+        other.profiles.settle()
+        assert np.array_equal(weights(other), wanted(col))
+        assert not log_tables.checkpoints(store_of(other), "mine", other.spaces["mine"].generation)
