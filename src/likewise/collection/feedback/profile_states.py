@@ -435,9 +435,7 @@ class ProfileStates:
         found = (self._answer_kept(name, space) for name in log_tables.profiles(self._store))
         return {digest for digest in found if digest is not None}
 
-    def _keep_answer(
-        self, c: Transaction, profile: str, space: SpaceRow, digest: bytes
-    ) -> None:
+    def _keep_answer(self, c: Transaction, profile: str, space: SpaceRow, digest: bytes) -> None:
         key = answer_setting(profile, space.name)
         kept = self._store.setting(key, {})
         # A generation that is being built has its own; those before the live one are gone.
