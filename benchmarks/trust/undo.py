@@ -1,10 +1,10 @@
 """An old line of a long log is taken back or contradicted: how long until somebody can search?
 
-Weights of words depend on the order of what was said, so everything behind the line is folded again.
-That happens beside the searches, which rank as before until it is done.  Measured at the wall clock,
-since that is what a person waits for: until the undo returns, until the first search answers, the
-searches meanwhile, and until everything is learned; afterwards the whole log is folded once more
-from its first line, and must come to the same bits.
+Weights of words depend on the order of what was said, so everything behind the line is folded
+again.  That happens beside the searches, which rank as before until it is done.  Measured at the
+wall clock, since that is what a person waits for: until the undo returns, until the first search
+answers, the searches meanwhile, and until everything is learned; afterwards the whole log is folded
+once more from its first line, and must come to the same bits.
 """
 
 from __future__ import annotations
@@ -108,9 +108,7 @@ def _make(home: Path, seed: int) -> Collection:
         rows += [i] * WORDS
         columns += sorted(words.tolist())
         values += (weights / np.linalg.norm(weights)).tolist()
-    X = sparse.csr_array(
-        (np.array(values, np.float32), (rows, columns)), shape=(PICTURES, WIDTH)
-    )
+    X = sparse.csr_array((np.array(values, np.float32), (rows, columns)), shape=(PICTURES, WIDTH))
     col.spaces.add(SPACE, {"feature": "own", "kind": "sparse"})
     col.spaces.add_vectors(SPACE, range(1, PICTURES + 1), X)
     col.spaces.drop("words")
