@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from likewise.collection.collection import Collection
 from likewise.server import access, peers
 from likewise.server.access import Access, allowed_hosts
 from likewise.server.peers import user_of
+from tests.doors import store_of
 from tests.server.conftest import HOST, KEY, check_error, client_of
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc says whose a connection is")
@@ -92,3 +94,15 @@ def _with_known_ticket(begin):
         begin(self)
 
     return begun
+
+
+def test_closing_a_link_is_on_the_disk_when_it_is_said(root: Path) -> None:
+    """A power cut must not open again what somebody closed."""
+    with Collection.open(root) as col:
+        col.shares.create("Ada")
+        said: list[str] = []
+        store_of(col).connection.set_trace_callback(said.append)
+        col.shares.revoke("Ada")
+        store_of(col).connection.set_trace_callback(None)
+    full, commit = (said.index(one) for one in ("PRAGMA synchronous = FULL", "COMMIT"))
+    assert full < commit < said.index("PRAGMA synchronous = NORMAL")
