@@ -17,7 +17,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.feedback import profile_states, replay
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.store import log_tables
-from tests.collection.loop_cases import SPACES, N, col, weights
+from tests.collection.loop_cases import SPACES, N, col, rows, weights
 from tests.collection.loop_reference import Log
 from tests.doors import states_of, store_of
 
@@ -151,6 +151,42 @@ def test_something_older_is_taken_back_meanwhile(col: Collection, gate: Gate) ->
     gate.open()
     col.profiles.settle()
     assert np.array_equal(weights(col), wanted(col))
+
+
+def test_a_state_is_kept_under_no_other_history(col: Collection, gate: Gate) -> None:
+    """What is folded beside may belong to a past that was changed in this very moment."""
+    judge_much(col, 4)
+    states, space = states_of(col), col.spaces["mine"]
+    history, state = states.history("default"), states.state("default", space)
+    col.judge(1, [9], [12])
+    col.undo(1)
+    history.update()
+    names = set(log_tables.checkpoints(store_of(col), "mine", space.generation))
+    for digest in (b"another", None):
+        state.n_items = 3
+        states.checkpoint(space, history, state, digest=digest)
+        kept = set(log_tables.checkpoints(store_of(col), "mine", space.generation)) - names
+        assert bool(kept) == (digest is None)
+
+
+def test_a_late_vector_is_learned_beside_too(col: Collection, gate: Gate) -> None:
+    """The answer of before serves until then, and is never taken for the one of now."""
+    col.spaces.add("late", {"feature": "own", "kind": "sparse"})
+    col.spaces.add_vectors("late", range(1, N), rows(N - 1, seed=1))
+    judge_much(col)
+    col.judge(1, [N], [3])
+    space = col.spaces["late"]
+    before = weights(col, space="late")
+    gate.close()
+    col.spaces.add_vectors("late", [N], rows(1, seed=2))
+    found, behind = states_of(col).weights_now("default", space)
+    assert behind
+    assert np.array_equal(found, before)
+    gate.open()
+    col.profiles.settle()
+    due = Log(col.root).weights("default", "late", space.generation, space.width)
+    assert np.array_equal(weights(col, space="late"), due)
+    assert not np.array_equal(due, before)
 
 
 def test_what_comes_back_ends_it(

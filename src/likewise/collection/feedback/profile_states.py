@@ -237,6 +237,9 @@ class ProfileStates:
         if running.is_over or running.made_in != made_in:
             running.stop()
             del self._replays[key]
+            # An old answer is still one.
+            kept = CachedState(running.made_in, running.before_digest, running.before)
+            self._states.setdefault(key, kept)
             return None
         n = running.before.n_items
         near = len(history.items) - n <= AT_ONCE
@@ -267,9 +270,12 @@ class ProfileStates:
         kept: CachedState | None,
         made_in: tuple[int, int],
     ) -> tuple[ProfileState, bytes]:
-        """What to rank by while much is folded: the nearest to the end that there is."""
-        if kept is not None and kept.made_in == made_in and kept.state is not state:
-            return kept.state, kept.digest
+        """What to rank by while much is folded, the nearest to the end that there is.
+
+        And the digest of what it folds; none where it would be folded otherwise now.
+        """
+        if kept is not None and kept.made_in[0] == made_in[0] and kept.state is not state:
+            return kept.state, kept.digest if kept.made_in == made_in else b""
         # This process has none: the one that was kept last, of whatever history.
         digest = self._answer_kept(history.profile, space)
         blob = None
@@ -299,6 +305,11 @@ class ProfileStates:
         for space in open_spaces(self._store).values():
             if space.row_format.learns_weights and space.generation:
                 self.state(profile, space, report)
+
+    def is_past(self, space: SpaceRow) -> bool:
+        """Whether a later generation is the live one now, or the space is gone."""
+        live = self._store.spaces().get(space.name)
+        return live is None or live.generation > space.generation
 
     def conditions(self, space: SpaceRow) -> tuple[int, int]:
         """What a fold in a space is good for: its generation, and the codes it has now."""
@@ -388,11 +399,13 @@ class ProfileStates:
         state: ProfileState,
         made_in: tuple[int, int] | None = None,
         *,
+        digest: bytes | None = None,
         is_answer: bool = True,
     ) -> None:
         """Keep the state in the catalog, and thin what is kept.
 
         Not if codes came in since ``made_in``: others would then go on from a fold without them.
+        ``digest`` names what is folded, where the history may have changed since.
         ``is_answer``: searches may rank by it from now on, also while something is folded anew.
         """
         if self._read_only or self._store.read_only:
@@ -401,6 +414,8 @@ class ProfileStates:
         # Under the lock, and before the transaction: first the one, then the other, everywhere.
         with self.lock:
             n, digests = state.n_items, history.digests
+            if digest is not None and digests[n : n + 1] != [digest]:
+                return
             place = {digest: i for i, digest in enumerate(digests)}
             kept = log_tables.checkpoints(self._store, name, generation)
             ours = {key: place[key] for key in kept if key in place}
@@ -412,7 +427,7 @@ class ProfileStates:
             dropped -= self._answers_kept(space)
             key, blob = digests[n], state.pack()
         with self._store.write() as c:
-            if made_in is not None and made_in != self.conditions(space):
+            if made_in is not None and (self.is_past(space) or made_in != self.conditions(space)):
                 return
             log_tables.put_checkpoint(c, name, generation, key, n, blob)
             if is_answer:

@@ -43,8 +43,10 @@ class States(Protocol):
     ) -> None: ...  # fmt: skip
     def checkpoint(
         self, space: SpaceRow, history: History, state: ProfileState,
-        made_in: tuple[int, int] | None = None, *, is_answer: bool = True,
+        made_in: tuple[int, int] | None = None, *, digest: bytes | None = None,
+        is_answer: bool = True,
     ) -> None: ...  # fmt: skip
+    def is_past(self, space: SpaceRow) -> bool: ...
     def finish(self, replay: Replay, history: History, state: ProfileState) -> None: ...
 
 
@@ -111,7 +113,7 @@ class Replay:
         kept = state.n_items
         while True:
             with states.lock:
-                if states.conditions(space) != self.made_in:
+                if states.is_past(space) or states.conditions(space) != self.made_in:
                     return
                 history = states.history(self.profile)
                 n = state.n_items
@@ -120,23 +122,24 @@ class Replay:
                     state = states.begin(space, history)
                     n = kept = state.n_items
                 self.folded = n
-                left = len(history.items) - n
+                here, left = history.digests[n], len(history.items) - n
                 stopping = self._stopping.is_set()
                 if left <= STRETCH and not stopping:
                     states.fold_items(state, space, history.items[n:])
                     states.finish(self, history, state)
+                    here = history.digests[-1]
                     break
                 stop = min(n + STRETCH, len(history.items))
                 items, digest = history.items[n:stop], history.digests[stop]
             # Ever closer to the end, so that the next undo finds one near it; and on the way.
             apart = min(KEEP_EVERY, max(STRETCH, left // 2))
             if n - kept >= apart or (stopping and n - kept >= KEEP_STOPPED):
-                states.checkpoint(space, history, state, self.made_in, is_answer=False)
+                states.checkpoint(space, history, state, self.made_in, digest=here, is_answer=False)
                 kept = n
             if stopping:
                 return
             states.fold_items(state, space, items, _breathe)
-        states.checkpoint(space, history, state, self.made_in)
+        states.checkpoint(space, history, state, self.made_in, digest=here)
 
 
 def _breathe() -> None:
