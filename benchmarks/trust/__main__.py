@@ -332,7 +332,10 @@ def main() -> int:
         },
     )  # fmt: skip
     if given.only != "soak":
-        rows = [row for lines in given.lines for row in undo.run(lines)]
+        rows: list[dict[str, Any]] = []
+        for lines in given.lines:
+            rows += undo.run(lines)
+            sys.stderr.write(f"{rows}\n")
         report.add("An old line is taken back or contradicted", rows)
     if given.only == "undo":
         report.write()

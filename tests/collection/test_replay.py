@@ -5,15 +5,18 @@ A gate holds what is folded beside, so that a test sees the moment in between as
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionError
 from likewise.collection.feedback import profile_states, replay
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.store import log_tables
@@ -282,3 +285,48 @@ def test_a_collection_that_cannot_be_written_is_folded_too(
         other.profiles.settle()
         assert np.array_equal(weights(other), wanted(col))
         assert not log_tables.checkpoints(store_of(other), "mine", other.spaces["mine"].generation)
+
+
+def test_threads_that_judge_undo_and_search_at_once(
+    col: Collection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever meets whatever, an answer that says nothing is right, and so is all that is kept."""
+    monkeypatch.setattr(replay, "STRETCH", 2)
+    monkeypatch.setattr(replay, "KEEP_EVERY", 3)
+    monkeypatch.setattr(profile_states, "AT_ONCE", 2)
+    monkeypatch.setattr(profile_states, "CHECKPOINT_EVERY", 3)
+    judge_much(col, 12)
+    failed: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        try:
+            for _ in range(12):
+                query, liked, disliked = rng.sample(range(1, N + 1), 3)
+                what = rng.random()
+                if what < 0.4:
+                    col.judge(query, [liked], [disliked])
+                elif what < 0.7:
+                    standing = [one.number for one in col.log.entries() if one.stands]
+                    with suppress(CollectionError):  # another thread was faster
+                        col.undo(rng.choice(standing))
+                else:
+                    col.search(query, by="default")
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(120)
+        assert not one.is_alive(), "two threads wait for each other"
+    assert failed == []
+    col.profiles.settle()
+    assert np.array_equal(weights(col), wanted(col))
+    # From what was kept alone, whichever of it fits.
+    states_of(col).forget()
+    col.profiles.settle()
+    assert np.array_equal(weights(col), wanted(col))
+    assert col.verify() == []
