@@ -283,7 +283,6 @@ def _life(server: Server) -> dict[str, Any]:
         "MB after half": round(float(np.median(server.memory[half : half + 5])), 1),
         "MB at its end": round(float(np.median(server.memory[-5:])), 1),
         "MB at most": round(max(server.memory), 1),
-        "MB a minute, second half": round(slope(server.memory[half:]), 1),
     }
 
 

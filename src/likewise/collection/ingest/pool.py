@@ -383,7 +383,7 @@ def _serve(connection: Connection) -> None:
     _limit_memory()
     tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
-    connection.send(("ready", None))
+    _tell(connection, ("ready", None))
     stay = STAY
     while True:
         try:
@@ -397,7 +397,14 @@ def _serve(connection: Connection) -> None:
             # A fault of ours, told with its place: not every error survives being sent.
             told = "".join(traceback.format_exception(error))
             answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{told}")
+        _tell(connection, answer)
+
+
+def _tell(connection: Connection, answer: tuple[str, Any]) -> None:
+    try:
         connection.send(answer)
+    except OSError:
+        os._exit(1)  # the parent is gone: there is nobody to complain to either
 
 
 def _listen(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
