@@ -3,7 +3,7 @@
 #   make test         lint, type-check, test
 #   make test-machines  the rooms that compute, under several processors' arithmetic (RESUME=1)
 #   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
-#   make trust        many more rounds of kill -9, of random histories and of wrong bytes (ROUNDS=500)
+#   make trust        many more rounds of kill -9, of failing disks, of random histories, bytes and requests (ROUNDS=500)
 #   make check-page   check the types of the page's JavaScript (needs node and npm)
 #   make browser      install Debian's chromium, for the tests of the page (needs root)
 #   make screenshots  every view of the page, light, dark and phone, into docs/pictures
@@ -62,7 +62,7 @@ test-machines: setup
 demo: setup
 	$(BIN)/likewise demo $(if $(DIR),"$(DIR)") $(if $(FRESH),--fresh)
 
-# More rounds of kill -9 than `make test` has time for.
+# More rounds of what trust rests on than `make test` has time for.
 trust: setup
 	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) $(BIN)/python -m pytest -n 0 tests/collection/test_crashes.py tests/collection/test_loop_machine.py tests/index/test_properties.py tests/index/test_files.py tests/trust
 

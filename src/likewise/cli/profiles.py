@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.feedback_output import describe_agreement, offer_sparse
-from likewise.cli.options import DEFAULT, Json, Where, open_collection
+from likewise.cli.feedback_output import describe_agreement, offer_sparse, settle
+from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
 from likewise.cli.output import echo_json, echo_table, plural, say
 
 if TYPE_CHECKING:
@@ -113,9 +113,11 @@ def rollback(
     json_: Json = False,
 ) -> None:
     """Return a profile to an earlier version; later lines stay in the log and can come back."""
-    with open_collection(collection) as col:
+    written = "it is in the log ('likewise log'), and the rest is learned later"
+    with stoppable(written), open_collection(collection) as col:
         before = col.profiles.version(name)
         col.profiles.roll_back(version, profile=before.profile)
+        settle(col, before.profile)
         now = _record_of(col, before.profile)
         position = col.profiles.version(before.profile).position
     if json_:
@@ -154,6 +156,7 @@ def merge(
     """
     with open_collection(collection) as col:
         col.profiles.merge(sources, into)
+        settle(col, into)
     _tell_created(into, json_)
 
 

@@ -195,7 +195,8 @@ def _serve(
         if browser:
             import webbrowser
 
-            webbrowser.open(address.url)
+            # Others on this machine can read its arguments: a ticket that is good for us alone.
+            webbrowser.open(address.browser_url or address.url)
 
     def ending() -> None:
         if begin is not None:

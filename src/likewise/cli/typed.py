@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likewise.cli.feedback_output import tell_behind
 from likewise.cli.options import Usage, picture
 from likewise.cli.output import day, echo_json, echo_table, printable, say
 
@@ -69,6 +70,7 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
             {
                 **asked,
                 "hint": hits.hint,
+                "behind": hits.behind,
                 "hits": [
                     {
                         "id": hit.id, "path": hit.path, "score": hit.score,
@@ -97,5 +99,6 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
             ],
             right="rr",
         )  # fmt: skip
+    tell_behind(hits.behind)
     if hits.hint:
         say(f"Note: {hits.hint}", err=True)

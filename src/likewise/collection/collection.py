@@ -222,6 +222,8 @@ class Collection:
 
     def close(self) -> None:
         """Let go of files and connections."""
+        if "_states" in vars(self):
+            self._states.close()
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -204,6 +204,10 @@ def _say_errors(app: FastAPI) -> None:
     async def disk(_: Request, error: OSError) -> Response:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return _error(507, "disk_full", "the disk is full; nothing was changed")
+        if error.errno == errno.EIO:
+            return _error(
+                500, "disk", "the disk cannot be read or written; what was asked for was not done"
+            )
         return _error(500, "fault", f"{error.strerror or error}; the server's output says more")
 
     @app.exception_handler(Exception)

@@ -228,6 +228,7 @@ def search(service: Serving, asked: SearchIn) -> Response:
                 "lowest": answer.scores[-1] if answer.scores else None,
             },
             "hint": None if answer.typed is None else answer.typed.hint,
+            "behind": answer.behind,
         }
     )
 

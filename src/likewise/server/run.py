@@ -36,7 +36,7 @@ class Address:
     """Where a server listens, and how to get in.
 
     ``lasting``: a browser that was let in stays so when the server is started again.  ``can_link``:
-    ``likewise link`` finds this server.
+    ``likewise link`` finds this server.  ``browser_url`` is for a browser that is started here.
     """
 
     url: str
@@ -45,6 +45,7 @@ class Address:
     key: str | None
     lasting: bool = False
     can_link: bool = False
+    browser_url: str | None = None
 
 
 def is_loopback(host: str) -> bool:
@@ -126,12 +127,13 @@ def _run(
     sessions = Sessions(None if open_to_all else root)
     access = Access(names, sessions=sessions, run=this.run, collection=root if loopback else None)
     if open_to_all:
-        access.key = access.ticket = None
+        access.key = access.ticket = access.own_ticket = None
     elif key is not None:
         access.key = key
     guarded, app = make_app(root, access)
     ticket = f"/?token={access.ticket}" if access.ticket else "/"
     url = f"{base_url(host, port)}{ticket}"
+    own = f"{base_url(host, port)}/?token={access.own_ticket}" if access.own_ticket else url
     config = uvicorn.Config(
         guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE,
         server_header=False, proxy_headers=False, ws="none",
@@ -144,7 +146,7 @@ def _run(
                 app.state.work.start(begin[0], Collection.open(root), begin[1])
         finally:
             # Whatever became of the job: the server is there.
-            ready(Address(url, host, port, access.key, sessions.lasting, said))
+            ready(Address(url, host, port, access.key, sessions.lasting, said, own))
             threading.Thread(target=_prepare_words, args=(app,), daemon=True).start()
 
     server = _Server(config, app, on_start, ending)

@@ -232,6 +232,8 @@ class RangeOut(BaseModel):
 
 
 class SearchOut(BaseModel):
+    """``behind`` counts judgements still to be learned anew; until then it is the old ranking."""
+
     total: int
     items: list[HitOut]
     by: str
@@ -240,6 +242,7 @@ class SearchOut(BaseModel):
     ms: float
     scores: RangeOut
     hint: str | None
+    behind: int
 
 
 class SharedOut(BaseModel):

@@ -63,13 +63,14 @@ class Upload(NamedTuple):
 class Answer(NamedTuple):
     """A ranking kept so that its pages fit together; ``whole``: there are no more.
 
-    ``typed`` knows why pictures answer to words.
+    ``typed`` knows why pictures answer to words; ``behind`` is that of ``Hits``.
     """
 
     ids: list[int]
     scores: list[float]
     whole: bool
     typed: TypedAnswer | None = None
+    behind: int = 0
 
 
 class Service:
@@ -209,6 +210,8 @@ class Service:
             found = self._find(asked, MOST if wanted == MOST and where else FIRST)
         if wanted > len(found.ids) and not found.whole:
             found = _extend_answer(found, self._find(asked, MOST))
+        if found.behind:
+            return found  # soon there is a better one
         with self._lock:
             self._answers[key] = found
             self._answers.move_to_end(key)
@@ -229,10 +232,13 @@ class Service:
                 asked.text, k, query=query, by=asked.by, where=where, above=asked.above,
                 without=asked.without, weight=asked.weight,
             )  # fmt: skip
-            return Answer(typed.ids, typed.scores, len(typed.ids) < k or k == MOST, typed)
+            whole = len(typed.ids) < k or k == MOST
+            return Answer(typed.ids, typed.scores, whole, typed, typed.behind)
         assert query is not None
-        ids, scores = searcher.rank(query, k, by=asked.by, where=where, above=asked.above)
-        return Answer(ids, scores, whole=len(ids) < k or k == MOST)
+        ids, scores, behind = searcher.ranking(
+            query, k, by=asked.by, where=where, above=asked.above
+        )
+        return Answer(ids, scores, whole=len(ids) < k or k == MOST, behind=behind)
 
     def total(self, asked: SearchIn, found: Answer) -> int:
         """How many results can be paged through."""
@@ -296,7 +302,8 @@ def _extend_answer(first: Answer, more: Answer) -> Answer:
     ]
     ids = [*first.ids, *(image for image, _ in rest)][:MOST]
     scores = [*first.scores, *(score for _, score in rest)][:MOST]
-    return Answer(ids, scores, whole=True, typed=more.typed)
+    behind = max(first.behind, more.behind)
+    return Answer(ids, scores, whole=True, typed=more.typed, behind=behind)
 
 
 def figures_out(figures: Figures | None) -> FiguresOut | None:

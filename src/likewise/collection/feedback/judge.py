@@ -39,7 +39,8 @@ class Judgement:
     what was typed, where something was.
     ``negatives`` are pictures nobody named that count as not alike: passed over, or drawn.
     ``contradicts`` are the numbers of earlier judgements it says the opposite of, and
-    ``changed_words`` counts the words whose weight moved, by sparse space.
+    ``changed_words`` counts the words whose weight moved, by sparse space; not where so much is
+    learned anew that searches go on with the weights of before.
     """
 
     number: int
@@ -113,7 +114,10 @@ def _count_changed_words(
     for name, space in store.spaces().items():
         if not (space.row_format.learns_weights and space.generation):
             continue
-        now = states.state(entry.profile, space).weights
+        found = states.answer(entry.profile, space)
+        if found.behind:
+            continue
+        now = found.state.weights
         then = before.get(name)
         if then is None:
             then = earlier.state(entry.profile, space).weights

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from likewise.collection.errors import CannotDescribe
+from likewise.collection.ingest import pool
 from likewise.collection.ingest.backfill import fill_gaps, settle_backfill
 from likewise.collection.ingest.generations import describe_all, start_generation
 from likewise.collection.ingest.growth import learn_space
@@ -23,6 +25,7 @@ from likewise.collection.spaces.registry import (
 from likewise.collection.store import changes as change
 from likewise.collection.store.backfills import RUNNING, backfill_of, put_backfill
 from likewise.collection.store.store import Store
+from likewise.errors import LikewiseError
 
 WITHOUT_NETWORK = ("words", "holistic")
 """What a collection starts with where there is no network, or when somebody asks for all."""
@@ -82,6 +85,8 @@ def create_space(
     planned = new_space(store.root, name, recipe)
     planned = replace(planned, recipe=planned.bind(open_spaces(store)))
     planned.load()
+    if planned.has_trial:
+        _try_out(planned, workers)
     whole, files = planned.adopt_files()
     width = new_space(store.root, name, whole).fixed_width()
     with store.write(durable=True) as c:
@@ -90,6 +95,27 @@ def create_space(
         if width is not None:
             change.switch_generation(c, name, 1, width=width, n_pictures=0, files=files)
     _fill_or_drop(store, name, workers=workers, report=report)
+
+
+def _try_out(planned: Space, workers: int | None) -> None:
+    """Use what somebody else made once, in a worker: it costs at most that worker."""
+
+    def failed(_: Space, failure: pool.Failure) -> LikewiseError:
+        return CannotDescribe(f"space {planned.name!r} cannot be tried out: a trial {failure}")
+
+    n = min(1, n_workers(workers, 1))
+    (refused,) = pool.run(_trial, [planned], n, failed, try_slow_again=False)
+    if refused is not None:
+        raise refused
+
+
+def _trial(planned: Space) -> LikewiseError | None:
+    """In a worker; an error of ours is an answer, and told as what it is."""
+    try:
+        planned.try_out()
+    except LikewiseError as error:
+        return error
+    return None
 
 
 def is_unfinished(store: Store, name: str, recipe: Recipe) -> bool:

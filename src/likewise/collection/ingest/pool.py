@@ -46,6 +46,8 @@ LONGEST = 86_400.0
 START_SECONDS = 120.0
 """Seconds by the clock that starting a worker may take."""
 _TICK = 0.5
+_WATCH = 2.0
+"""Seconds between two looks at who rests."""
 _STARTS = 3
 """Workers in a row that may die before they say that they are ready."""
 
@@ -109,6 +111,7 @@ class _Worker(Generic[T]):
 
 _resting: list[_Worker[Any]] = []
 _resting_lock = threading.Lock()
+_undertaker: threading.Thread | None = None
 _term = 0
 """How often everybody was dismissed: a worker rests only in the term it was hired in."""
 # Threads of a server start workers too; what is hidden meanwhile is hidden once.
@@ -237,8 +240,35 @@ def run(
                 rests = one.ready and not one.tasks and one.term == _term
                 if rests:
                     _resting.append(one)
+                    _watch_resting()
             if not rests:
                 one.kill()
+
+
+def _watch_resting() -> None:
+    """Under the lock: have somebody bury those that leave while there is no work."""
+    global _undertaker
+    if _undertaker is None:
+        _undertaker = threading.Thread(target=_bury, name="workers that left", daemon=True)
+        _undertaker.start()
+
+
+def _bury() -> None:
+    """A process that ended stays in the system's table until its parent asks how."""
+    global _undertaker
+    while True:
+        with _resting_lock:
+            if not _resting:
+                _undertaker = None
+                return
+            # Kept meanwhile: a worker that is forgotten takes its sentinel with it.
+            staff = _resting[:]
+        wait([one.process.sentinel for one in staff], timeout=_WATCH)
+        with _resting_lock:
+            left = [one for one in _resting if not one.process.is_alive()]
+            _resting[:] = [one for one in _resting if all(one is not other for other in left)]
+        for one in left:
+            one.kill()
 
 
 def dismiss() -> None:
@@ -289,9 +319,17 @@ def _hire() -> _Worker[Any]:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there,), daemon=True)
-    with _starting_lock, _own_children():
-        process.start()
-    there.close()
+    try:
+        with _starting_lock, _own_children():
+            process.start()
+    except OSError as error:
+        here.close()
+        raise WorkersCannotStart(
+            f"the system starts no worker process ({error.strerror or error}); "
+            "--workers 0 works without them"
+        ) from error
+    finally:
+        there.close()
     return _Worker(process, here, term=term)
 
 
@@ -345,7 +383,7 @@ def _serve(connection: Connection) -> None:
     _limit_memory()
     tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
-    connection.send(("ready", None))
+    _tell(connection, ("ready", None))
     stay = STAY
     while True:
         try:
@@ -359,7 +397,14 @@ def _serve(connection: Connection) -> None:
             # A fault of ours, told with its place: not every error survives being sent.
             told = "".join(traceback.format_exception(error))
             answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{told}")
+        _tell(connection, answer)
+
+
+def _tell(connection: Connection, answer: tuple[str, Any]) -> None:
+    try:
         connection.send(answer)
+    except OSError:
+        os._exit(1)  # the parent is gone: there is nobody to complain to either
 
 
 def _listen(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:

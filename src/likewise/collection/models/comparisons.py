@@ -27,7 +27,10 @@ from likewise.errors import InvalidInput
 
 
 class ComparisonRecord(NamedTuple):
-    """A comparison that stands, by id (None for a picture that is not in the collection)."""
+    """A comparison that stands, by id (None for a picture that is not in the collection).
+
+    ``at`` is when it was said, in seconds since 1970.
+    """
 
     number: int
     anchor: int | None
@@ -35,6 +38,7 @@ class ComparisonRecord(NamedTuple):
     farther: int | None
     person: str | None
     source: str
+    at: float = 0.0
 
 
 class Comparisons:
@@ -101,7 +105,7 @@ class Comparisons:
         return [
             ComparisonRecord(
                 one.number, here.get(one.anchor), here.get(one.nearer), here.get(one.farther),
-                one.person, one.source,
+                one.person, one.source, one.at,
             )
             for one in said
         ]  # fmt: skip

@@ -224,6 +224,12 @@ class Space(SpaceRow, ABC):
         """The space whose rows this one's are made of; None: it needs no other."""
         return None
 
+    has_trial = False
+    """Whether its files are to be tried out by a worker before they are taken in."""
+
+    def try_out(self) -> None:
+        """In a worker, which has limits: use what somebody else made, and refuse by an error."""
+
     def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Before a space is added: its recipe as it is stored, and files copied into ``root``."""
         return dict(self.recipe), {}

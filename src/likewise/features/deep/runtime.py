@@ -8,6 +8,7 @@ has a place in the picture) and each channel becomes ``(x / scale - mean) / std`
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,8 +72,11 @@ class Preparation:
 class Network:
     """An opened ONNX model with one picture input; ``run`` takes a batch (n, 3, height, width)."""
 
-    def __init__(self, model: bytes, name: str, *, n_threads: int = 1) -> None:
-        self.name = name
+    def __init__(
+        self, model: bytes, name: str, *, n_threads: int = 1, seconds: float | None = None
+    ) -> None:
+        """``seconds`` is how long a run may take by the clock; None: as long as it takes."""
+        self.name, self._seconds = name, seconds
         self._session = open_session(model, name, n_threads)
         inputs = self._session.get_inputs()
         if len(inputs) != 1 or len(inputs[0].shape) != 4:
@@ -94,11 +98,37 @@ class Network:
         fed: NDArray[Any] = batch.transpose(0, 2, 3, 1) if self.channels_last else batch
         if self._type == "tensor(float16)":
             fed = fed.astype(np.float16)
+        options, watch = _run_options(self._seconds)
         try:
-            (made,) = self._session.run([output], {self._input: np.ascontiguousarray(fed)})
+            (made,) = self._session.run([output], {self._input: np.ascontiguousarray(fed)}, options)
         except Exception as error:  # onnxruntime's errors share no other base
+            if options is not None and options.terminate:
+                raise UnusableModel(
+                    f"{self.name} takes more than {self._seconds:g} s for a picture"
+                ) from error
             raise UnusableModel(f"{self.name} does not run on {batch.shape}: {error}") from error
+        finally:
+            if watch is not None:
+                watch.cancel()
         return np.asarray(made, np.float32)
+
+
+def _run_options(seconds: float | None) -> tuple[Any, threading.Timer | None]:
+    """Options of a run that ends after so many seconds, and the watch that ends it.
+
+    A graph may hold loops.  onnxruntime looks between two steps whether it shall go on; no signal
+    and no thread of ours could end it.
+    """
+    if seconds is None:
+        return None, None
+    import onnxruntime
+
+    options = onnxruntime.RunOptions()
+    options.log_severity_level = 4
+    watch = threading.Timer(seconds, lambda: setattr(options, "terminate", True))
+    watch.daemon = True
+    watch.start()
+    return options, watch
 
 
 def open_session(model: bytes, name: str, n_threads: int = 1) -> Any:

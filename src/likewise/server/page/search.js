@@ -23,7 +23,7 @@ import { Why } from "./why.js";
 import { working } from "./working.js";
 
 /** @typedef {import("./state.js").State} State */
-/** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, hint: string|null, high: number|null, low: number|null}} Answer */
+/** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, hint: string|null, behind: number, high: number|null, low: number|null}} Answer */
 
 const KEPT = 8; // answers the back button finds without asking
 
@@ -257,6 +257,7 @@ export class SearchView {
       learned: ranked?.learned ?? { liked: 0, disliked: 0 },
       ms: ranked?.ms ?? 0,
       hint: ranked?.hint ?? null,
+      behind: ranked?.behind ?? 0,
       high: ranked?.scores.highest ?? null,
       low: ranked?.scores.lowest ?? null,
     };
@@ -284,7 +285,7 @@ export class SearchView {
       this.rail.showCut(state, rankedKey(state), made.high, made.low);
       const most = made.total >= 10000 ? t.search.most : count(made.total);
       const by = state.colours ? "colour" : !state.text ? "picture" : hasPicture(state) ? "both" : "words";
-      this.toolbar.say(!made.total ? t.search.none : state.above === null ? t.search.found(most, made.total === 1, by) : t.search.foundAbove(made.total), settings.developer ? t.search.took(made.ms) : "");
+      this.toolbar.say(!made.total ? t.search.none : state.above === null ? t.search.found(most, made.total === 1, by) : t.search.foundAbove(made.total), made.behind ? t.search.learning(made.behind) : settings.developer ? t.search.took(made.ms) : "");
     } else {
       this.toolbar.say(t.pictures(made.total));
     }

@@ -109,6 +109,7 @@ export const t = {
     found: (n, one, by) => `${n} ${one ? "picture" : "pictures"} ${{ picture: "by similarity", words: "for these words", both: "by similarity and words", colour: "by colour" }[by]}`,
     foundAbove: (/** @type {number} */ n) => `${pictures(n)} above the minimum similarity`,
     took: (/** @type {number} */ ms) => `${count(Math.max(1, Math.round(ms)))} ms`,
+    learning: (/** @type {number} */ n) => `Ranked as before: ${count(n)} ${n === 1 ? "judgement is" : "judgements are"} still being learned anew`,
     noneAbove: "Nothing is that similar.",
     noneAboveWhy: "The minimum similarity is above every result.",
     showAll: "Show all",
