@@ -254,7 +254,7 @@ class Collection:
         if metadata is not None and not callable(metadata):
             plain_metadata(metadata)
         places = [adding.check_reachable(path) for path in paths]
-        with jobs.lease(self.root, "add"):
+        with self._store.lease("add"):
             result = adding.add(
                 self._store, places, metadata=metadata, workers=workers, report=report
             )
@@ -265,7 +265,7 @@ class Collection:
         """Follow new, changed and deleted files below everything that was added."""
         from likewise.collection.ingest.sync import sync
 
-        with jobs.lease(self.root, "sync"):
+        with self._store.lease("sync"):
             result = sync(self._store, workers=workers, report=report)
             self._follow_vectors(report)
             return result
@@ -287,7 +287,7 @@ class Collection:
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
         from likewise.collection.spaces import rows as space_rows
 
-        with jobs.lease(self.root, "refresh"):
+        with self._store.lease("refresh"):
             space_rows.tidy(self._store)
             self.spaces.renew_idf(report)
             self.models.follow_generations(report)
@@ -299,7 +299,7 @@ class Collection:
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
         from likewise.collection.spaces import rows as space_rows
 
-        with jobs.lease(self.root, "retrain"):
+        with self._store.lease("retrain"):
             space_rows.tidy(self._store)
             self.spaces.train(workers, seed, report)
             self.models.follow_generations(report)
@@ -522,6 +522,6 @@ class Collection:
                 f"{self.root / removed_files.FOLDER} holds files that were moved from their "
                 "folders; undo that, or move them elsewhere, first"
             )
-        with jobs.lease(self.root, "destroy"):
+        with self._store.lease("destroy"):
             self.close()
             shutil.rmtree(self.root)

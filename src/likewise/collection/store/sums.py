@@ -24,6 +24,7 @@ from typing import Any
 from zlib import crc32
 
 from likewise.collection.errors import DamagedCollection
+from likewise.collection.store.database import Row, Transaction
 
 _WIDTH = 16
 _ALL = 1 << (8 * _WIDTH)
@@ -84,7 +85,7 @@ LINE = f"log.number, profile, kind, made, session, body, digest, {BEFORE}"
 """The columns that :func:`check_line` reads."""
 
 
-def check_line(row: sqlite3.Row) -> sqlite3.Row:
+def check_line(row: Row) -> Row:
     """A line of the log with all its columns (``LINE``), or a refusal."""
     due = line_digest(
         START if row["before"] is None else row["before"], row["number"], row["profile"],
@@ -197,7 +198,7 @@ def compare(c: sqlite3.Connection) -> list[str]:
     wrong: list[str] = []
     for table in (*_tables(c), _COUNTERS):
         try:
-            due = _add_up(c, table)
+            due = add_up(c, table)
         except sqlite3.Error as error:
             wrong.append(f"table {table} cannot be read: {error}")
             continue
@@ -229,9 +230,9 @@ def _columns(c: sqlite3.Connection, table: str) -> list[str]:
     return [row[1] for row in c.execute(f'PRAGMA main.table_info("{table}")')]
 
 
-def _add_up(c: sqlite3.Connection, table: str) -> tuple[bytes, int]:
+def add_up(c: Transaction, table: str) -> tuple[bytes, int]:
     total = n_rows = 0
-    for row in _rows(c.execute(f'SELECT * FROM main."{table}"')):
+    for row in _rows(c.execute(f'SELECT * FROM "{table}"')):
         total += row_digest(row)
         n_rows += 1
     return (total % _ALL).to_bytes(_WIDTH, "big"), n_rows
@@ -242,4 +243,4 @@ def _rows(rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _put(c: sqlite3.Connection, table: str) -> None:
-    c.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", (table, *_add_up(c, table)))
+    c.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", (table, *add_up(c, table)))
