@@ -18,8 +18,9 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.profile_names import resolve_profile
 from likewise.collection.filters_and_metadata import absolute, plain_metadata
 from likewise.collection.parts import part
+from likewise.collection.store.locations import open_store
 from likewise.collection.store.pictures import PictureName, Pictures
-from likewise.collection.store.store import FILE, FileRow, ImageRow, Store
+from likewise.collection.store.store import FileRow, ImageRow, Store
 from likewise.errors import InvalidInput
 
 # A part is imported when it is first used: a command that shows a list needs no learner.
@@ -205,12 +206,16 @@ class Collection:
         return cls.open(root)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
-        """An existing collection."""
+    def open(cls, path: str | os.PathLike[str], *, catalog: str | None = None) -> Self:
+        """An existing collection.
+
+        Where its catalog was moved to PostgreSQL the folder knows the address; ``catalog`` is one
+        of the same database under another name, or with a password (``docs/scaling.md``).
+        """
         root = absolute(path)
         if not root.is_dir():
             raise CollectionError(f"{root} is not there; create it with Collection.create")
-        return cls(Store.open(root / FILE))
+        return cls(open_store(root, catalog))
 
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:

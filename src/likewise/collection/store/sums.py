@@ -170,7 +170,7 @@ class Ledger:
                 "UPDATE sums SET digest = ?, n_rows = ? WHERE name = ?",
                 (digest.to_bytes(_WIDTH, "big"), row[1] + self._rows[table], table),
             )
-        _put(self._connection, _COUNTERS)
+        put_sum(self._connection, _COUNTERS)
         self.forget()
 
 
@@ -187,9 +187,14 @@ def seal(c: sqlite3.Connection) -> None:
     for row in lines.fetchall():
         before = line_digest(before, *row)
         c.execute("UPDATE log SET digest = ? WHERE number = ?", (before, row[0]))
+    put_all(c)
+
+
+def put_all(c: sqlite3.Connection) -> None:
+    """Sums of all tables as they are now."""
     c.execute("DELETE FROM sums")
     for table in (*_tables(c), _COUNTERS):
-        _put(c, table)
+        put_sum(c, table)
 
 
 def compare(c: sqlite3.Connection) -> list[str]:
@@ -205,10 +210,10 @@ def compare(c: sqlite3.Connection) -> list[str]:
         if due != held.pop(table, None):
             wrong.append(f"table {table} is not what was written")
     wrong += [f"there is a sum of table {name}, which is not there" for name in sorted(held)]
-    return wrong + list(_broken_lines(c))
+    return wrong + list(broken_lines(c))
 
 
-def _broken_lines(c: sqlite3.Connection) -> Iterator[str]:
+def broken_lines(c: Transaction) -> Iterator[str]:
     before = START
     columns = "number, profile, kind, made, session, body, digest"
     for row in c.execute(f"SELECT {columns} FROM log ORDER BY 1"):
@@ -230,17 +235,19 @@ def _columns(c: sqlite3.Connection, table: str) -> list[str]:
     return [row[1] for row in c.execute(f'PRAGMA main.table_info("{table}")')]
 
 
-def add_up(c: Transaction, table: str) -> tuple[bytes, int]:
+def add_up(c: sqlite3.Connection, table: str) -> tuple[bytes, int]:
+    return add_up_rows(c.execute(f'SELECT * FROM main."{table}"'))
+
+
+def add_up_rows(rows: Iterable[Any]) -> tuple[bytes, int]:
+    """(the digests of rows added up, how many there are)."""
     total = n_rows = 0
-    for row in _rows(c.execute(f'SELECT * FROM "{table}"')):
-        total += row_digest(row)
+    for row in rows:
+        total += row_digest(tuple(row))
         n_rows += 1
     return (total % _ALL).to_bytes(_WIDTH, "big"), n_rows
 
 
-def _rows(rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    return map(tuple, rows)
-
-
-def _put(c: sqlite3.Connection, table: str) -> None:
+def put_sum(c: sqlite3.Connection, table: str) -> None:
+    """The sum of one table as it is now."""
     c.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", (table, *add_up(c, table)))
