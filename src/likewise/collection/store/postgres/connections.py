@@ -8,6 +8,7 @@ was begun.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -267,6 +268,8 @@ class Connections:
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(_MOST)
         self._closed = False
+        # A collection that nobody closed: psycopg would complain where nobody can hear it.
+        weakref.finalize(self, _close_all, self._idle)
 
     @contextmanager
     def lent(self) -> Iterator[Connection]:
@@ -306,11 +309,14 @@ class Connections:
     def forget_idle(self) -> None:
         """One was lost: those that wait were lost with it."""
         with self._lock:
-            lost, self._idle = self._idle, []
-        for connection in lost:
-            connection.close()
+            _close_all(self._idle)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-        self.forget_idle()
+            _close_all(self._idle)
+
+
+def _close_all(idle: list[Connection]) -> None:
+    while idle:
+        idle.pop().close()

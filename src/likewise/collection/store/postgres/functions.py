@@ -161,8 +161,10 @@ END $$;
 
 CREATE FUNCTION follow_update() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM note_change(TG_TABLE_NAME, coalesce(sum(row_digest(new_rows::text)), 0), 0) FROM new_rows;
-    PERFORM note_change(TG_TABLE_NAME, -coalesce(sum(row_digest(old_rows::text)), 0), 0) FROM old_rows;
+    PERFORM note_change(TG_TABLE_NAME, coalesce(sum(row_digest(new_rows::text)), 0), 0)
+        FROM new_rows;
+    PERFORM note_change(TG_TABLE_NAME, -coalesce(sum(row_digest(old_rows::text)), 0), 0)
+        FROM old_rows;
     RETURN NULL;
 END $$;
 
@@ -226,4 +228,8 @@ def compare(table: str) -> str:
 
 
 def _added(table: str) -> str:
-    return f"in_128_bits(coalesce(sum(row_digest(one::text)), 0)), count(*) FROM {table} AS one"
+    # A column of the alias' name would be taken for the row.
+    return (
+        "in_128_bits(coalesce(sum(row_digest(whole_row::text)), 0)), count(*) "
+        f"FROM {table} AS whole_row"
+    )
