@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from likewise.collection.search.rank import Hit, Hits
     from likewise.collection.search.views import Views
     from likewise.collection.shipping import Shipping
+    from likewise.collection.store.database import Watch
+    from likewise.collection.store.locations import Moved
     from likewise.collection.tags.suggest import Suggestion
     from likewise.collection.tags.tags import Tags
 
@@ -71,6 +73,7 @@ class Collection:
     def __init__(self, store: Store) -> None:
         self.root = store.root
         self._store = store
+        self._catalog: str | None = None
         self.pictures = Pictures(store)
 
     # -- parts ------------------------------------------------------------------------------
@@ -215,7 +218,34 @@ class Collection:
         root = absolute(path)
         if not root.is_dir():
             raise CollectionError(f"{root} is not there; create it with Collection.create")
-        return cls(open_store(root, catalog))
+        made = cls(open_store(root, catalog))
+        made._catalog = catalog
+        return made
+
+    def open_again(self) -> Self:
+        """The same collection once more, for work of its own beside this one."""
+        made = type(self).open(self.root, catalog=self._catalog)
+        made.actor = self.actor
+        return made
+
+    @classmethod
+    def move(
+        cls,
+        path: str | os.PathLike[str],
+        to: str,
+        *,
+        catalog: str | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> Moved:
+        """Move the catalog and the log of a collection to PostgreSQL, or back into its folder.
+
+        ``to`` is an address (``postgresql://user@host/database``) or ``sqlite``.  All rows are
+        compared before the one commit that switches; a move that is killed leaves what was before.
+        Pictures, vectors and thumbnails stay where they are.  ``catalog`` is as for :meth:`open`.
+        """
+        from likewise.collection.moving import move_catalog
+
+        return move_catalog(absolute(path), to, catalog, report)
 
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
@@ -495,6 +525,17 @@ class Collection:
     def actor(self, name: str) -> None:
         self._store.actor = name
 
+    def watch(self, changed: Callable[[], object]) -> Watch | None:
+        """Have ``changed`` called soon after every change by anybody, in a thread of its own.
+
+        None where the catalog tells nobody, and one has to look at :attr:`revision`.
+        """
+        return self._store.catalog.watch(changed)
+
+    def running_job(self) -> str | None:
+        """The long job that somebody does now, in words; None when nobody does."""
+        return self._store.running_job()
+
     @property
     def revision(self) -> int:
         """A number that grows with every change, by any process."""
@@ -528,5 +569,6 @@ class Collection:
                 "folders; undo that, or move them elsewhere, first"
             )
         with self._store.lease("destroy"):
+            self._store.catalog.drop()
             self.close()
             shutil.rmtree(self.root)

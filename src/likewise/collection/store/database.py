@@ -9,7 +9,7 @@ every read sees one state.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -102,8 +102,11 @@ class Catalog(Protocol):
     def running_job(self) -> str | None:
         """The job that holds the lease now, in words."""
 
-    def watch(self, changed: Any) -> Watch | None:
+    def watch(self, changed: Callable[[], object]) -> Watch | None:
         """Call ``changed`` soon after every change, by whoever; None where one has to look."""
+
+    def drop(self) -> None:
+        """Delete what the collection's folder does not hold."""
 
     def close(self) -> None:
         """Let go of every connection."""

@@ -9,10 +9,12 @@ crash leaves, an old catalog is never taken for the truth.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from likewise._durable import rename_whole, sync_folder, write_whole
 from likewise.collection.errors import CatalogRefused, CollectionError, DamagedCollection
@@ -20,6 +22,7 @@ from likewise.collection.store.sqlite_catalog import FILE, MOVED
 from likewise.collection.store.store import Store
 
 POINTER = "catalog.postgresql"
+VARIABLE = "LIKEWISE_CATALOG"
 LEFT_BEHIND = f"{FILE}.moved"
 COMING_BACK = f"{FILE}.back"
 CATALOG_ID = "catalog_id"
@@ -37,6 +40,13 @@ class Pointer:
     address: str
     collection: str
     token: str
+
+
+class Moved(NamedTuple):
+    """Where a catalog is now, and how many rows of each table both sides were found to share."""
+
+    place: str
+    rows: dict[str, int]
 
 
 def is_collection(root: Path) -> bool:
@@ -86,8 +96,8 @@ def write_pointer(root: Path, pointer: Pointer) -> None:
 def open_store(root: Path, catalog: str | None = None) -> Store:
     """The store of a folder, wherever its catalog is.
 
-    ``catalog`` is the address of a database under another name than the folder remembers, or with
-    a password; it must hold this very catalog.
+    ``catalog`` (else ``LIKEWISE_CATALOG``) is the address of the database under another name than
+    the folder remembers, or with a password; it must hold this very catalog.
     """
     pointer = read_pointer(root)
     if pointer is None:
@@ -101,7 +111,7 @@ def open_store(root: Path, catalog: str | None = None) -> Store:
     from likewise.collection.store.postgres.functions import INCOMING, LEFT
     from likewise.collection.store.postgres.moves import make_live
 
-    found = PostgresCatalog(read_address(catalog or pointer.address))
+    found = PostgresCatalog(read_address(catalog or os.environ.get(VARIABLE) or pointer.address))
     try:
         state = found.state()
         if state is not None and state.collection == pointer.collection:

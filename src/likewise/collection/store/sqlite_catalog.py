@@ -348,6 +348,9 @@ class SQLiteCatalog:
     def running_job(self) -> str | None:
         return jobs.running(self.root)
 
+    def drop(self) -> None:
+        """Nothing to do: the folder holds everything."""
+
     def watch(self, changed: Callable[[], object]) -> None:
         """SQLite tells nobody of changes: whoever wants to know looks at the revision."""
 

@@ -317,6 +317,16 @@ class PostgresCatalog:
             assert held is not None
             write_sqlite(held, path)
 
+    def drop(self) -> None:
+        """Delete the catalog, for good."""
+        with self._turn(), self._in_transaction(self._begin_writing()) as connection:
+            try:
+                connection.run(f'DROP SCHEMA "{self.address.schema}" CASCADE')
+            except BaseException:
+                connection.roll_back()
+                raise
+            self._commit(connection)
+
     def fold_journal(self) -> None:
         """There is no file to fold anything into."""
 

@@ -16,27 +16,19 @@ import sqlite3
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
 
 from likewise._durable import sync_file
 from likewise.collection.errors import CatalogRefused, CollectionError
 from likewise.collection.jobs import Report, silent
 from likewise.collection.store import locations
 from likewise.collection.store.connections import retell
-from likewise.collection.store.locations import Pointer
+from likewise.collection.store.locations import Moved, Pointer
 from likewise.collection.store.postgres import copies, functions
 from likewise.collection.store.postgres.addresses import Address, read_address
 from likewise.collection.store.postgres.catalog import PostgresCatalog, key_of, read_state
 from likewise.collection.store.postgres.connections import Connection, open_connection
 from likewise.collection.store.sqlite_catalog import FILE, MOVED, SQLiteCatalog
 from likewise.collection.store.sums import put_sum
-
-
-class Moved(NamedTuple):
-    """Where a catalog is now, and how many rows of each table both sides were found to share."""
-
-    place: str
-    rows: dict[str, int]
 
 
 def move_to_postgres(root: Path, text: str, report: Report = silent) -> Moved:
