@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import inspect
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from likewise.collection.store.postgres.addresses import read_address
 from likewise.collection.store.postgres.catalog import PostgresCatalog
 from likewise.collection.store.postgres.moves import move_to_postgres
 from likewise.collection.store.store import Store
+from tests.collection.loop_reference import Log
 from tests.postgres.server import Server, missing
 
 _APART = ("sqlite3", "PRAGMA", "catalog.sqlite", "FILE", "catalog_module", "connections_of")
@@ -46,11 +48,28 @@ def _open_moved(root: Path, catalog: str | None = None) -> Store:
     return locations.open_store(root, catalog)
 
 
+_read_log = Log.__init__
+
+
+def _read_moved_log(self: Log, root: Path) -> None:
+    """The reference reads a file of SQLite: a backup of now is one."""
+    pointer = locations.read_pointer(root)
+    if pointer is None:
+        _read_log(self, root)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        catalog = PostgresCatalog(read_address(pointer.address))
+        catalog.backup_to(Path(folder) / locations.FILE)
+        catalog.close()
+        _read_log(self, Path(folder))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     why = missing()
     if why is not None:
         pytest.exit(why)
     collection_module.open_store = _open_moved
+    Log.__init__ = _read_moved_log  # type: ignore[method-assign]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -22,6 +22,8 @@ from pathlib import Path
 import psycopg
 
 PORT = 5432
+GUARDED = "guarded"
+"""A user who needs a password."""
 _SECONDS = 60
 
 
@@ -67,6 +69,8 @@ class Server:
         self._programs = made
         self._run("initdb", "-A", "trust", "-U", "likewise", "-E", "UTF8", "--locale=C",
                   "--no-sync", "-D", str(self.home / "data"))  # fmt: skip
+        with open(self.home / "data" / "pg_hba.conf", "w", encoding="utf-8") as rights:
+            rights.write(f"local all {GUARDED} scram-sha-256\nlocal all all trust\n")
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 

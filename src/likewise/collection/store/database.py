@@ -16,6 +16,9 @@ from typing import Any, Protocol
 
 from likewise.collection.errors import RowRefused
 
+KEEP_SUMS, RESTORE_SUMS = "likewise_keep_sums", "likewise_restore_sums"
+"""Functions of a connection to SQLite: remember the sums of a transaction, and go back to them."""
+
 
 class Row(Protocol):
     """A row of an answer: by the place or the name of a column."""
@@ -115,10 +118,16 @@ class Catalog(Protocol):
 def try_execute(c: Transaction, sql: str, parameters: Sequence[Any]) -> bool:
     """Inside a transaction: a row that other rows may not allow; whether they did."""
     c.execute("SAVEPOINT tried")
+    # Checksums of SQLite are added up outside of it, and know of no savepoint.
+    followed = isinstance(c, sqlite3.Connection)
+    if followed:
+        c.execute(f"SELECT {KEEP_SUMS}()")
     try:
         c.execute(sql, parameters)
     except (sqlite3.IntegrityError, RowRefused):
         c.execute("ROLLBACK TO SAVEPOINT tried")
+        if followed:
+            c.execute(f"SELECT {RESTORE_SUMS}()")
         return False
     finally:
         c.execute("RELEASE SAVEPOINT tried")

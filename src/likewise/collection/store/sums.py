@@ -24,7 +24,7 @@ from typing import Any
 from zlib import crc32
 
 from likewise.collection.errors import DamagedCollection
-from likewise.collection.store.database import Row, Transaction
+from likewise.collection.store.database import KEEP_SUMS, RESTORE_SUMS, Row, Transaction
 
 _WIDTH = 16
 _ALL = 1 << (8 * _WIDTH)
@@ -120,7 +120,10 @@ class Ledger:
         self._connection = connection
         self._changes: dict[str, int] = {}
         self._rows: dict[str, int] = {}
+        self._kept: tuple[dict[str, int], dict[str, int]] = {}, {}
         connection.create_function(_FOLLOW, -1, self._follow)
+        connection.create_function(KEEP_SUMS, 0, self._keep)
+        connection.create_function(RESTORE_SUMS, 0, self._restore)
         connection.execute("PRAGMA temp_store = MEMORY")
         # So that a row that INSERT OR REPLACE takes away is followed too.
         connection.execute("PRAGMA recursive_triggers = ON")
@@ -151,6 +154,12 @@ class Ledger:
     def _follow(self, table: str, sign: int, *values: Any) -> None:
         self._changes[table] = self._changes.get(table, 0) + sign * row_digest(values)
         self._rows[table] = self._rows.get(table, 0) + sign
+
+    def _keep(self) -> None:
+        self._kept = dict(self._changes), dict(self._rows)
+
+    def _restore(self) -> None:
+        self._changes, self._rows = dict(self._kept[0]), dict(self._kept[1])
 
     def forget(self) -> None:
         """A transaction begins, or came to nothing."""

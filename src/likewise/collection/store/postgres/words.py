@@ -19,6 +19,8 @@ _LETTERS = dict(zip(FIELDS, "tsdfc", strict=True))
 _LONGEST = 400
 """Signs of a word that count; PostgreSQL takes 2,046 bytes."""
 _LAST_PLACE = 16_383
+_PICTOGRAMS = "\U0001f000"
+"""From here on symbols are words: SQLite takes those for words that are younger than its tables."""
 
 
 def cut(text: str) -> list[str]:
@@ -48,7 +50,7 @@ def _fold(sign: str) -> str | None:
     kind = unicodedata.category(sign)
     if kind == "Mn" and "\u0300" <= sign <= "\u0331":
         return ""
-    if kind[0] not in "LN" and kind != "Co":
+    if kind[0] not in "LN" and kind != "Co" and not (kind == "So" and sign >= _PICTOGRAMS):
         return None
     base = unicodedata.normalize("NFD", sign)
     if len(base) > 1 and base[0].isascii() and all(map(unicodedata.combining, base[1:])):
