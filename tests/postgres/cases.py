@@ -45,15 +45,17 @@ def numbers(col: Collection) -> list[int]:
 
 
 class Worker:
-    """Another process that has a collection open."""
+    """Another process that has a collection open, one after another."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.postgres.worker", str(root)],
+            [sys.executable, "-m", "tests.postgres.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )  # fmt: skip
-        assert self.answer() == "ready"
+
+    def open(self, root: Path) -> None:
+        assert self.ask("open", str(root)) == "open"
 
     def send(self, *command: Any) -> None:
         assert self.process.stdin is not None
@@ -70,10 +72,11 @@ class Worker:
 
 
 @contextmanager
-def workers(root: Path, n: int = 2) -> Iterator[list[Worker]]:
+def workers(n: int) -> Iterator[list[Worker]]:
+    """Processes that end with the block."""
     started: list[Worker] = []
     try:
-        started.extend(Worker(root) for _ in range(n))
+        started.extend(Worker() for _ in range(n))
         yield started
     finally:
         for one in started:

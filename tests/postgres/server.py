@@ -133,7 +133,7 @@ class Server:
     def stop(self) -> None:
         """End it for good, with its data."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)  # "fast": whoever is connected is let go
+            self._process.send_signal(signal.SIGQUIT)  # at once: nobody wants its data again
             self._process.wait(_SECONDS)
         shutil.rmtree(self.home, ignore_errors=True)
 

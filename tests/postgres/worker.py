@@ -17,7 +17,7 @@ def answers(col: Collection) -> dict[str, Any]:
         "rankings": {
             f"{by} {row.id}": [(hit.id, hit.score) for hit in col.search(row.id, k=20, by=by)]
             for by in ("default", *SPACES, *(name for name in col.profiles if name != "default"))
-            for row in list(col.images())[:6]
+            for row in list(col.images())[:4]
         },
         "weights": {space: weights(col, space=space).tolist() for space in SPACES},
         "tags": {row.id: sorted(col.tags.of(row.id)) for row in col.images()},
@@ -51,14 +51,20 @@ def do(col: Collection, what: str, *said: Any) -> Any:
 
 
 def main() -> None:
-    with Collection.open(sys.argv[1]) as col:
-        say("ready")
-        for line in sys.stdin:
-            try:
-                said = do(col, *json.loads(line))
-            except LikewiseError as error:
-                said = {"error": type(error).__name__, "message": str(error)}
-            say(said)
+    col: Collection | None = None
+    for line in sys.stdin:
+        what, *rest = json.loads(line)
+        try:
+            if what == "open":
+                if col is not None:
+                    col.close()
+                col, said = Collection.open(rest[0]), "open"
+            else:
+                assert col is not None
+                said = do(col, what, *rest)
+        except LikewiseError as error:
+            said = {"error": type(error).__name__, "message": str(error)}
+        say(said)
 
 
 if __name__ == "__main__":

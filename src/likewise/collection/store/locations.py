@@ -122,7 +122,7 @@ def open_store(root: Path, catalog: str | None = None) -> Store:
             if state.state == INCOMING and state.token == pointer.token:
                 # The move was killed when all was done but this.
                 make_live(found, pointer.token)
-        if not (root / POINTER).is_file():
+        if not (root / POINTER).is_file() or _left_behind(root / FILE) is not None:
             write_pointer(root, pointer)
         found.open(pointer.collection)
     except BaseException:

@@ -55,13 +55,12 @@ def move_to_postgres(root: Path, text: str, report: Report = silent) -> Moved:
 
 
 def _move(catalog: SQLiteCatalog, address: Address, report: Report) -> tuple[Moved, Pointer]:
+    pointer = Pointer(str(address), _name_collection(catalog), secrets.token_hex(16))
     c = catalog.connect()
     try:
         c.execute("PRAGMA synchronous = FULL")
         c.execute("BEGIN IMMEDIATE")
         try:
-            collection = _name_collection(c)
-            pointer = Pointer(str(address), collection, secrets.token_hex(16))
             rows = _copy_there(c, address, pointer, report)
             c.execute(
                 "INSERT OR REPLACE INTO settings VALUES (?, ?)",
@@ -79,15 +78,18 @@ def _move(catalog: SQLiteCatalog, address: Address, report: Report) -> tuple[Mov
     return Moved(str(address), rows), pointer
 
 
-def _name_collection(c: sqlite3.Connection) -> str:
-    """What tells this catalog from others, made up when it moves for the first time."""
-    row = c.execute("SELECT value FROM settings WHERE key = ?", (locations.CATALOG_ID,)).fetchone()
-    if row is not None:
-        return str(json.loads(row[0]))
-    made = secrets.token_hex(16)
-    c.execute("INSERT INTO settings VALUES (?, ?)", (locations.CATALOG_ID, json.dumps(made)))
-    put_sum(c, "settings")
-    return made
+def _name_collection(catalog: SQLiteCatalog) -> str:
+    """What tells this catalog from others, made up before it moves for the first time.
+
+    Written at once: what a move that is killed leaves there must be known for ours.
+    """
+    asked = "SELECT value FROM settings WHERE key = ?"
+    found = catalog.one(asked, (locations.CATALOG_ID,))
+    if found is None:
+        with catalog.write(durable=True) as c:
+            found = json.dumps(secrets.token_hex(16))
+            c.execute("INSERT INTO settings VALUES (?, ?)", (locations.CATALOG_ID, found))
+    return str(json.loads(found))
 
 
 def _copy_there(
