@@ -24,6 +24,8 @@ import psycopg
 PORT = 5432
 GUARDED = "guarded"
 """A user who needs a password."""
+CURIOUS = "curious"
+"""A user whose password the server wants to see as it is."""
 _SECONDS = 60
 
 
@@ -70,7 +72,10 @@ class Server:
         self._run("initdb", "-A", "trust", "-U", "likewise", "-E", "UTF8", "--locale=C",
                   "--no-sync", "-D", str(self.home / "data"))  # fmt: skip
         with open(self.home / "data" / "pg_hba.conf", "w", encoding="utf-8") as rights:
-            rights.write(f"local all {GUARDED} scram-sha-256\nlocal all all trust\n")
+            rights.write(
+                f"local all {GUARDED} scram-sha-256\nlocal all {CURIOUS} password\n"
+                "local all all trust\n"
+            )
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 

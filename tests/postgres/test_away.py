@@ -18,7 +18,7 @@ from likewise.errors import InvalidInput, LikewiseError
 from tests.collection.loop_cases import N, copied
 from tests.doors import store_of
 from tests.postgres.cases import moved, numbers
-from tests.postgres.server import GUARDED, Server
+from tests.postgres.server import CURIOUS, GUARDED, Server
 
 SECRET = "v3ry-s3cret"
 
@@ -133,6 +133,20 @@ def test_a_password_is_never_kept(
     monkeypatch.setenv(locations.VARIABLE, guarded(server, plain))
     with Collection.open(root) as col:
         assert col.tags.of(1) == ["a"]
+
+
+def test_a_password_is_not_told_in_the_clear(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder from elsewhere may name any server; that one must not learn what is in ~/.pgpass."""
+    with psycopg.connect(server.plain_address(), autocommit=True) as c:
+        c.execute(f"CREATE USER {CURIOUS} PASSWORD '{SECRET}' SUPERUSER")  # type: ignore[arg-type]
+    root = copied(tmp_path)
+    address = server.address().replace("//likewise@", f"//{CURIOUS}:{SECRET}@")
+    with pytest.raises(CatalogRefused, match="gives it away"):
+        Collection.move(root, address)
+    monkeypatch.setenv("PGREQUIREAUTH", "password")
+    Collection.move(root, address)
 
 
 def test_what_cannot_be_reached_is_told(

@@ -119,6 +119,11 @@ def test_a_migration_is_cut_into_its_statements() -> None:
         ("postgres://db/photos?password=s3cret&sslmode=require", "postgresql://db/photos?sslmode=require"),
         ("postgresql:///photos?host=/run/pg&sslpassword=s3cret", "postgresql:///photos?host=%2Frun%2Fpg"),
         ("postgresql://a:s3cret@h1,h2:99/x?schema=mine", "postgresql://a@h1,h2:99/x?schema=mine"),
+        # Files and rights are for who opens the folder to name.
+        (
+            "postgresql://a:s3cret@db/x?passfile=/p&sslkey=/k&service=s&require_auth=none&port=1",
+            "postgresql://a@db/x?port=1",
+        ),
     ],
 )  # fmt: skip
 def test_a_password_is_used_and_never_shown(said: str, shown: str) -> None:

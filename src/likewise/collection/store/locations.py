@@ -111,7 +111,9 @@ def open_store(root: Path, catalog: str | None = None) -> Store:
     from likewise.collection.store.postgres.functions import INCOMING, LEFT
     from likewise.collection.store.postgres.moves import make_live
 
-    found = PostgresCatalog(read_address(catalog or os.environ.get(VARIABLE) or pointer.address))
+    given = catalog or os.environ.get(VARIABLE)
+    # Of what a folder says only the place counts: it may come from anybody.
+    found = PostgresCatalog(read_address(given or str(read_address(pointer.address))))
     try:
         state = found.state()
         if state is not None and state.collection == pointer.collection:

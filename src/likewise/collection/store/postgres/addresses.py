@@ -2,7 +2,8 @@
 
 They are libpq's, with one word more: ``schema``, the name under which the tables of one collection
 stand in the database.  A password is used where it is given and shown, kept or logged nowhere: it
-belongs into ``PGPASSWORD`` or ``~/.pgpass``, where libpq looks for it.
+belongs into ``PGPASSWORD`` or ``~/.pgpass``, where libpq looks for it.  A folder may come from
+anybody, so that what it remembers says where the database is, and nothing about files or rights.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from likewise.errors import InvalidInput
 SCHEMES = ("postgresql", "postgres")
 EXAMPLE = "postgresql://user@host:5432/database"
 SCHEMA = "likewise"
-_SECRETS = ("password", "sslpassword")
+_KEPT = ("host", "hostaddr", "port", "user", "dbname", "sslmode", "target_session_attrs", "schema")
+"""What is shown and remembered of an address."""
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a catalog is.  ``str`` gives it without any password."""
+    """Where a catalog is.  ``str`` gives what may be shown and remembered: no password."""
 
     public: str
     schema: str
@@ -64,7 +66,7 @@ def read_address(text: str) -> Address:
     user, at, host = parts.netloc.rpartition("@")
     plain = f"{user.partition(':')[0]}{at}{host}"
     told = [(key, value) for key, value in query if key not in ("schema", "options")]
-    shown = [(key, value) for key, value in query if key not in _SECRETS]
+    shown = [(key, value) for key, value in query if key in _KEPT]
     return Address(
         _join(plain, parts.path, shown),
         schema,

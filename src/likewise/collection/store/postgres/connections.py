@@ -7,6 +7,7 @@ was begun.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
@@ -45,8 +46,10 @@ PATIENCE = 30
 """Seconds to wait for whoever writes."""
 _CONNECT_SECONDS = 10
 _MOST = 16
-"""Connections of one process: two dozen servers fit into what PostgreSQL allows by default only
-where each holds few, and a thread that waits for one waits for a statement."""
+"""Connections of one process; PostgreSQL allows a hundred by default, for all of them together."""
+_NOT_IN_THE_CLEAR = "!password,!md5"
+"""A folder may come from anybody and name any database: none is told a password as it is."""
+_KNOWS_REQUIREMENTS = 160_000
 
 
 class _Truth(Dumper):
@@ -178,6 +181,13 @@ def open_connection(address: Address, purpose: str = "likewise") -> Connection:
         "extra_float_digits": "1",
     }
     options = " ".join(f"-c {key}={value}" for key, value in settings.items())
+    more: dict[str, Any] = {}
+    if (
+        pq.version() >= _KNOWS_REQUIREMENTS
+        and "require_auth=" not in address.secret
+        and "PGREQUIREAUTH" not in os.environ
+    ):
+        more["require_auth"] = _NOT_IN_THE_CLEAR
     try:
         raw: psycopg.Connection[Any] = psycopg.connect(
             address.secret,
@@ -187,6 +197,7 @@ def open_connection(address: Address, purpose: str = "likewise") -> Connection:
             client_encoding="UTF8",
             row_factory=_by_name,
             connect_timeout=_CONNECT_SECONDS,
+            **more,
         )
     except psycopg.ProgrammingError as error:
         raise InvalidInput(f"{address} is no address of PostgreSQL: {_line_of(error)}") from None
@@ -209,6 +220,11 @@ def open_connection(address: Address, purpose: str = "likewise") -> Connection:
 
 def _not_let_in(error: psycopg.Error, address: Address) -> CollectionError:
     said = _line_of(error)
+    if "authentication method requirement" in said:
+        return CatalogRefused(
+            f"{address} asks for the password in a way that gives it away ({said}); have it use "
+            "scram-sha-256, or say with PGREQUIREAUTH what it may ask for"
+        )
     if "password" in said or "authentication" in said or error.sqlstate in ("28P01", "28000"):
         return CatalogRefused(
             f"{address} does not let us in ({said}); set PGPASSWORD or ~/.pgpass, and check the "
