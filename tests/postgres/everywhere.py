@@ -23,7 +23,16 @@ from likewise.collection.store.store import Store
 from tests.collection.loop_reference import Log
 from tests.postgres.server import Server, missing
 
-_APART = ("sqlite3", "PRAGMA", "catalog.sqlite", "FILE", "catalog_module", "connections_of")
+_APART = (
+    "sqlite3",
+    "PRAGMA",
+    "zeroblob",
+    "copytree",
+    "catalog.sqlite",
+    "FILE",
+    "catalog_module",
+    "connections_of",
+)
 """What a test speaks of that is about the file and not about the catalog."""
 _server: list[Server] = []
 _homes: dict[str, Path] = {}

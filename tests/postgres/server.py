@@ -22,6 +22,8 @@ from pathlib import Path
 import psycopg
 
 PORT = 5432
+NAMED = "LIKEWISE_POSTGRES_PROGRAMS"
+"""Another folder of programs, to test with another version."""
 GUARDED = "guarded"
 """A user who needs a password."""
 CURIOUS = "curious"
@@ -31,7 +33,9 @@ _SECONDS = 60
 
 @cache
 def programs() -> Path | None:
-    """The folder of PostgreSQL's programs, the newest of Debian's first."""
+    """The folder of PostgreSQL's programs: the one that is named, else the newest of Debian's."""
+    if NAMED in os.environ:
+        return Path(os.environ[NAMED])
     debian = sorted(
         Path("/usr/lib/postgresql").glob("*/bin/postgres"),
         key=lambda path: [int(part) for part in re.findall(r"\d+", path.parts[-3])],

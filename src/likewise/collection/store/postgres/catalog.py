@@ -42,6 +42,7 @@ from likewise.collection.store.tables import tables
 from likewise.collection.store.written_index import FIELDS, refresh_written
 
 _LEASE_PATIENCE = 0.5
+_STATE = "SELECT version, state, collection, token FROM catalog_state"
 
 
 class State(NamedTuple):
@@ -221,7 +222,8 @@ class PostgresCatalog:
         return f"BEGIN; SELECT pg_advisory_xact_lock({key_of(self.address, 'write')})"
 
     def _check_state(self, connection: Connection) -> None:
-        found = read_state(connection)
+        rows = connection.run(_STATE)
+        found = State(*rows[0]) if rows else None
         if found is None or found.state == functions.LEFT:
             raise CollectionError(
                 f"the catalog {self.name} was moved away meanwhile; start Likewise again"
@@ -395,7 +397,7 @@ def read_state(connection: Connection) -> State | None:
     ((there,),) = connection.run("SELECT to_regclass('catalog_state') IS NOT NULL")
     if not there:
         return None
-    rows = connection.run("SELECT version, state, collection, token FROM catalog_state")
+    rows = connection.run(_STATE)
     return State(*rows[0]) if rows else None
 
 

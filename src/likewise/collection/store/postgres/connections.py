@@ -45,6 +45,8 @@ OLDEST = 13
 PATIENCE = 30
 """Seconds to wait for whoever writes."""
 _CONNECT_SECONDS = 10
+_KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""Seconds of silence, seconds between questions and how many of them, until a side is lost."""
 _MOST = 16
 """Connections of one process; PostgreSQL allows a hundred by default, for all of them together."""
 _NOT_IN_THE_CLEAR = "!password,!md5"
@@ -179,9 +181,11 @@ def open_connection(address: Address, purpose: str = "likewise") -> Connection:
         # Checksums are of rows as text.
         "bytea_output": "hex",
         "extra_float_digits": "1",
+        # A machine that is gone must not hold a lock for hours.
+        **{f"tcp_{key}": str(value) for key, value in _KEEPALIVES.items()},
     }
     options = " ".join(f"-c {key}={value}" for key, value in settings.items())
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = dict(_KEEPALIVES)
     if (
         pq.version() >= _KNOWS_REQUIREMENTS
         and "require_auth=" not in address.secret
@@ -270,6 +274,8 @@ def retell(error: psycopg.Error, name: str) -> Exception:
         return InvalidInput(f"{name} cannot keep a value: {said}")
     if isinstance(error, errors.UndefinedTable | errors.UndefinedColumn | errors.UndefinedFunction):
         return DamagedCollection(f"{name} is no whole catalog ({said}); restore a backup")
+    if isinstance(error, errors.FeatureNotSupported) and "cached plan" in said:
+        return CollectionError(f"{name} was brought to another schema; start Likewise again")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return CatalogAway(f"the connection to {name} was lost ({said}); try again")
     return error
