@@ -48,19 +48,22 @@ def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
     people = [threading.Thread(target=judge, args=(7 * i,)) for i in range(2)]
     for person in people:
         person.start()
-    for _ in range(3):
-        n = len(acknowledged)
-        while len(acknowledged) < n + 8:
+
+    def wait_for(more: int) -> None:
+        due = len(acknowledged) + more
+        while len(acknowledged) < due and all(person.is_alive() for person in people):
             time.sleep(0.01)
+
+    for _ in range(3):
+        wait_for(8)
         own_server.kill()
         time.sleep(0.1)
         own_server.start()
-    n = len(acknowledged)
-    while len(acknowledged) < n + 4:
-        time.sleep(0.01)
+    wait_for(4)
     ending.set()
     for person in people:
         person.join()
+    assert len(acknowledged) >= 28
     assert told
     assert len(set(acknowledged)) == len(acknowledged)
     with Collection.open(root) as col:

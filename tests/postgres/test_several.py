@@ -156,10 +156,27 @@ def test_a_lease_ends_with_its_process(server: Server, tmp_path: Path) -> None:
         assert other.ask("lease") == "held"
         other.process.send_signal(signal.SIGKILL)
         other.process.wait()
+        # The database notices by itself.
         deadline = time.monotonic() + PATIENCE
         while col.running_job() is not None and time.monotonic() < deadline:
             time.sleep(0.01)
         col.refresh()
+
+
+def test_a_process_that_is_killed_while_it_judges(server: Server, tmp_path: Path) -> None:
+    root = moved(server, tmp_path)
+    with Collection.open(root) as col, workers(1) as (other,):
+        other.open(root)
+        for turn in range(40):
+            other.send("judge", 1 + turn % 9, [10, 11], [12], "default")
+        acknowledged = [other.answer() for _ in range(5)]
+        other.process.send_signal(signal.SIGKILL)
+        other.process.wait()
+        own = col.judge(13, [1], [2]).number
+        kept = numbers(col)
+        assert kept == list(range(1, own + 1))
+        assert set(acknowledged) <= set(kept)
+        assert col.verify() == []
 
 
 def test_a_job_that_lost_its_lease_writes_no_more(server: Server, tmp_path: Path) -> None:
