@@ -27,6 +27,7 @@ _APART = (
     "sqlite3",
     "PRAGMA",
     "zeroblob",
+    "lease(",
     "copytree",
     "catalog.sqlite",
     "FILE",

@@ -145,8 +145,10 @@ def test_a_job_on_one_machine_keeps_others_waiting(
         assert col.judge(1, [2], [3]).number == 1
         other.send("end")
         assert other.answer() == "let go"
+        # At once, and not only when the database notices that somebody hung up.
+        assert col.running_job() is None
         col.refresh()
-        assert col.info()["job"] is None
+        assert col.running_job() is None
 
 
 def test_a_lease_ends_with_its_process(server: Server, tmp_path: Path) -> None:

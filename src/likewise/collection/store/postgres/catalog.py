@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -356,6 +356,9 @@ class PostgresCatalog:
                 yield
             finally:
                 self._leases.remove(connection)
+                # At once: a connection that is closed lets go only when the database notices.
+                with suppress(CatalogAway):
+                    connection.run(f"SELECT pg_advisory_unlock({key})")
         finally:
             connection.close()
 
