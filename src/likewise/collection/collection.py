@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -18,8 +18,9 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.profile_names import resolve_profile
 from likewise.collection.filters_and_metadata import absolute, plain_metadata
 from likewise.collection.parts import part
+from likewise.collection.store.locations import open_store
 from likewise.collection.store.pictures import PictureName, Pictures
-from likewise.collection.store.store import FILE, FileRow, ImageRow, Store
+from likewise.collection.store.store import FileRow, ImageRow, Store
 from likewise.errors import InvalidInput
 
 # A part is imported when it is first used: a command that shows a list needs no learner.
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from likewise.collection.search.rank import Hit, Hits
     from likewise.collection.search.views import Views
     from likewise.collection.shipping import Shipping
+    from likewise.collection.store.database import Watch
+    from likewise.collection.store.locations import Moved
     from likewise.collection.tags.suggest import Suggestion
     from likewise.collection.tags.tags import Tags
 
@@ -70,6 +73,7 @@ class Collection:
     def __init__(self, store: Store) -> None:
         self.root = store.root
         self._store = store
+        self._catalog: str | None = None
         self.pictures = Pictures(store)
 
     # -- parts ------------------------------------------------------------------------------
@@ -205,12 +209,43 @@ class Collection:
         return cls.open(root)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
-        """An existing collection."""
+    def open(cls, path: str | os.PathLike[str], *, catalog: str | None = None) -> Self:
+        """An existing collection.
+
+        Where its catalog was moved to PostgreSQL the folder knows the address; ``catalog`` is one
+        of the same database under another name, or with a password (``docs/scaling.md``).
+        """
         root = absolute(path)
         if not root.is_dir():
             raise CollectionError(f"{root} is not there; create it with Collection.create")
-        return cls(Store.open(root / FILE))
+        made = cls(open_store(root, catalog))
+        made._catalog = catalog
+        return made
+
+    def open_again(self) -> Self:
+        """The same collection once more, for work of its own beside this one."""
+        made = type(self).open(self.root, catalog=self._catalog)
+        made.actor = self.actor
+        return made
+
+    @classmethod
+    def move(
+        cls,
+        path: str | os.PathLike[str],
+        to: str,
+        *,
+        catalog: str | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> Moved:
+        """Move the catalog and the log of a collection to PostgreSQL, or back into its folder.
+
+        ``to`` is an address (``postgresql://user@host/database``) or ``sqlite``.  All rows are
+        compared before the one commit that switches; a move that is killed leaves what was before.
+        Pictures, vectors and thumbnails stay where they are.  ``catalog`` is as for :meth:`open`.
+        """
+        from likewise.collection.moving import move_catalog
+
+        return move_catalog(absolute(path), to, catalog, report)
 
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
@@ -256,7 +291,7 @@ class Collection:
         if metadata is not None and not callable(metadata):
             plain_metadata(metadata)
         places = [adding.check_reachable(path) for path in paths]
-        with jobs.lease(self.root, "add"):
+        with self._store.lease("add"):
             result = adding.add(
                 self._store, places, metadata=metadata, workers=workers, report=report
             )
@@ -267,7 +302,7 @@ class Collection:
         """Follow new, changed and deleted files below everything that was added."""
         from likewise.collection.ingest.sync import sync
 
-        with jobs.lease(self.root, "sync"):
+        with self._store.lease("sync"):
             result = sync(self._store, workers=workers, report=report)
             self._follow_vectors(report)
             return result
@@ -289,7 +324,7 @@ class Collection:
         """Weigh the words by the pictures there are now (a new idf, the same words)."""
         from likewise.collection.spaces import rows as space_rows
 
-        with jobs.lease(self.root, "refresh"):
+        with self._store.lease("refresh"):
             space_rows.tidy(self._store)
             self.spaces.renew_idf(report)
             self.models.follow_generations(report)
@@ -301,7 +336,7 @@ class Collection:
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
         from likewise.collection.spaces import rows as space_rows
 
-        with jobs.lease(self.root, "retrain"):
+        with self._store.lease("retrain"):
             space_rows.tidy(self._store)
             self.spaces.train(workers, seed, report)
             self.models.follow_generations(report)
@@ -492,6 +527,17 @@ class Collection:
     def actor(self, name: str) -> None:
         self._store.actor = name
 
+    def watch(self, changed: Callable[[], object]) -> Watch | None:
+        """Have ``changed`` called soon after every change by anybody, in a thread of its own.
+
+        None where the catalog tells nobody, and one has to look at :attr:`revision`.
+        """
+        return self._store.catalog.watch(changed)
+
+    def running_job(self) -> str | None:
+        """The long job that somebody does now, in words; None when nobody does."""
+        return self._store.running_job()
+
     @property
     def revision(self) -> int:
         """A number that grows with every change, by any process."""
@@ -524,6 +570,7 @@ class Collection:
                 f"{self.root / removed_files.FOLDER} holds files that were moved from their "
                 "folders; undo that, or move them elsewhere, first"
             )
-        with jobs.lease(self.root, "destroy"):
+        with self._store.lease("destroy"):
+            self._store.catalog.drop()
             self.close()
             shutil.rmtree(self.root)

@@ -76,8 +76,8 @@ class Answer(NamedTuple):
 class Service:
     """One open collection and what belongs to serving it."""
 
-    def __init__(self, root: Path) -> None:
-        self.collection = Collection.open(root)
+    def __init__(self, root: Path, catalog: str | None = None) -> None:
+        self.collection = Collection.open(root, catalog=catalog)
         self.collection.actor = "the page"
         self._secret = self.collection.pictures.secret()
         self._uploads: OrderedDict[str, Upload] = OrderedDict()

@@ -266,7 +266,7 @@ class Profiles(Mapping[str, Similarity]):
     ) -> compacting.Compaction:
         """Give a sparse profile an index with its own words only; says what it saved."""
         name = resolve_profile(self._store, profile)
-        with jobs.lease(self._store.root, "compact"):
+        with self._store.lease("compact"):
             space_rows.tidy(self._store)
             space = sparse_space(self._similarities.profiles()[name], self._store.spaces())
             weights = None if space is None else self._states.state(name, space, report).weights

@@ -107,7 +107,7 @@ class Spaces(Mapping[str, Space]):
                 f"{name!r} is no name for a space; letters, digits, - and _ expected"
             )
         store = self._store
-        with jobs.lease(store.root, "space add"):
+        with store.lease("space add"):
             space_rows.tidy(store)
             if name in self and is_unfinished(store, name, whole):
                 # Whoever was filling it died, since the lease is ours: go on where that was.
@@ -133,7 +133,7 @@ class Spaces(Mapping[str, Space]):
 
     def drop(self, name: str) -> None:
         """Forget a space and its vectors."""
-        with jobs.lease(self._store.root, "space drop"):
+        with self._store.lease("space drop"):
             if name not in self:
                 raise CollectionError(f"there is no space {name!r}")
             for other in self.values():
@@ -156,7 +156,7 @@ class Spaces(Mapping[str, Space]):
 
         The first call fixes the width.  A picture that has a vector gets the new one.
         """
-        with jobs.lease(self._store.root, "add vectors"):
+        with self._store.lease("add vectors"):
             stored = put_vectors(self._store, name, ids, X)
             for space in self.values() if stored else ():
                 if space.takes_rows_of == name and space.has_outgrown(self._store.n_images()):

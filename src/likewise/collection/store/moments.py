@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
+
+from likewise.collection.store.database import Transaction
 
 EXIF, NAME, FILE = "exif", "name", "file"
 _LENGTH = len("2019-07-04T15:30:12")
@@ -63,7 +64,7 @@ def moment_of(date: str | None, files: Sequence[tuple[str, int]]) -> tuple[str, 
         return _NEVER, FILE
 
 
-def refresh_moments(c: sqlite3.Connection, images: Sequence[int]) -> None:
+def refresh_moments(c: Transaction, images: Sequence[int]) -> None:
     """Inside a transaction: the moments of some pictures (at most 500) as they are now."""
     marks = ", ".join("?" * len(images))
     dates = dict(

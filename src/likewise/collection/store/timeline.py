@@ -63,9 +63,10 @@ def months(store: Store, where: Mapping[str, Any]) -> list[MonthRow]:
     """All months that have pictures, newest first: one query."""
     kept, parameters = _kept(store, where)
     rows = store.all(
-        f"""SELECT substr(m.moment, 1, 7) AS month, count(*), sum(m.source = 'name'),
-                sum(m.source = 'file')
-            FROM moments m WHERE 1 {kept} GROUP BY month ORDER BY month DESC""",
+        f"""SELECT substr(m.moment, 1, 7) AS month, count(*),
+                sum(CASE m.source WHEN 'name' THEN 1 ELSE 0 END),
+                sum(CASE m.source WHEN 'file' THEN 1 ELSE 0 END)
+            FROM moments m WHERE TRUE {kept} GROUP BY month ORDER BY month DESC""",
         parameters,
     )
     return [MonthRow(*tuple(row)) for row in rows]

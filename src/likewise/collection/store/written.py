@@ -1,7 +1,4 @@
-"""Questions to the index of what people wrote: pictures by a word, by a date, and what they say.
-
-What somebody typed is data here: it goes into FTS5 inside quotes, never as syntax.
-"""
+"""Questions to the index of what people wrote: pictures by a word, by a date, and what they say."""
 
 from __future__ import annotations
 
@@ -29,18 +26,7 @@ def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: boo
     With ``beginnings`` words that begin with the first one count too.
     """
     assert field in FIELDS
-    asked = [_quoted(word) for word in words]
-    if beginnings:
-        asked[0] = f"{asked[0]} *"
-    text = f"{field} : ({' OR '.join(asked)})"
-    rows = store.all(
-        "SELECT rowid FROM written WHERE written MATCH ? ORDER BY rowid LIMIT ?", (text, MOST)
-    )
-    return np.fromiter((row[0] for row in rows), np.int64, len(rows))
-
-
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
+    return np.array(store.catalog.find_words(field, words, beginnings, MOST), np.int64)
 
 
 def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
@@ -141,7 +127,8 @@ def sample_ids(store: Store, n: int, most: int) -> list[int]:
     step = max(1, -(-n // most))
     rows = store.all(
         """SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place
-                           FROM images ORDER BY id LIMIT ?) WHERE place % ? = 0""",
+                           FROM images ORDER BY id LIMIT ?) AS numbered
+           WHERE place % ? = 0""",
         (n, step),
     )
     return [row[0] for row in rows]

@@ -253,7 +253,7 @@ class Tags:
         """
         if dry_run:
             return self._suggest_for_all(above, k, also_tagged, True, report)
-        with jobs.lease(self._store.root, "tag"):
+        with self._store.lease("tag"):
             return self._suggest_for_all(above, k, also_tagged, False, report)
 
     def _suggest_for_all(
@@ -270,7 +270,7 @@ class Tags:
         """Take back every suggestion nobody confirmed; gives how many there were."""
         from likewise.collection.tags import bulk
 
-        with jobs.lease(self._store.root, "tags clear"):
+        with self._store.lease("tags clear"):
             return bulk.clear_suggestions(self._store)
 
     # -- in and out -------------------------------------------------------------------------
@@ -292,7 +292,7 @@ class Tags:
 
     def read_files(self, *, report: jobs.Report = jobs.silent) -> picture_keywords.KeywordsFound:
         """Read keywords inside and beside all pictures again; ``add`` reads those of new ones."""
-        with jobs.lease(self._store.root, "tags read"):
+        with self._store.lease("tags read"):
             found = picture_keywords.reread_keywords(self._store, report)
             beside = sidecars.follow_sidecars(self._store, every=True)
         return found + beside
@@ -310,7 +310,7 @@ class Tags:
         nobody confirmed, too.
         """
         folder = xmp_export.check_place(place)
-        with jobs.lease(self._store.root, "export"):
+        with self._store.lease("export"):
             return xmp_export.export_xmp(self._store, folder, suggested=suggested, report=report)
 
     def plan_xmp(
