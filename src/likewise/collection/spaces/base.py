@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -231,6 +231,14 @@ class Space(SpaceRow, ABC):
     def fixed_width(self) -> int | None:
         """Columns of a row, where they are known before anything is learned or given."""
         return None
+
+    def needed_files(self) -> tuple[str, ...]:
+        """Files below ``root`` that a worker on another machine needs to describe and sample."""
+        return tuple(sorted(self.files.values()))
+
+    def at(self, root: Path) -> Space:
+        """The same space where the files of its collection lie in another folder."""
+        return replace(self, root=root)
 
     # -- describing -------------------------------------------------------------------------
 

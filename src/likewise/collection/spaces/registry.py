@@ -135,11 +135,20 @@ class SpaceSet(tuple[Space, ...]):
     def __reduce__(self) -> tuple[Any, ...]:
         return (_open_set, (self.text,)) if self else (SpaceSet, ())
 
+    def at(self, root: Path) -> SpaceSet:
+        """The same spaces where the files of their collection lie in another folder."""
+        return _set_at(self.text, str(root)) if self else self
+
 
 @lru_cache(maxsize=8)
 def _open_set(text: str) -> SpaceSet:
     root, records = json.loads(text)
     return SpaceSet(open_space(Path(root), SpaceRow(**one)) for one in records)
+
+
+@lru_cache(maxsize=8)
+def _set_at(text: str, root: str) -> SpaceSet:
+    return SpaceSet(one.at(Path(root)) for one in _open_set(text))
 
 
 def new_space(root: Path, name: str, recipe: Recipe) -> Space:
