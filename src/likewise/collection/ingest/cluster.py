@@ -15,9 +15,11 @@ import importlib.metadata
 import itertools
 import multiprocessing
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -223,11 +225,9 @@ class Cluster:
 
     def fetch(self, futures: Sequence[Any]) -> list[_Done]:
         """What has become of futures that are done."""
-        from distributed import FutureCancelledError
-
         try:
             found: list[_Done] = self._connect().gather(list(futures))
-        except (OSError, TimeoutError, FutureCancelledError) as error:
+        except (OSError, TimeoutError, CancelledError) as error:
             raise self._away("is gone", error) from error
         return found
 
@@ -273,6 +273,7 @@ class _Course:
         self._cluster, self._work, self._source, self._seconds = cluster, work, source, seconds
         self._window: deque[_Handful] = deque()
         self._most = LEAST_AHEAD
+        self._something_done = threading.Event()
         self._seen = self._ticked = time.monotonic()
 
     def go_on(self, tick: Callable[[], None]) -> bool:
@@ -327,20 +328,15 @@ class _Course:
 
     def _submit(self, one: _Handful) -> None:
         one.future = self._cluster.submit(self._work, one.tasks, self._seconds)
+        one.future.add_done_callback(lambda _: self._something_done.set())
 
     def _wait(self) -> None:
         """Until something is done, or for a moment; what is done is fetched at once, since a worker
         that dies takes along what nobody has fetched."""
-        from distributed import wait
-
         under_way = self._under_way()
-        if under_way and not any(one.future.done() for one in under_way):
-            try:
-                wait([one.future for one in under_way], _TICK, "FIRST_COMPLETED")
-            except TimeoutError:
-                return
-            except OSError as error:
-                raise self._cluster._away("is gone", error) from error
+        if not any(one.future.done() for one in under_way):
+            self._something_done.wait(_TICK)
+        self._something_done.clear()
         finished = [one for one in under_way if one.future.status == "finished"]
         for one, done in zip(
             finished, self._cluster.fetch([one.future for one in finished]), strict=True

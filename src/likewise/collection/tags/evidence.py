@@ -158,11 +158,10 @@ class Evidence:
         """The tagged pictures with their rows, for another process."""
         ids = [] if self._model is None else self._model.ids_.tolist()
         found, rows = self.rows_of(views, ids)
-        tags = json.dumps([self.tags[image] for image in found]).encode()
+        text = json.dumps([self.tags[image] for image in found]).encode()
+        tags = np.frombuffer(text, np.uint8)
         with path.open("wb") as file:
-            np.savez(
-                file, ids=np.asarray(found, np.int64), rows=rows, tags=np.frombuffer(tags, "B")
-            )
+            np.savez(file, ids=np.asarray(found, np.int64), rows=rows, tags=tags)
 
     @classmethod
     def open(cls, path: Path) -> Evidence:
