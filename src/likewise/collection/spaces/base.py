@@ -35,6 +35,9 @@ DECODE_SIDE = 1024
 SAMPLE_PICTURES = 2_000
 """Pictures a space learns from, at most."""
 
+_FOR_READERS = {"bag", "graph", "graph_ids", "graph_rows"}
+"""Entries of ``files`` that weigh, find and count rows: no row is made with them."""
+
 Pixels = NDArray[np.uint8]
 """A picture as kinds get it: upright RGB, (height, width, 3)."""
 Recipe = Mapping[str, Any]
@@ -234,7 +237,7 @@ class Space(SpaceRow, ABC):
 
     def needed_files(self) -> tuple[str, ...]:
         """Files below ``root`` that a worker on another machine needs to describe and sample."""
-        return tuple(sorted(self.files.values()))
+        return tuple(sorted(name for key, name in self.files.items() if key not in _FOR_READERS))
 
     def at(self, root: Path) -> Space:
         """The same space where the files of its collection lie in another folder."""
