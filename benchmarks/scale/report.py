@@ -50,7 +50,9 @@ def main() -> None:
             rows = [one_size(space, Path(folder), n, options.seed) for n in sizes]
             report.add(f"{space}: one machine", rows)
             report.add(f"{space}: how each grows", growth(rows))
-            report.add(f"{space}: where one machine ends", ends(rows[-1]))
+            if len(rows) > 1:
+                report.add(f"{space}: a million pictures", [a_million(*rows[-2:])])
+                report.add(f"{space}: where one machine ends", ends(*rows[-2:]))
     report.write()
 
 
@@ -66,7 +68,7 @@ def one_size(space: str, folder: Path, n: int, seed: int) -> Row:
     return {
         "pictures": n,
         "build CPU s": spent["pictures"] + spent["rows"],
-        "graph CPU s": spent.get("graph", 0.0),
+        "graph CPU s": spent["graph"] if graph else 0,
         "bytes a picture": round((catalog + rows + graph) / n),
         "of them catalog": round(catalog / n),
         "rows": round(rows / n),
@@ -89,24 +91,32 @@ def growth(rows: Sequence[Mapping[str, object]]) -> list[Row]:
     return made
 
 
-def ends(largest: Mapping[str, object]) -> list[Row]:
-    """Computed, not measured: pictures whose touched pages fit into memory, and what they ask for.
+def slope(smaller: Mapping[str, object], larger: Mapping[str, object], *keys: str) -> float:
+    """What a further picture adds to the sum of some figures: libraries and such do not count."""
+    more = float(str(larger["pictures"])) - float(str(smaller["pictures"]))
+    return sum(float(str(larger[key])) - float(str(smaller[key])) for key in keys) / more
 
-    Half of the memory is left to the system, to other programs and to the next generation.
-    """
-    figures = {
-        key: float(str(largest[key]))
-        for key in ("pictures", "own MB", "mapped MB", "bytes a picture", "search p50 ms")
+
+def a_million(smaller: Mapping[str, object], larger: Mapping[str, object]) -> Row:
+    """What a million pictures cost, by what the last of those measured added."""
+    return {
+        "memory of its own GB": max(1e3 * slope(smaller, larger, "own MB"), 0.0),
+        "pages of files in use GB": max(1e3 * slope(smaller, larger, "mapped MB"), 0.0),
+        "disk GB": float(str(larger["bytes a picture"])) / 1e3,
+        "build CPU min": 1e6 * slope(smaller, larger, "build CPU s") / 60,
+        "graph CPU min": 1e6 * slope(smaller, larger, "graph CPU s") / 60,
     }
-    held = 1e6 * (figures["own MB"] + figures["mapped MB"]) / figures["pictures"]
-    made = []
+
+
+def ends(smaller: Mapping[str, object], larger: Mapping[str, object]) -> list[Row]:
+    """Computed, not measured: pictures whose pages in use fit into half of the memory.
+
+    The other half is for the system, for other programs and for the next generation.
+    """
+    held = 1e6 * slope(smaller, larger, "own MB", "mapped MB")
+    made: list[Row] = []
     for gigabytes in MACHINES:
         n = gigabytes * 1e9 / 2 / held
-        made.append(
-            {
-                "memory GB": gigabytes,
-                "pictures, millions": n / 1e6,
-                "disk GB": n * figures["bytes a picture"] / 1e9,
-            }
-        )
+        disk = n * float(str(larger["bytes a picture"]))
+        made.append({"memory GB": gigabytes, "pictures, millions": n / 1e6, "disk GB": disk / 1e9})
     return made

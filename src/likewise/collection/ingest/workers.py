@@ -67,15 +67,13 @@ class DescribeTask(NamedTuple):
     carries_thumbnail: bool = False
 
     def needs(self) -> Needs:
-        files = {name for space in self.spaces for name in space.needed_files()}
         root = self.spaces[0].root if self.spaces else None
-        return Needs(self.candidate.path, root, tuple(sorted(files)))
+        return Needs(self.candidate.path, root, _as_set(self.spaces).needed_files)
 
     def at(self, there: Elsewhere) -> DescribeTask:
-        spaces = self.spaces if isinstance(self.spaces, SpaceSet) else SpaceSet(self.spaces)
         return self._replace(
             candidate=replace(self.candidate, path=there.path(self.candidate.path)),
-            spaces=spaces.at(there.folder),
+            spaces=_as_set(self.spaces).at(there.folder),
             thumbnails=None,
             carries_thumbnail=self.thumbnails is not None,
         )
@@ -84,6 +82,10 @@ class DescribeTask(NamedTuple):
         if self.thumbnails is not None and answer.thumbnail is not None:
             put_thumbnail(self.thumbnails, answer.digest, answer.thumbnail, FIRST_SIDE)
         return answer._replace(candidate=self.candidate, thumbnail=None)
+
+
+def _as_set(spaces: tuple[Space, ...]) -> SpaceSet:
+    return spaces if isinstance(spaces, SpaceSet) else SpaceSet(spaces)
 
 
 def describe(task: DescribeTask) -> PictureDescription:

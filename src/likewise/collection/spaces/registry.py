@@ -132,6 +132,11 @@ class SpaceSet(tuple[Space, ...]):
         """Where they are, and their records."""
         return json.dumps([str(self[0].root), [asdict(one.record) for one in self]])
 
+    @cached_property
+    def needed_files(self) -> tuple[str, ...]:
+        """Files that a worker on another machine needs for all of them."""
+        return tuple(sorted({name for one in self for name in one.needed_files()}))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (_open_set, (self.text,)) if self else (SpaceSet, ())
 
