@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from likewise.collection.feedback.shares import Shares
     from likewise.collection.feedback.similarities import Similarities
     from likewise.collection.ingest.add import AddResult, Metadata
+    from likewise.collection.ingest.pool import Workers
     from likewise.collection.ingest.spaces import Spaces
     from likewise.collection.library import Library
     from likewise.collection.models.comparisons import Comparisons
@@ -276,7 +277,7 @@ class Collection:
         self,
         *paths: str | os.PathLike[str],
         metadata: Metadata | None = None,
-        workers: int | None = None,
+        workers: Workers | None = None,
         report: jobs.Report = jobs.silent,
     ) -> AddResult:
         """Take in pictures and folders of pictures; bad files are listed, never fatal.
@@ -298,7 +299,9 @@ class Collection:
             self._follow_vectors(report)
             return result
 
-    def sync(self, *, workers: int | None = None, report: jobs.Report = jobs.silent) -> AddResult:
+    def sync(
+        self, *, workers: Workers | None = None, report: jobs.Report = jobs.silent
+    ) -> AddResult:
         """Follow new, changed and deleted files below everything that was added."""
         from likewise.collection.ingest.sync import sync
 
@@ -331,7 +334,7 @@ class Collection:
             space_rows.tidy(self._store)
 
     def retrain(
-        self, *, workers: int | None = None, seed: int = 0, report: jobs.Report = jobs.silent
+        self, *, workers: Workers | None = None, seed: int = 0, report: jobs.Report = jobs.silent
     ) -> None:
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
         from likewise.collection.spaces import rows as space_rows

@@ -12,6 +12,7 @@ from likewise.collection.ingest import pool
 from likewise.collection.ingest.backfill import fill_gaps, settle_backfill
 from likewise.collection.ingest.generations import describe_all, start_generation
 from likewise.collection.ingest.growth import learn_space
+from likewise.collection.ingest.pool import Workers
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.jobs import Report
 from likewise.collection.spaces.base import Recipe, Space
@@ -76,7 +77,7 @@ def put_first_spaces(store: Store, recipes: dict[str, dict[str, Any]]) -> None:
 
 
 def create_space(
-    store: Store, name: str, recipe: Recipe, *, workers: int | None, report: Report
+    store: Store, name: str, recipe: Recipe, *, workers: Workers | None, report: Report
 ) -> None:
     """Another space, filled for the pictures there are; the caller holds the lease.
 
@@ -128,7 +129,7 @@ def is_unfinished(store: Store, name: str, recipe: Recipe) -> bool:
     return lacks is not None and lacks.state == RUNNING and same
 
 
-def finish_space(store: Store, name: str, *, workers: int | None, report: Report) -> None:
+def finish_space(store: Store, name: str, *, workers: Workers | None, report: Report) -> None:
     """Fill a space whose job died; the caller holds the lease."""
     if store.spaces()[name].generation:
         fill_gaps(store, workers=workers, report=report)
@@ -136,7 +137,7 @@ def finish_space(store: Store, name: str, *, workers: int | None, report: Report
         _fill_or_drop(store, name, workers=workers, report=report)
 
 
-def _fill_or_drop(store: Store, name: str, *, workers: int | None, report: Report) -> None:
+def _fill_or_drop(store: Store, name: str, *, workers: Workers | None, report: Report) -> None:
     try:
         _fill(store, name, workers=workers, report=report)
     except Exception:
@@ -147,7 +148,7 @@ def _fill_or_drop(store: Store, name: str, *, workers: int | None, report: Repor
     settle_backfill(store, name)
 
 
-def _fill(store: Store, name: str, *, workers: int | None, report: Report) -> None:
+def _fill(store: Store, name: str, *, workers: Workers | None, report: Report) -> None:
     space = open_space(store.root, store.spaces()[name])
     count = n_workers(workers, store.n_images())
     if not (space.describes_pictures or space.must_learn):

@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from likewise._validation import number
 from likewise.collection.errors import CollectionError
@@ -73,6 +73,34 @@ class Failure(NamedTuple):
 
 class WorkersCannotStart(CollectionError):
     """No worker process can be started here."""
+
+
+class Executor(Protocol):
+    """Workers elsewhere, with the contract of :func:`run`: every task has one answer."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads for what is computed here, from what the workers found."""
+
+    def run(
+        self,
+        work: Callable[[T], R],
+        tasks: Iterable[T],
+        on_failure: Callable[[T, Failure], R],
+        *,
+        tick: Callable[[], None],
+        seconds: float,
+    ) -> Iterator[R]:
+        """``work`` of every task; ``on_failure`` of those that have no answer."""
+
+
+Workers = int | Executor
+"""Who works: so many processes of this machine (0: nobody but the caller), or workers elsewhere."""
+
+
+def n_threads(workers: Workers) -> int:
+    """Threads for what is computed in this process beside such workers."""
+    return max(workers, 1) if isinstance(workers, int) else workers.n_threads
 
 
 @dataclass
@@ -133,7 +161,7 @@ def picture_seconds() -> float:
 def run(
     work: Callable[[T], R],
     tasks: Iterable[T],
-    workers: int,
+    workers: Workers,
     on_failure: Callable[[T, Failure], R],
     *,
     tick: Callable[[], None] = lambda: None,
@@ -145,12 +173,16 @@ def run(
 
     ``tick`` is called about twice a second, whatever the workers do.  With no workers the work is
     done here, without limits.  ``seconds`` is the processor time of a task (default: that of a
-    picture), ``stay`` how long a worker then waits for more.
+    picture), ``stay`` how long a worker then waits for more.  Workers elsewhere know when to leave,
+    and try what failed again, by themselves.
     """
     if workers == 0:
         yield from map(work, tasks)
         return
     seconds = picture_seconds() if seconds is None else seconds
+    if not isinstance(workers, int):
+        yield from workers.run(work, tasks, on_failure, tick=tick, seconds=seconds)
+        return
     source, again = iter(tasks), deque[T]()
     # A task that killed its worker is tried once more, and known by its place in memory: tasks need
     # not be hashable, and those under way are kept alive here.

@@ -19,6 +19,7 @@ from likewise.collection.ingest.new_space import (
     is_unfinished,
 )
 from likewise.collection.ingest.own_vectors import put_vectors
+from likewise.collection.ingest.pool import Workers
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
@@ -91,7 +92,7 @@ class Spaces(Mapping[str, Space]):
         name: str,
         recipe: Mapping[str, Any],
         *,
-        workers: int | None = None,
+        workers: Workers | None = None,
         report: jobs.Report = jobs.silent,
     ) -> None:
         """Another kind of vector for every picture, back-filled.
@@ -121,7 +122,7 @@ class Spaces(Mapping[str, Space]):
             space_rows.tidy(store)
 
     def add_missing(
-        self, *, workers: int | None = None, report: jobs.Report = jobs.silent
+        self, *, workers: Workers | None = None, report: jobs.Report = jobs.silent
     ) -> list[str]:
         """The spaces that need no network, where they are not there yet; gives their names."""
         missing = [name for name in WITHOUT_NETWORK if name not in self]
@@ -181,7 +182,7 @@ class Spaces(Mapping[str, Space]):
             if space.idf is not None and space.generation:
                 renew_idf(self._store, space, report)
 
-    def train(self, workers: int | None, seed: int, report: jobs.Report) -> None:
+    def train(self, workers: Workers | None, seed: int, report: jobs.Report) -> None:
         """New words and codebooks from the pictures there are now."""
         pictures = self._store.n_images()
         count = n_workers(workers, pictures)

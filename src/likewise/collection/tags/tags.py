@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise._validation import whole
@@ -35,6 +36,7 @@ from likewise.errors import InvalidInput
 if TYPE_CHECKING:
     from likewise.collection.feedback.log import Log
     from likewise.collection.feedback.searcher import Searcher
+    from likewise.collection.ingest.pool import Workers
     from likewise.collection.tags.bulk import TagRun
     from likewise.collection.tags.save_query import SavedQuery
     from likewise.collection.tags.suggest import Suggester, Suggestion
@@ -244,27 +246,22 @@ class Tags:
         k: int = 5,
         also_tagged: bool = False,
         dry_run: bool = False,
+        workers: Workers = 0,
         report: jobs.Report = jobs.silent,
     ) -> TagRun:
         """Suggested tags for every picture nobody tagged (``also_tagged``: for all pictures).
 
         Only those with a confidence of at least ``above``.  A run that is stopped goes on where it
         was; suggestions are marked as such, and are no evidence for others until accepted.
+        ``workers`` may be a cluster (0: this process alone).
         """
-        if dry_run:
-            return self._suggest_for_all(above, k, also_tagged, True, report)
-        with self._store.lease("tag"):
-            return self._suggest_for_all(above, k, also_tagged, False, report)
-
-    def _suggest_for_all(
-        self, above: float, k: int, also_tagged: bool, dry_run: bool, report: jobs.Report
-    ) -> TagRun:
         from likewise.collection.tags import bulk
 
-        return bulk.suggest_for_all(
-            self._views, self.suggester, above=above, k=k,
-            also_tagged=also_tagged, dry_run=dry_run, report=report,
-        )  # fmt: skip
+        with nullcontext() if dry_run else self._store.lease("tag"):
+            return bulk.suggest_for_all(
+                self._views, self.suggester, above=above, k=k,
+                also_tagged=also_tagged, dry_run=dry_run, report=report, workers=workers,
+            )  # fmt: skip
 
     def clear_suggestions(self) -> int:
         """Take back every suggestion nobody confirmed; gives how many there were."""
