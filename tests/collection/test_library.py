@@ -14,7 +14,7 @@ from PIL import Image, ImageOps
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName
-from likewise.collection.store.moments import moment_of_name
+from likewise.collection.store.moments import bound_of, moment_of_name
 from likewise.errors import InvalidInput
 from likewise.shots import Shot, read_shot
 from tests.collection.pictures import small_scenes, write
@@ -127,6 +127,52 @@ def test_a_moment_comes_from_exif_then_the_name_then_the_file(col: Collection) -
     assert [one.image for one in library.month("2019-07", offset=1, limit=1)] == [july[1].image]
     with pytest.raises(InvalidInput, match="2019-07 expected"):
         library.month("July")
+
+
+def test_every_question_about_dates_means_the_same_moments(col: Collection) -> None:
+    def stems(rows: Any) -> list[str]:
+        return names(col, [row.id for row in rows])
+
+    newest = ["IMG-20210311-WA0007", "china", "IMG_20190705_101500", "astronaut", "coffee", "flower"]
+    assert stems(col.pictures.page()[1]) == newest
+    assert stems(col.pictures.page(descending=False)[1]) == newest[::-1]
+    assert stems(col.pictures.page(where={"after": "2019-07-05"})[1]) == newest[:3]
+    assert stems(col.pictures.page(where={"after": "2019", "before": "2020"})[1]) == newest[2:5]
+    assert stems(col.search(id_of(col, "flower"), k=9, where={"before": "2019-07-02"})) == ["coffee"]
+    assert {one for one in stems(col.search(text="july 2019"))} == set(newest[2:5])
+    assert stems(col.search(text="February", k=9)) == ["china"]
+    row = col.image(id_of(col, "china"))
+    assert (row.date, row.date_source) == ("2020-02-29T00:00:00", "file")
+    assert col.pictures.dates([row.id]) == {row.id: row.date}
+
+
+@pytest.mark.parametrize(
+    ("said", "bound"),
+    [
+        ("2019", "2019"), (2019, "2019"), ("2019-07", "2019-07"), ("2019-07-04", "2019-07-04"),
+        ("2019-07-04 15:30", "2019-07-04T15:30"),
+        ("2019-07-04T15:30:12.5Z", "2019-07-04T15:30:12"),
+        ("2019-07-04T15:30+02:00", "2019-07-04T15:30"),
+        ("abc", None), ("", None), ("2019-7", None), ("2019-02-30", None), ("2019-07-04T25:00", None),
+        ("20190704", None), (True, None), ("٢٠١٩-07", None),
+    ],
+)  # fmt: skip
+def test_dates_of_filters(said: Any, bound: str | None) -> None:
+    if bound is None:
+        with pytest.raises(InvalidInput, match="before is .* 2019-07-04 expected"):
+            bound_of("before", said)
+    else:
+        assert bound_of("before", said) == bound
+
+
+def test_folders_are_listed_as_people_would(tmp_path: Path) -> None:
+    for folder in ("Zoo", "apes", "Zoo/b", "trip 10", "trip 9", "Zoo/B2", "Ärger"):
+        photograph(tmp_path / "p" / folder / "copy.jpg", "coffee")
+    with Collection.create(tmp_path / "photos.lw", deep=False) as col:
+        col.spaces.drop("words")
+        col.add(tmp_path / "p", workers=0)
+        listed = [one.name for one in col.library.folders()]
+    assert listed == ["p", "apes", "trip 9", "trip 10", "Zoo", "b", "B2", "Ärger"]
 
 
 def test_moments_follow_their_files(col: Collection, tmp_path: Path) -> None:

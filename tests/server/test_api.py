@@ -28,7 +28,9 @@ from tests.collection import pair_cases
 from tests.doors import connections_of
 from tests.server.conftest import Client, N, check_error, client_of
 
-PICTURE = {"id", "name", "folder", "width", "height", "date", "thumbnail", "image"}
+PICTURE = {
+    "id", "name", "folder", "width", "height", "date", "date_source", "thumbnail", "image",
+}  # fmt: skip
 
 
 def opened(content: bytes) -> Any:
@@ -176,7 +178,7 @@ def test_cut_off_filters_and_dates(reader: Client, home: Path) -> None:
     by_date = reader.search(picture, sort="date")
     dates = [item["date"] or "" for item in by_date["items"]]
     assert dates == sorted(dates, reverse=True)
-    assert dates[-1] == ""
+    assert dates[-1][:10] == "2021-05-02", "the oldest; those without EXIF have their file's time"
     assert by_date["total"] == N - 1
     page = reader.search(picture, sort="date", offset=3, limit=5)
     assert page["items"] == by_date["items"][3:8]
@@ -514,11 +516,19 @@ def test_the_list_of_pictures(reader: Client, home: Path) -> None:
     odd = reader.get_json("/api/pictures", params={"folder": str(home / "pictures" / "odd")})
     assert odd["total"] == N // 2
     assert reader.get_json("/api/pictures?tag=first")["total"] == 1
-    assert reader.get_json("/api/pictures?after=2021-05-07")["total"] == 2
+    assert reader.get_json("/api/pictures?after=2021-05-07&before=2022")["total"] == 2
+    assert {item["date_source"] for item in found["items"]} == {"exif", "file"}
     assert reader.get_json("/api/pictures?tag=' OR 1=1 --")["total"] == 0
     for wrong in ("limit=0", "limit=1001", "offset=-1", f"offset={1 << 70}", "sort=size",
                   "order=up", "limit=x", f"tag={'x' * 2000}"):  # fmt: skip
         check_error(reader.get(f"/api/pictures?{wrong}"), 422, "invalid")
+    for wrong in ("after=abc", "before=2021-13", "after=2021-02-30", "before=20210203"):
+        for place in ("pictures", "library/months"):
+            said = check_error(reader.get(f"/api/{place}?{wrong}"), 422, "invalid")
+            assert "a date such as 2019, 2019-07 or 2019-07-04 expected" in said
+    assert "'folders' is no filter" in check_error(
+        reader.get("/api/library/months?folders=odd"), 422, "unknown_filter"
+    )
 
 
 def test_one_picture(reader: Client, home: Path) -> None:

@@ -15,13 +15,20 @@ from likewise.collection.library import KEEP_RULE, AlbumChange, DuplicateGroup, 
 from likewise.collection.store.picture_marks import Marks
 from likewise.collection.store.timeline import TimelineEntry
 from likewise.server.routes_collection import start_job
-from likewise.server.routes_pictures import Serving
+from likewise.server.routes_pictures import Serving, refuse_unknown
 from likewise.server.schemas import JobOut, PictureId, PictureOut, Strict, WhereIn
 from likewise.server.service import Service
 
 router = APIRouter(prefix="/api/library", tags=["library"])
 
-Filters = Annotated[WhereIn, Depends(WhereIn)]
+
+
+async def _filters(request: Request, where: Annotated[WhereIn, Depends(WhereIn)]) -> WhereIn:
+    refuse_unknown(request, {*WhereIn.model_fields, "offset", "limit"})
+    return where
+
+
+Filters = Annotated[WhereIn, Depends(_filters)]
 Album = Annotated[str, Field(min_length=1, max_length=100)]
 Month = Annotated[str, Field(pattern=r"^\d{4}-\d\d$", description="Such as 2019-07.")]
 Source = Literal["exif", "name", "file"]

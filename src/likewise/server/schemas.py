@@ -157,12 +157,15 @@ class ErrorOut(BaseModel):
 
 
 class PictureOut(BaseModel):
+    """``date`` is local time; ``date_source`` says who tells it: EXIF, the file's name, its time."""
+
     id: PictureId
     name: str
     folder: str
     width: int
     height: int
     date: str | None
+    date_source: Literal["exif", "name", "file"] | None = None
     thumbnail: str
     image: str
 

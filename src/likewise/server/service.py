@@ -257,6 +257,7 @@ class Service:
             "width": row.width,
             "height": row.height,
             "date": row.date,
+            "date_source": row.date_source,
             "thumbnail": f"/api/pictures/{name}/thumbnail",
             "image": f"/api/pictures/{name}/image",
         }

@@ -8,12 +8,14 @@ from typing import Any
 from likewise._validation import one_of
 from likewise.collection.store.store import Store, marks, parts
 
-# Pictures without a date come after all others, whichever way the dates run.
+# Pictures without a moment come after all others, whichever way the dates run.
 _ORDERS = {
     "added": "i.id {way}",
-    "date": "i.date IS NULL, i.date {way}, i.id {way}",
+    "date": "m.moment IS NULL, m.moment {way}, i.id {way}",
     "name": "(SELECT min(path) FROM files f WHERE f.image = i.id) {way}, i.id {way}",
 }
+
+_MOMENTS = "LEFT JOIN moments m ON m.image = i.id"
 
 
 def list_images(
@@ -31,18 +33,19 @@ def list_images(
     total = int(store.one(f"SELECT count(*) FROM images i {kept}", parameters))
     order = _ORDERS[sort].format(way="DESC" if descending else "ASC")
     rows = store.all(
-        f"SELECT i.id FROM images i {kept} ORDER BY {order} LIMIT ? OFFSET ?",
+        f"SELECT i.id FROM images i {_MOMENTS if sort == 'date' else ''} {kept} "
+        f"ORDER BY {order} LIMIT ? OFFSET ?",
         (*parameters, limit, offset),
     )
     return total, [row[0] for row in rows]
 
 
 def dates_of(store: Store, ids: Iterable[int]) -> dict[int, str]:
-    """Dates of pictures that have one."""
+    """When pictures were taken, where that is known."""
     found: dict[int, str] = {}
     for part in parts(list(ids)):
         rows = store.all(
-            f"SELECT id, date FROM images WHERE date IS NOT NULL AND id IN ({marks(part)})", part
+            f"SELECT image, moment FROM moments WHERE image IN ({marks(part)})", part
         )
         found |= {row[0]: row[1] for row in rows}
     return found

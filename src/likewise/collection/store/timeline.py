@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from likewise.collection.store.store import Store
+
+_DIGITS = re.compile(r"([0-9]+)")
 
 
 class MonthRow(NamedTuple):
@@ -123,13 +126,22 @@ def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
                 below[place] -= place in met
                 met.add(place)
     found = []
-    # The separator sorts before all else, so that a folder is followed by what is in it.
-    for path in sorted(below, key=lambda path: path.split(os.sep)):
+    for path in sorted(below, key=_reading_order):
         top = _top_of(path, tops)
         depth = 0 if path == top else os.path.relpath(path, top).count(os.sep) + 1
         name = os.path.basename(path) or path
         found.append(FolderRow(path, name, depth, own.get(path, 0), below[path]))
     return found
+
+
+def _reading_order(path: str) -> tuple[list[list[str | int]], str]:
+    """Sorts folders as people list them: in any case, numbers by what they count.
+
+    Name by name, so that a folder is followed by what is in it.
+    """
+    names = [_DIGITS.split(name.casefold()) for name in path.split(os.sep)]
+    # Every second piece is a number: like is compared with like.
+    return [[int(s) if i % 2 else s for i, s in enumerate(name)] for name in names], path
 
 
 def _tops(roots: list[str], folders: Mapping[str, Any]) -> list[str]:
