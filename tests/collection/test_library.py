@@ -14,6 +14,7 @@ from PIL import Image, ImageOps
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName
+from likewise.collection.store import timeline
 from likewise.collection.store.moments import bound_of, moment_of_name
 from likewise.errors import InvalidInput
 from likewise.shots import Shot, read_shot
@@ -113,15 +114,20 @@ def test_names_tell_moments(name: str, moment: str | None) -> None:
     assert moment_of_name(name) == moment
 
 
-def test_a_moment_comes_from_exif_then_the_name_then_the_file(col: Collection) -> None:
+def test_a_moment_comes_from_exif_then_the_name_then_the_file(
+    col: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = col.library
     assert library.moment(id_of(col, "astronaut")) == ("2019-07-04T23:30:00", "exif")
     assert library.moment(id_of(col, "IMG_20190705_101500")) == ("2019-07-05T10:15:00", "name")
     assert library.moment(id_of(col, "china")) == ("2020-02-29T00:00:00", "file")
     found = [tuple(one) for one in library.months()]
     assert found == [
-        ("2021-03", 1, 1, 0), ("2020-02", 1, 0, 1), ("2019-07", 3, 1, 0), ("2018-01", 1, 0, 0),
+        ("2021-03", 1, 1, 0, ()), ("2020-02", 1, 0, 1, ()), ("2019-07", 3, 1, 0, ()),
+        ("2018-01", 1, 0, 0, ()),
     ]  # fmt: skip
+    monkeypatch.setattr(timeline, "BIG_MONTH", 3)
+    assert library.months()[2].days == ((5, 1), (4, 1), (1, 1))
     july = library.month("2019-07")
     assert names(col, [one.image for one in july]) == ["IMG_20190705_101500", "astronaut", "coffee"]
     assert [one.image for one in library.month("2019-07", offset=1, limit=1)] == [july[1].image]
@@ -133,12 +139,21 @@ def test_every_question_about_dates_means_the_same_moments(col: Collection) -> N
     def stems(rows: Any) -> list[str]:
         return names(col, [row.id for row in rows])
 
-    newest = ["IMG-20210311-WA0007", "china", "IMG_20190705_101500", "astronaut", "coffee", "flower"]
+    newest = [
+        "IMG-20210311-WA0007",
+        "china",
+        "IMG_20190705_101500",
+        "astronaut",
+        "coffee",
+        "flower",
+    ]
     assert stems(col.pictures.page()[1]) == newest
     assert stems(col.pictures.page(descending=False)[1]) == newest[::-1]
     assert stems(col.pictures.page(where={"after": "2019-07-05"})[1]) == newest[:3]
     assert stems(col.pictures.page(where={"after": "2019", "before": "2020"})[1]) == newest[2:5]
-    assert stems(col.search(id_of(col, "flower"), k=9, where={"before": "2019-07-02"})) == ["coffee"]
+    assert stems(col.search(id_of(col, "flower"), k=9, where={"before": "2019-07-02"})) == [
+        "coffee"
+    ]
     assert {one for one in stems(col.search(text="july 2019"))} == set(newest[2:5])
     assert stems(col.search(text="February", k=9)) == ["china"]
     row = col.image(id_of(col, "china"))

@@ -44,9 +44,7 @@ def dates_of(store: Store, ids: Iterable[int]) -> dict[int, str]:
     """When pictures were taken, where that is known."""
     found: dict[int, str] = {}
     for part in parts(list(ids)):
-        rows = store.all(
-            f"SELECT image, moment FROM moments WHERE image IN ({marks(part)})", part
-        )
+        rows = store.all(f"SELECT image, moment FROM moments WHERE image IN ({marks(part)})", part)
         found |= {row[0]: row[1] for row in rows}
     return found
 

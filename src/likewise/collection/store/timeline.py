@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from likewise.collection.store.store import Store
@@ -12,14 +13,19 @@ from likewise.collection.store.store import Store
 _DIGITS = re.compile(r"([0-9]+)")
 
 
+BIG_MONTH = 100
+"""Pictures from which a month is told day by day too: a scrubber needs finer steps."""
+
+
 class MonthRow(NamedTuple):
     """A month (YYYY-MM), how many pictures it has, and of how many only the file's name or the
-    file's time says so."""
+    file's time says so; of a big one the days (day, pictures), newest first."""
 
     month: str
     pictures: int
     by_name: int
     by_file: int
+    days: tuple[tuple[int, int], ...] = ()
 
 
 class TimelineEntry(NamedTuple):
@@ -66,12 +72,18 @@ def months(store: Store, where: Mapping[str, Any]) -> list[MonthRow]:
     """All months that have pictures, newest first: one query."""
     kept, parameters = _kept(store, where)
     rows = store.all(
-        f"""SELECT substr(m.moment, 1, 7) AS month, count(*), sum(m.source = 'name'),
+        f"""SELECT substr(m.moment, 1, 10) AS day, count(*), sum(m.source = 'name'),
                 sum(m.source = 'file')
-            FROM moments m WHERE 1 {kept} GROUP BY month ORDER BY month DESC""",
+            FROM moments m WHERE 1 {kept} GROUP BY day ORDER BY day DESC""",
         parameters,
     )
-    return [MonthRow(*tuple(row)) for row in rows]
+    found = []
+    for month, group in groupby(rows, lambda row: row[0][:7]):
+        days = list(group)
+        n, by_name, by_file = (sum(day[i] for day in days) for i in (1, 2, 3))
+        told = tuple((int(day[0][8:]), day[1]) for day in days) if n >= BIG_MONTH else ()
+        found.append(MonthRow(month, n, by_name, by_file, told))
+    return found
 
 
 def month_page(
@@ -172,6 +184,12 @@ def _top_of(folder: str, tops: list[str]) -> str:
 
 def _is_within(path: str, top: str) -> bool:
     return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
+
+
+def cameras(store: Store) -> list[tuple[str, int]]:
+    """Cameras that files name, with how many pictures; the most frequent first."""
+    rows = store.all("SELECT camera, count(*) FROM cameras GROUP BY camera ORDER BY 2 DESC, 1")
+    return [(row[0], row[1]) for row in rows]
 
 
 def places(store: Store, where: Mapping[str, Any]) -> list[PlaceRow]:

@@ -47,9 +47,7 @@ def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
     """Ids of the pictures taken in one of some spans [from, to), ascending; ISO dates."""
     found: set[int] = set()
     for first, end in spans:
-        rows = store.all(
-            "SELECT image FROM moments WHERE moment >= ? AND moment < ?", (first, end)
-        )
+        rows = store.all("SELECT image FROM moments WHERE moment >= ? AND moment < ?", (first, end))
         found |= {row[0] for row in rows}
     return np.array(sorted(found), np.int64)
 

@@ -244,7 +244,7 @@ export class Viewer {
     const v = t.viewer;
     /** @type {[string, string|null|undefined|false][]} */
     const rows = [
-      [v.taken, facts?.taken ? when(facts.taken) : date(picture.date)],
+      [v.taken, picture.date && taken(picture)],
       [v.camera, facts?.camera],
       [v.lens, facts?.lens],
       [v.exposure, facts && exposure(facts)],
@@ -266,6 +266,12 @@ export class Viewer {
       h("button", { type: "button", class: "small", onclick: () => copy(picture.path) }, icon("copy"), v.copyPath),
       facts?.can_reveal && h("button", { type: "button", class: "small", onclick: () => reveal(picture.id) }, icon("folder"), v.reveal));
   }
+}
+
+/** By the clock of whoever took it, as the library sorts it. @param {PictureMore} picture */
+function taken(picture) {
+  const source = picture.date_source ? t.library.sources[picture.date_source] : "";
+  return `${source ? date(picture.date) : when(picture.date ?? "")}${source ? ` · ${source}` : ""}`;
 }
 
 /** @param {Facts} facts */
