@@ -42,9 +42,9 @@ def list_profiles(collection: Where = DEFAULT, json_: Json = False) -> None:
         "profile", "in use", "ranks by", "judgements", "accuracy", "without", "changed", "zero",
         "note",
     )  # fmt: skip
-    if not any(one["answers"] for one in found):
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
-    echo_table(heads, rows, right="   rrrrr")
+    # Where every profile was made by somebody there is nothing to remark.
+    shown = len(heads) if any(one["answers"] for one in found) else -1
+    echo_table(heads[:shown], [row[:shown] for row in rows], right="   rrrrr")
 
 
 @profile.command("show")

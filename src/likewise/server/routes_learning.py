@@ -253,8 +253,8 @@ def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
     shown = service.pictures_out(wanted)
     return [
         LineOut(
-            number=line.number, version=line.version, kind=line.kind, made=line.made, session=line.session,
-            stands=line.stands, query=shown.get(line.query or 0),
+            number=line.number, version=line.version, kind=line.kind, made=line.made,
+            session=line.session, stands=line.stands, query=shown.get(line.query or 0),
             liked=[shown[i] for i in line.liked if i in shown],
             disliked=[shown[i] for i in line.disliked if i in shown],
             about=line.about, contradicts=list(line.contradicts), text=line.text,

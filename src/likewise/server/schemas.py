@@ -157,7 +157,7 @@ class ErrorOut(BaseModel):
 
 
 class PictureOut(BaseModel):
-    """``date`` is local time; ``date_source`` says who tells it: EXIF, the file's name, its time."""
+    """``date`` is local time; ``date_source``: who tells it, EXIF, the file's name or its time."""
 
     id: PictureId
     name: str

@@ -87,7 +87,8 @@ def bound_of(key: str, value: Any) -> str:
         if found is None or isinstance(value, bool):
             raise ValueError
         year, month, day, *time = found.groups()
-        datetime(int(year), int(month or 1), int(day or 1), *(int(part or 0) for part in time))
+        hour, minute, second = (int(part or 0) for part in time)
+        datetime(int(year), int(month or 1), int(day or 1), hour, minute, second)
     except ValueError:
         raise InvalidInput(
             f"{key} is {value!r}; a date such as 2019, 2019-07 or 2019-07-04 expected"

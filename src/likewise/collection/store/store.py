@@ -47,8 +47,8 @@ SPACES_DROPPED = "spaces_dropped"
 class ImageRow:
     """One picture of the collection; ``path`` is one of the files that hold it.
 
-    ``date`` is the moment it was taken, in local time; ``date_source`` says what tells it: ``exif``,
-    the file's ``name``, or the time of the ``file``.
+    ``date`` is the moment it was taken, in local time; ``date_source`` says what tells it:
+    ``exif``, the file's ``name``, or the time of the ``file``.
     """
 
     id: int
