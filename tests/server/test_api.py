@@ -31,6 +31,7 @@ from tests.server.conftest import Client, N, check_error, client_of
 PICTURE = {
     "id", "name", "folder", "width", "height", "date", "date_source", "thumbnail", "image",
 }  # fmt: skip
+MARKS = {"stars", "favourite", "hidden"}
 
 
 def opened(content: bytes) -> Any:
@@ -53,7 +54,7 @@ def test_search_by_a_picture(reader: Client) -> None:
     picture, *others = reader.ids()
     found = reader.search(picture)
     schemas.SearchOut.model_validate(found, strict=True)
-    assert set(found["items"][0]) == PICTURE | {"score", "verdict", "reasons"}
+    assert set(found["items"][0]) == PICTURE | MARKS | {"score", "verdict", "reasons"}
     assert found["total"] == N - 1
     assert {item["id"] for item in found["items"]} == set(others)
     scores = [item["score"] for item in found["items"]]
@@ -439,7 +440,7 @@ def test_similarities_and_profiles(client: Client) -> None:
     assert {"words", "holistic", "both", "default"} <= set(by_name)
     assert by_name["words"] == {
         "name": "words", "kind": "space", "learned": False, "spaces": ["words"],
-        "figures": None,
+        "figures": None, "answers": None,
     }  # fmt: skip
     client.post_json("/api/judge", {"query": {"picture": ids[0]}, "liked": [ids[9]]})
     client.post_json("/api/profiles", {"name": "birds", "base": "words"}, 201)
@@ -506,7 +507,7 @@ def test_the_list_of_pictures(reader: Client, home: Path) -> None:
     found = reader.get_json("/api/pictures")
     schemas.PageOut.model_validate(found, strict=True)
     assert found["total"] == len(found["items"]) == N
-    assert set(found["items"][0]) == PICTURE
+    assert set(found["items"][0]) == PICTURE | MARKS
     dates = [item["date"] or "" for item in found["items"]]
     assert dates == sorted(dates, reverse=True)
     names = [i["name"] for i in reader.get_json("/api/pictures?sort=name&order=asc")["items"]]

@@ -163,7 +163,9 @@ def test_f_fills_the_screen_and_leaves_it(page: Page, server: Served) -> None:
     look_at(page, server, "3.jpg")
     page.locator("dialog.viewer img").wait_for()
     page.keyboard.press("f")
-    page.wait_for_function("() => document.fullscreenElement?.matches('dialog.viewer')")
+    page.wait_for_function("() => document.fullscreenElement")
+    top = "document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('dialog.viewer')"
+    assert page.evaluate(f"() => Boolean({top})"), "the picture is what fills it"
     page.keyboard.press("f")
     page.wait_for_function("() => !document.fullscreenElement")
     page.keyboard.press("f")

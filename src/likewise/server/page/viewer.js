@@ -187,7 +187,8 @@ export class Viewer {
 
   #fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
-    else this.open?.el.requestFullscreen?.().catch(() => toast(t.viewer.noFullScreen));
+    // The page, not the dialog: browsers refuse that, and this one fills the page.
+    else document.documentElement.requestFullscreen?.().catch(() => toast(t.viewer.noFullScreen));
   }
 
   /** @param {boolean} on */
