@@ -32,8 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         # Squares and upright ones need most room.
         size = (520, 520) if at % 2 else (390, 520)
         cv2.imwrite(str(path), cv2.resize(cv2.imread(str(path)), size))
-    with Collection.create(folder / "photos.lw", deep=False) as col:
-        col.spaces.drop("words")
+    with Collection.create(folder / "photos.lw", words={"n_words": 60}, deep=False) as col:
         col.add(folder / "pictures", workers=0)
         for at, ask in enumerate(col.comparisons.suggest(19, seed=1)):
             col.compare(*ask, person="Ann" if at < 10 else None)
