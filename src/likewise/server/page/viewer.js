@@ -266,6 +266,8 @@ export class Viewer {
       h("a", { class: "button small", href: `/api/pictures/${encodeURIComponent(picture.id)}/download`, download: picture.name }, icon("download"), v.download),
       h("button", { type: "button", class: "small", onclick: () => copy(picture.path) }, icon("copy"), v.copyPath),
       facts?.can_reveal && h("button", { type: "button", class: "small", onclick: () => reveal(picture.id) }, icon("folder"), v.reveal));
+    // Whoever stood on a button that was drawn anew goes on from the picture, where keys are heard.
+    if (this.open && !this.open.el.contains(document.activeElement)) this.stage.focus({ preventScroll: true });
   }
 }
 
