@@ -622,7 +622,8 @@ def test_judgements_outlive_the_page(page: Page, server: Served, profile: str) -
     assert sorted(one["name"] for line in lines for one in line["liked"]) == sorted(names)
 
 
-def test_what_an_address_says_in_vain_is_told(page: Page) -> None:
+def test_what_an_address_says_in_vain_is_told(chrome: Browser, server: Served) -> None:
+    page, wrong = visit(chrome, server)
     page.goto("/?colour=red&stars=9&sort=name&developer=0")
     page.get_by_text("nothing here is called so: colour=red, stars=9").wait_for()
     page.goto("/?after=abc")
@@ -630,6 +631,9 @@ def test_what_an_address_says_in_vain_is_told(page: Page) -> None:
     page.get_by_role("button", name="Clear filters").click()
     settle(page)
     assert page.locator(".toast").count() == 0
+    page.context.close()
+    assert len(wrong) == 1, "the browser's own word about the date"
+    assert "422" in wrong[0]
 
 
 def test_closing_a_picture_leaves_no_step(page: Page, server: Served) -> None:
