@@ -19,6 +19,7 @@ from likewise.collection.store.moments import bound_of, moment_of_name
 from likewise.errors import InvalidInput
 from likewise.shots import Shot, read_shot
 from tests.collection.pictures import small_scenes, write
+from tests.doors import store_of
 
 LENS, EXPOSURE, APERTURE, ISO, FOCAL = 0xA434, 0x829A, 0x829D, 0x8827, 0x920A
 
@@ -188,6 +189,15 @@ def test_folders_are_listed_as_people_would(tmp_path: Path) -> None:
         col.spaces.drop("words")
         col.add(tmp_path / "p", workers=0)
         listed = [one.name for one in col.library.folders()]
+        assert {(one.pictures, one.all) for one in col.library.folders()[1:]} == {(1, 1)}
+        # One picture, listed once, by the first of its files.
+        for descending in (True, False):
+            total, rows = col.pictures.page(sort="name", descending=descending)
+            assert (total, [row.id for row in rows]) == (1, [1])
+        with store_of(col).write() as c:
+            c.execute("DELETE FROM moments")
+        assert [row.id for row in col.pictures.page()[1]] == [1], "without a moment at the end"
+        assert col.pictures.page(offset=1)[1] == []
     assert listed == ["p", "apes", "trip 9", "trip 10", "Zoo", "b", "B2", "Ärger"]
 
 

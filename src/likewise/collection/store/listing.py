@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from likewise._validation import one_of
 from likewise.collection.store.store import Store, marks, parts
 
-# Pictures without a moment come after all others, whichever way the dates run.
+# A page is read off an index, in its order: what lies behind it is not looked at.  Each is (tables
+# that have the order, with the picture's name in them; the order; what else holds of a row).
+_FIRST_FILE = "NOT EXISTS (SELECT 1 FROM files g WHERE g.image = o.image AND g.path < o.path)"
 _ORDERS = {
-    "added": "i.id {way}",
-    "date": "m.moment IS NULL, m.moment {way}, i.id {way}",
-    "name": "(SELECT min(path) FROM files f WHERE f.image = i.id) {way}, i.id {way}",
+    "added": ("", "i.id {way}", ""),
+    "date": ("moments", "o.moment {way}, o.image {way}", ""),
+    "name": ("files", "o.path {way}, o.image {way}", _FIRST_FILE),
 }
-
-_MOMENTS = "LEFT JOIN moments m ON m.image = i.id"
 
 
 def list_images(
@@ -29,15 +29,31 @@ def list_images(
     """(how many, the ids of one page)."""
     one_of(sort, "sort", _ORDERS)
     clauses, parameters = store.conditions(where)
-    kept = f"WHERE {' AND '.join(clauses)}" if clauses else ""
-    total = int(store.one(f"SELECT count(*) FROM images i {kept}", parameters))
-    order = _ORDERS[sort].format(way="DESC" if descending else "ASC")
+    total = int(store.one(f"SELECT count(*) FROM images i {_where(clauses)}", parameters))
+    table, order, own = _ORDERS[sort]
+    by = order.format(way="DESC" if descending else "ASC")
+    # The table is walked from its end to its other: SQLite would rather begin with the pictures.
+    joined = f"{table} o CROSS JOIN images i ON i.id = o.image" if table else "images i"
+    kept = _where([own, *clauses] if own else clauses)
     rows = store.all(
-        f"SELECT i.id FROM images i {_MOMENTS if sort == 'date' else ''} {kept} "
-        f"ORDER BY {order} LIMIT ? OFFSET ?",
+        f"SELECT i.id FROM {joined} {kept} ORDER BY {by} LIMIT ? OFFSET ?",
         (*parameters, limit, offset),
     )
-    return total, [row[0] for row in rows]
+    found = [row[0] for row in rows]
+    if table and len(found) < limit and offset + len(found) < total:
+        # Those that the table does not know come after all others.
+        known = int(store.one(f"SELECT count(*) FROM {joined} {kept}", parameters))
+        lost = [*clauses, f"i.id NOT IN (SELECT image FROM {table} WHERE image IS NOT NULL)"]
+        rows = store.all(
+            f"SELECT i.id FROM images i {_where(lost)} ORDER BY i.id LIMIT ? OFFSET ?",
+            (*parameters, limit - len(found), max(0, offset - known)),
+        )
+        found += [row[0] for row in rows]
+    return total, found
+
+
+def _where(clauses: Sequence[str]) -> str:
+    return f"WHERE {' AND '.join(clauses)}" if clauses else ""
 
 
 def dates_of(store: Store, ids: Iterable[int]) -> dict[int, str]:

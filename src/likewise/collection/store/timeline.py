@@ -112,25 +112,27 @@ def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
     """The folders that were added and all below them that hold pictures, in the order of a tree."""
     kept, parameters = _kept(store, where)
     rows = store.all(
-        f"""SELECT m.folder, count(DISTINCT m.image) FROM files m WHERE m.image IS NOT NULL {kept}
+        f"""SELECT m.folder, count(*) FROM files m WHERE m.image IS NOT NULL {kept}
             GROUP BY m.folder""",
         parameters,
     )
     own: dict[str, int] = {row[0]: row[1] for row in rows}
+    # A picture that lies in several files is one picture, in a folder and above it.
+    rows = store.all(
+        f"""SELECT m.image, m.folder, count(*) FROM files m WHERE m.image IN (SELECT image
+                FROM files WHERE image IS NOT NULL GROUP BY image HAVING count(*) > 1) {kept}
+            GROUP BY m.image, m.folder""",
+        parameters,
+    )
+    several: dict[int, list[str]] = {}
+    for image, folder, n in rows:
+        several.setdefault(image, []).append(folder)
+        own[folder] -= n - 1
     tops = _tops(store.roots(), own)
     below: dict[str, int] = {}
     for folder, n in own.items():
         for place in _up(folder, tops):
             below[place] = below.get(place, 0) + n
-    # A picture that lies in two folders is one picture above them.
-    rows = store.all(
-        f"""SELECT DISTINCT m.image, m.folder FROM files m WHERE m.image IN (SELECT image FROM files
-                WHERE image IS NOT NULL GROUP BY image HAVING count(*) > 1) {kept}""",
-        parameters,
-    )
-    several: dict[int, list[str]] = {}
-    for image, folder in rows:
-        several.setdefault(image, []).append(folder)
     for folders in several.values():
         met: set[str] = set()
         for folder in folders:
