@@ -1,6 +1,7 @@
 // The library: folders and albums beside a timeline of all pictures, month by month.
 
 import { api, messageOf } from "./api.js";
+import { dialog } from "./dialog.js";
 import { fill, h, icon, settled } from "./dom.js";
 import { clearFilters, countFilters, filterChips, filtersOf } from "./filters.js";
 import { count, monthName } from "./format.js";
@@ -196,8 +197,36 @@ export class LibraryView {
       const chosen = one.name === state.album;
       return h("li", {}, h("button", { type: "button", class: "quiet folder-name", "aria-pressed": String(chosen), "aria-label": t.library.album(one.name, one.pictures), onclick: () => go({ album: chosen ? "" : one.name }) },
         h("span", {}, one.name), h("span", { class: "soft" }, count(one.pictures))),
+      chosen && h("button", { type: "button", class: "quiet small", "aria-label": t.library.renameAlbum(one.name), onclick: () => this.#askName(one.name) }, t.library.rename),
       chosen && h("button", { type: "button", class: "quiet small", onclick: () => this.#deleteAlbum(one.name) }, t.models.delete));
     }));
+  }
+
+  /** @param {string} name of an album that is to have another */
+  #askName(name) {
+    const made = dialog(t.library.renameAlbum(name), "album-dialog", () => {});
+    const input = h("input", { type: "text", id: "album-name", maxlength: "100", autocomplete: "off", required: true, value: name });
+    const form = h("form", {}, h("div", { class: "field" }, h("label", { for: "album-name" }, t.library.newName), input),
+      h("p", { class: "buttons" }, h("button", { class: "main" }, t.save), h("button", { type: "button", onclick: () => made.close() }, t.cancel)));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      made.close();
+      this.#renameAlbum(name, input.value.trim());
+    });
+    made.body.append(form);
+    input.select();
+  }
+
+  /** @param {string} name @param {string} next */
+  async #renameAlbum(name, next) {
+    if (!next || next === name) return;
+    try {
+      await api.renameAlbum(name, next);
+      go({ album: next });
+      toast(t.library.albumRenamed(next), { label: t.undo, act: () => this.#renameAlbum(next, name) });
+    } catch (error) {
+      complain(error);
+    }
   }
 
   /** @param {string} name */
