@@ -1,0 +1,192 @@
+"""The working sets of a batch of queries: columns, tableaux and codes, one slot a query.
+
+All slots have the same number of positions, so that one call computes for all of them; a position
+is empty (id -1), outside, or in the support.  When newcomers come, with P the support as a mask,
+G_WN their products with the working set and G_NN among themselves,
+
+    T_WN = (1 - P) G_WN - T P G_WN,      T_NN = G_NN - (P G_WN)' T_WN
+
+are their columns of the tableau (docs/methods/siso.md, (24) and (25)): matrix products of a batch,
+which is what a device is best at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.solvers.lassos.cuda.operations import Array, Operations, Steps
+from likewise.solvers.lassos.scan import Floats, Ids
+
+# Positions come in multiples of this: the kernel takes four by four entries at a time.
+_STEP = 32
+
+
+class Facts(NamedTuple):
+    """Numbers of each query after a walk: y'r, r'r, |x|_1, greatest correlation in the set, size of
+    the support, and by how much the support's correlations miss ``level``."""
+
+    yr: Floats
+    rr: Floats
+    l1: Floats
+    inside: Floats
+    support: Floats
+    wrong: Floats
+
+
+class Batch:
+    """Slots for queries; ``W`` positions each, more when they are needed."""
+
+    def __init__(self, operations: Operations, slots: int, expand: int, nonnegative: bool) -> None:
+        xp, K = operations.xp, operations.width
+        self.operations, self.xp, self.nonnegative = operations, xp, nonnegative
+        self.expand, self.slots = expand, slots
+        self.most = min(K, operations.n)
+        self.W = _rounded(2 * expand)
+        self.Y, self.R = xp.zeros((slots, K)), xp.zeros((slots, K))
+        self.ids = xp.full((slots, self.W), -1, np.int64)
+        self.x, self.c = xp.zeros((slots, self.W)), xp.zeros((slots, self.W))
+        self.s = xp.zeros((slots, self.W), np.int8)
+        self.T = xp.zeros((slots, self.W, self.W))
+        self.rows = xp.zeros((slots, self.W, K))
+
+    def take(self, slots: Ids, Y: Floats) -> None:
+        """New queries, with empty working sets."""
+        self.Y[slots] = self.R[slots] = self.operations.to(Y)
+        self.ids[slots] = -1
+        self.x[slots] = self.c[slots] = 0.0
+        self.s[slots] = 0
+        # A query that failed may have left NaN, which no mask takes out of a product.
+        self.T[slots] = 0.0
+        self.rows[slots] = 0.0
+
+    def codes(self, slots: Ids) -> list[tuple[Ids, Floats]]:
+        """Columns with a coefficient, ascending, and the coefficients."""
+        back = self.operations.back
+        made = []
+        for ids, x in zip(back(self.ids[slots]), back(self.x[slots]), strict=True):
+            at = np.flatnonzero(x)
+            at = at[np.argsort(ids[at])]
+            made.append((ids[at], x[at]))
+        return made
+
+    def make_room(self, support: int) -> None:
+        """At least ``expand`` positions outside a support of this size."""
+        W = _rounded(support + self.expand)
+        if W <= self.W:
+            return
+        W, old, xp = max(W, _rounded(int(1.25 * self.W))), self.W, self.xp
+        W = min(W, _rounded(self.most + self.expand))
+        for name, nothing in (("ids", -1), ("x", 0), ("c", 0), ("s", 0)):
+            array = getattr(self, name)
+            wider = xp.full((self.slots, W), nothing, array.dtype)
+            wider[:, :old] = array
+            setattr(self, name, wider)
+        T = xp.zeros((self.slots, W, W))
+        T[:, :old, :old] = self.T
+        self.T = T
+        rows = xp.zeros((self.slots, W, self.rows.shape[2]))
+        rows[:, :old] = self.rows
+        self.rows, self.W = rows, W
+
+    def size(self, c: Array) -> Array:
+        """What a correlation counts for."""
+        return c if self.nonnegative else self.xp.abs(c)
+
+    # -- expansion ----------------------------------------------------------------------------
+
+    def expand_with(
+        self, ids: Array, c: Array, above: Floats, replace: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Let listed columns that correlate more than ``above`` in; gives how many came, a query.
+
+        The best takes the place of the worst outside, and so on, as long as it is better; empty
+        positions come first, and are the only ones where nothing may be replaced.
+        """
+        xp, to = self.xp, self.operations.to
+        size = self.size(c)
+        score = xp.where((ids >= 0) & (size > to(above)[:, None]), size, -1.0)
+        order = xp.argsort(-score, axis=1)[:, : self.expand]
+        score = xp.take_along_axis(score, order, axis=1)
+        outside = xp.where(self.ids < 0, -1.0, self.size(self.c))
+        outside = xp.where(self.s != 0, np.inf, outside)
+        at = xp.argsort(outside, axis=1)[:, : order.shape[1]]
+        old = xp.take_along_axis(outside, at, axis=1)
+        enters = (score > 0) & ((old < 0) | (to(replace)[:, None] & (old < score)))
+        came = np.asarray(self.operations.back(enters.sum(axis=1)), np.int64)
+        if came.any():
+            new = xp.where(enters, xp.take_along_axis(ids, order, axis=1), -1)
+            self._admit(new, xp.take_along_axis(c, order, axis=1), at, enters)
+        return came
+
+    def _admit(self, new: Array, c: Array, at: Array, enters: Array) -> None:
+        xp, product = self.xp, self.operations.product
+        columns = self.operations.columns(new)
+        G = product(self.rows, columns, tb=True)
+        inside = (self.s != 0)[:, :, None]
+        PG = xp.where(inside, G, 0.0)
+        WN = product(self.T, PG)
+        WN = xp.where(inside, -WN, G - WN)
+        NN = product(columns, columns, tb=True)
+        NN -= product(PG, WN, ta=True)
+        query, newcomer = xp.nonzero(enters)
+        where = at[query, newcomer]
+        came = xp.full(self.ids.shape, -1, np.int32)
+        came[query, where] = newcomer.astype(np.int32)
+        places = xp.where(enters, at, -1).astype(np.int32)
+        self.operations.place(self.T, self.rows, columns, WN, NN, places, came)
+        self.ids[query, where] = new[query, newcomer]
+        self.c[query, where] = c[query, newcomer]
+        self.x[query, where] = 0.0
+        self.s[query, where] = 0
+
+    # -- shrinkage ----------------------------------------------------------------------------
+
+    def walk(
+        self, level: Floats, target: Floats, entries: NDArray[np.int64], who: NDArray[np.bool_]
+    ) -> Steps:
+        """Homotopy of the queries ``who``."""
+        return self._run(level, target, entries, who.astype(np.int64))
+
+    def rebuild(self, slots: Ids) -> None:
+        """Tableaux anew from the columns, free of what accumulated."""
+        rows = self.rows[slots]
+        self.T[slots] = self.operations.product(rows, rows, tb=True)
+        mode = np.zeros(self.slots, np.int64)
+        mode[slots] = 2
+        nothing = np.ones(self.slots)
+        self._run(nothing, nothing, np.zeros(self.slots, np.int64), mode)
+
+    def _run(
+        self, level: Floats, target: Floats, entries: NDArray[np.int64], mode: NDArray[np.int64]
+    ) -> Steps:
+        return self.operations.walk(
+            self.T, self.x, self.c, self.s, self.ids, level, target, entries, mode, self.most,
+            self.nonnegative,
+        )  # fmt: skip
+
+    def refresh(self) -> None:
+        """Residuals and correlations from the columns themselves."""
+        self.operations.refresh(self.Y, self.x, self.rows, self.ids, self.R, self.c)
+
+    def facts(self, level: Floats) -> Facts:
+        """What the rounds want to know of every query."""
+        xp, inside = self.xp, self.s != 0
+        missed = xp.abs(self.s * self.c - self.operations.to(level)[:, None])
+        numbers: Any = xp.stack(
+            [
+                (self.Y * self.R).sum(axis=1),
+                (self.R * self.R).sum(axis=1),
+                xp.abs(self.x).sum(axis=1),
+                xp.maximum(self.size(self.c).max(axis=1), 0.0),
+                inside.sum(axis=1).astype(np.float64),
+                xp.where(inside, missed, 0.0).max(axis=1),
+            ]
+        )
+        return Facts(*self.operations.back(numbers))
+
+
+def _rounded(positions: int) -> int:
+    return -(-positions // _STEP) * _STEP

@@ -1,0 +1,261 @@
+"""The rounds of SISO for slots in step: one scan, one expansion and one walk for all of them.
+
+What a query does between two scans is what ``queries.Slot`` does on the processor, with one number
+a slot in place of one object (docs/methods/siso.md, (5) to (8)).  A query that is done makes room
+for the next.  A query that a device cannot finish (so many columns at gamma that a scan cannot tell
+them apart, a support that is nearly dependent) is given up here, and solved on the processor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.solvers.lassos.certificate import relative_gap
+from likewise.solvers.lassos.cuda.batch import Batch, Facts
+from likewise.solvers.lassos.cuda.operations import Found, Operations
+from likewise.solvers.lassos.homotopy import DONE, PAUSED
+from likewise.solvers.lassos.queries import QueryCode, Settings
+from likewise.solvers.lassos.scan import Floats, Ids
+
+# A correlation beyond gamma by less than this share is round-off, not a violation.
+_SLACK = 1e-10
+# While gamma comes down: how far in one round at most, first and later, and how many of the
+# newcomers should enter.  A scan costs less here than on the processor, a tableau more.
+EARLY, DROP = 0.35, 0.6
+ENTER = 0.4
+# Columns listed by a scan, in multiples of those that may come in.
+POOL = 2
+# Newcomers a round, in multiples of ``expand``.
+WIDER = 2
+# Correlations of the support this far from the level, as a share of it: the tableau is worn.
+_WORN = 1e-6
+_TRIES = 3
+# Rounds after which a query is better off on the processor.
+_PATIENCE = 150
+
+
+@dataclass(eq=False)
+class Slots:
+    """Numbers of the queries at work, one a slot; ``query`` is -1 where a slot is empty."""
+
+    query: Ids
+    gamma: Floats
+    level: Floats
+    ratio: Floats
+    best: Floats
+    rounds: Ids
+    pivots: Ids
+    tries: Ids
+    worn: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, n: int) -> Slots:
+        floats = [np.ones(n) for _ in range(4)]
+        whole = [np.zeros(n, np.int64) for _ in range(3)]
+        return cls(np.full(n, -1, np.int64), *floats, *whole, np.zeros(n, bool))
+
+    def take(self, at: Ids, queries: Ids) -> None:
+        """New queries; gamma is not known before the first scan."""
+        self.query[at] = queries
+        self.gamma[at] = self.level[at] = np.nan
+        self.ratio[at], self.best[at] = EARLY, np.inf
+        self.rounds[at] = self.pivots[at] = self.tries[at] = 0
+        self.worn[at] = False
+
+
+def run(
+    operations: Operations, Y: Floats, gamma: Floats | None, settings: Settings, slots: int
+) -> list[QueryCode | None]:
+    """Codes of all rows of Y; None for a query that is given up."""
+    return _Run(operations, Y, gamma, settings, slots).all()
+
+
+class _Run:
+    def __init__(
+        self, operations: Operations, Y: Floats, gamma: Floats | None, settings: Settings, n: int
+    ) -> None:
+        self.operations, self.Y, self.given, self.settings = operations, Y, gamma, settings
+        self.expand = min(WIDER * settings.expand, operations.n)
+        n = max(1, min(n, len(Y)))
+        self.batch = Batch(operations, n, self.expand, settings.nonnegative)
+        self.at = Slots.empty(n)
+        self.solved: list[QueryCode | None] = [None] * len(Y)
+        # Nothing to reconstruct: the code is zero, whatever gamma.
+        silent = ~Y.any(axis=1)
+        for query in np.flatnonzero(silent):
+            own = 0.0 if gamma is None else float(gamma[query])
+            nothing = np.zeros(0, np.int64), np.zeros(0)
+            self.solved[query] = QueryCode(*nothing, own, 0.0, 0, 0, 0, True)
+        self.waiting = np.flatnonzero(~silent)
+
+    def all(self) -> list[QueryCode | None]:
+        self._fill()
+        facts = self.batch.facts(self.at.level)
+        while (self.at.query >= 0).any():
+            self._round(facts)
+            if self._fill():
+                facts = self.batch.facts(self.at.level)
+            else:
+                facts = self.facts
+        return self.solved
+
+    def _fill(self) -> bool:
+        """Queries that wait into slots that are free."""
+        free = np.flatnonzero(self.at.query < 0)[: len(self.waiting)]
+        if not len(free):
+            return False
+        queries, self.waiting = np.split(self.waiting, [len(free)])
+        self.at.take(free, queries)
+        self.batch.take(free, self.Y[queries])
+        return True
+
+    def _release(self, slots: Ids, gap: Floats, converged: NDArray[np.bool_]) -> None:
+        for (ids, x), slot in zip(self.batch.codes(slots), slots, strict=True):
+            at = self.at
+            rounds, pivots = int(at.rounds[slot]), int(at.pivots[slot])
+            self.solved[at.query[slot]] = QueryCode(
+                ids, x, float(at.gamma[slot]), float(gap[slot]), rounds, rounds, pivots,
+                bool(converged[slot]),
+            )  # fmt: skip
+        self.at.query[slots] = -1
+
+    # -- one round ----------------------------------------------------------------------------
+
+    def _round(self, facts: Facts) -> None:
+        at, batch, settings = self.at, self.batch, self.settings
+        on = at.query >= 0
+        new = on & np.isnan(at.gamma)
+        found, most = self._scan(facts, on, new)
+        at.rounds[on] += 1
+        self._first(new, most, found.bound)
+        on = at.query >= 0
+        last = on & (at.level == at.gamma)
+        self._judge(last & ~new, facts, most, found.bound)
+        on, last = at.query >= 0, last & (at.query >= 0)
+        if not on.any():
+            self.facts = facts
+            return
+        if (worn := np.flatnonzero(at.worn & on)).size:
+            # Correlations stay: nothing but the tableau is made anew, or x loses what depends.
+            batch.rebuild(worn)
+            batch.refresh()
+            at.worn[worn] = False
+        fell = self._fell(facts)
+        batch.make_room(int(facts.support.max()))
+        above = np.where(last, at.gamma * (1 + _SLACK), 0.5 * at.level)
+        above[~on] = np.inf
+        batch.expand_with(found.ids, found.c, above, ~last | fell)
+        target = np.maximum(at.gamma, at.ratio * at.level)
+        target = np.where((target < 1.2 * at.gamma) | last, at.gamma, target)
+        entries = np.where(last, 1 << 30, self.expand)
+        level = np.where(on, at.level, 1.0)
+        steps = batch.walk(level, np.where(on, target, 1.0), entries, on)
+        batch.refresh()
+        before, support = at.level.copy(), facts.support
+        at.level = np.where(on, target + steps.left * (at.level - target), at.level)
+        # Where the whole way was gone the level is the target to the last bit.
+        at.level[on & (steps.state == DONE)] = target[on & (steps.state == DONE)]
+        at.pivots += np.where(on, steps.pivots, 0)
+        self.facts = batch.facts(np.where(on, at.level, 1.0))
+        stuck = (steps.state != DONE) & (steps.state != PAUSED)
+        at.worn = on & (
+            stuck | ((steps.state == DONE) & (self.facts.wrong > _WORN * at.level))
+        )
+        self._pace(on & ~last, before, self.facts.support - support)
+        finite = np.isfinite(self.facts.rr) & np.isfinite(self.facts.l1)
+        self._give_up(on & (~finite | (at.rounds >= min(_PATIENCE, settings.max_rounds + 1))))
+
+    def _scan(
+        self, facts: Facts, on: NDArray[np.bool_], new: NDArray[np.bool_]
+    ) -> tuple[Found, Floats]:
+        """What lies outside, and the greatest correlation listed; for all slots."""
+        at, xp = self.at, self.operations.xp
+        doubt = self.operations.doubt * np.sqrt(facts.rr)
+        last = on & (at.level == at.gamma)
+        floor = np.where(last, at.gamma - doubt, 0.5 * at.level)
+        floor = np.where(new, 0.0, floor)
+        some = np.flatnonzero(on)
+        pool = min(POOL * self.expand, self.operations.n)
+        every = len(some) == len(on)
+        R, members = self.batch.R, self.batch.ids
+        found = self.operations.scan(
+            R if every else R[some], floor[some], last[some], members if every else members[some],
+            pool, self.settings.nonnegative,
+        )  # fmt: skip
+        most = np.zeros(len(on))
+        most[some] = self.operations.back(self.batch.size(found.c).max(axis=1))
+        bound = np.zeros(len(on))
+        bound[some] = found.bound
+        if every:
+            return Found(found.ids, found.c, bound), most
+        ids, c = xp.full((len(on), pool), -1, np.int64), xp.zeros((len(on), pool))
+        ids[some], c[some] = found.ids, found.c
+        return Found(ids, c, bound), most
+
+    def _first(self, new: NDArray[np.bool_], most: Floats, bound: Floats) -> None:
+        """gamma from the greatest correlation; what to do where nothing correlates."""
+        at = self.at
+        some = np.flatnonzero(new)
+        if not len(some):
+            return
+        # A column that is not listed may correlate more: all is noise, or there are many copies.
+        unsure = bound[some] > most[some] * (1 + 1e-9)
+        self._give_up_at(some[unsure])
+        some = some[~unsure]
+        queries = at.query[some]
+        own = self.settings.alpha * most[some] if self.given is None else self.given[queries]
+        at.gamma[some], at.level[some] = own, np.maximum(most[some], own)
+        # Where no column reaches gamma the code is zero, and optimal.
+        none = some[most[some] <= own]
+        self._release(none, np.zeros(len(at.query)), np.ones(len(at.query), bool))
+
+    def _judge(
+        self, last: NDArray[np.bool_], facts: Facts, most: Floats, bound: Floats
+    ) -> None:
+        """The gap over all columns: who is done, and who cannot be told."""
+        at, settings = self.at, self.settings
+        gap = np.full(len(last), np.inf)
+        for i in np.flatnonzero(last):
+            largest = max(facts.inside[i], most[i], bound[i], at.gamma[i])
+            gap[i] = relative_gap(
+                float(facts.yr[i]), float(facts.rr[i]), float(facts.l1[i]), float(largest),
+                float(at.gamma[i]), settings.nonnegative,
+            )  # fmt: skip
+        converged = gap <= settings.tol
+        # The certificate is final; so is the end of the rounds a caller allowed.
+        ended = last & (converged | (at.rounds >= settings.max_rounds))
+        self._release(np.flatnonzero(ended), gap, converged)
+        idle = last & ~ended & (most <= at.gamma * (1 + _SLACK))
+        # Nothing violates that was listed: either something may that was not, or the working set
+        # itself is not solved well enough.
+        at.tries[idle] += 1
+        at.worn |= idle
+        self._give_up(idle & ((bound > at.gamma * (1 + _SLACK)) | (at.tries > _TRIES)))
+
+    def _fell(self, facts: Facts) -> NDArray[np.bool_]:
+        """Anti-cycling at the final gamma: nobody goes unless the objective fell."""
+        at = self.at
+        now = 0.5 * facts.rr + at.gamma * facts.l1
+        last = at.level == at.gamma
+        fell = now < at.best * (1 - 1e-12)
+        at.best = np.where(last, np.fmin(at.best, now), at.best)
+        return np.asarray(fell)
+
+    def _pace(self, who: NDArray[np.bool_], before: Floats, entered: Floats) -> None:
+        """As far down next time as should bring a good share of newcomers into the support."""
+        at = self.at
+        power = np.clip(ENTER * self.expand / np.maximum(entered, 1), 0.5, 2.0)
+        least = np.where(3 * self.facts.support < self.expand, EARLY, DROP)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = np.clip((at.level / before) ** power, least, 0.8)
+        at.ratio = np.where(who, ratio, at.ratio)
+
+    def _give_up(self, who: NDArray[np.bool_]) -> None:
+        self._give_up_at(np.flatnonzero(who & (self.at.query >= 0)))
+
+    def _give_up_at(self, slots: Ids) -> None:
+        """To the processor; ``solved`` stays None."""
+        self.at.query[slots] = -1
