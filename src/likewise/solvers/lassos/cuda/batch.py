@@ -54,6 +54,7 @@ class Batch:
 
     def take(self, slots: Ids, Y: Floats) -> None:
         """New queries, with empty working sets."""
+        slots = self.operations.to(slots)
         self.Y[slots] = self.R[slots] = self.operations.to(Y)
         self.ids[slots] = -1
         self.x[slots] = self.c[slots] = 0.0
@@ -64,7 +65,7 @@ class Batch:
 
     def codes(self, slots: Ids) -> list[tuple[Ids, Floats]]:
         """Columns with a coefficient, ascending, and the coefficients."""
-        back = self.operations.back
+        back, slots = self.operations.back, self.operations.to(slots)
         made = []
         for ids, x in zip(back(self.ids[slots]), back(self.x[slots]), strict=True):
             at = np.flatnonzero(x)
@@ -152,8 +153,9 @@ class Batch:
 
     def rebuild(self, slots: Ids) -> None:
         """Tableaux anew from the columns, free of what accumulated."""
-        rows = self.rows[slots]
-        self.T[slots] = self.operations.product(rows, rows, tb=True)
+        there = self.operations.to(slots)
+        rows = self.rows[there]
+        self.T[there] = self.operations.product(rows, rows, tb=True)
         mode = np.zeros(self.slots, np.int64)
         mode[slots] = 2
         nothing = np.ones(self.slots)

@@ -53,9 +53,10 @@ class Slots:
 
     @classmethod
     def empty(cls, n: int) -> Slots:
-        floats = [np.ones(n) for _ in range(4)]
-        whole = [np.zeros(n, np.int64) for _ in range(3)]
-        return cls(np.full(n, -1, np.int64), *floats, *whole, np.zeros(n, bool))
+        gamma, level, ratio, best = (np.ones(n) for _ in range(4))
+        rounds, pivots, tries = (np.zeros(n, np.int64) for _ in range(3))
+        query, worn = np.full(n, -1, np.int64), np.zeros(n, bool)
+        return cls(query, gamma, level, ratio, best, rounds, pivots, tries, worn)
 
     def take(self, at: Ids, queries: Ids) -> None:
         """New queries; gamma is not known before the first scan."""
@@ -96,10 +97,7 @@ class _Run:
         facts = self.batch.facts(self.at.level)
         while (self.at.query >= 0).any():
             self._round(facts)
-            if self._fill():
-                facts = self.batch.facts(self.at.level)
-            else:
-                facts = self.facts
+            facts = self.batch.facts(self.at.level) if self._fill() else self.facts
         return self.solved
 
     def _fill(self) -> bool:
@@ -161,9 +159,7 @@ class _Run:
         at.pivots += np.where(on, steps.pivots, 0)
         self.facts = batch.facts(np.where(on, at.level, 1.0))
         stuck = (steps.state != DONE) & (steps.state != PAUSED)
-        at.worn = on & (
-            stuck | ((steps.state == DONE) & (self.facts.wrong > _WORN * at.level))
-        )
+        at.worn = on & (stuck | ((steps.state == DONE) & (self.facts.wrong > _WORN * at.level)))
         self._pace(on & ~last, before, self.facts.support - support)
         finite = np.isfinite(self.facts.rr) & np.isfinite(self.facts.l1)
         self._give_up(on & (~finite | (at.rounds >= min(_PATIENCE, settings.max_rounds + 1))))
@@ -181,10 +177,12 @@ class _Run:
         pool = min(POOL * self.expand, self.operations.n)
         every = len(some) == len(on)
         R, members = self.batch.R, self.batch.ids
+        there = self.operations.to(some)
+        if not every:
+            R, members = R[there], members[there]
         found = self.operations.scan(
-            R if every else R[some], floor[some], last[some], members if every else members[some],
-            pool, self.settings.nonnegative,
-        )  # fmt: skip
+            R, floor[some], last[some], members, pool, self.settings.nonnegative
+        )
         most = np.zeros(len(on))
         most[some] = self.operations.back(self.batch.size(found.c).max(axis=1))
         bound = np.zeros(len(on))
@@ -192,7 +190,7 @@ class _Run:
         if every:
             return Found(found.ids, found.c, bound), most
         ids, c = xp.full((len(on), pool), -1, np.int64), xp.zeros((len(on), pool))
-        ids[some], c[some] = found.ids, found.c
+        ids[there], c[there] = found.ids, found.c
         return Found(ids, c, bound), most
 
     def _first(self, new: NDArray[np.bool_], most: Floats, bound: Floats) -> None:
@@ -212,9 +210,7 @@ class _Run:
         none = some[most[some] <= own]
         self._release(none, np.zeros(len(at.query)), np.ones(len(at.query), bool))
 
-    def _judge(
-        self, last: NDArray[np.bool_], facts: Facts, most: Floats, bound: Floats
-    ) -> None:
+    def _judge(self, last: NDArray[np.bool_], facts: Facts, most: Floats, bound: Floats) -> None:
         """The gap over all columns: who is done, and who cannot be told."""
         at, settings = self.at, self.settings
         gap = np.full(len(last), np.inf)
