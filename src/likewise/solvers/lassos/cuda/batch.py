@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from likewise.solvers.lassos.cuda.operations import Array, Operations, Steps
 from likewise.solvers.lassos.scan import Floats, Ids
 
-# Positions come in multiples of this: the kernel takes four by four entries at a time.
+# Positions come in multiples of this: a warp of the kernel takes 32 by 32 entries at a time.
 _STEP = 32
 
 
@@ -37,31 +37,21 @@ class Facts(NamedTuple):
 
 
 class Batch:
-    """Slots for queries; ``W`` positions each, more when they are needed."""
+    """One slot a row of Y; ``W`` positions each, more when they are needed."""
 
-    def __init__(self, operations: Operations, slots: int, expand: int, nonnegative: bool) -> None:
-        xp, K = operations.xp, operations.width
+    def __init__(self, operations: Operations, Y: Floats, expand: int, nonnegative: bool) -> None:
+        xp, (slots, K) = operations.xp, Y.shape
         self.operations, self.xp, self.nonnegative = operations, xp, nonnegative
         self.expand, self.slots = expand, slots
         self.most = min(K, operations.n)
         self.W = _rounded(2 * expand)
-        self.Y, self.R = xp.zeros((slots, K)), xp.zeros((slots, K))
+        self.Y = operations.to(Y)
+        self.R = self.Y.copy()
         self.ids = xp.full((slots, self.W), -1, np.int64)
         self.x, self.c = xp.zeros((slots, self.W)), xp.zeros((slots, self.W))
         self.s = xp.zeros((slots, self.W), np.int8)
         self.T = xp.zeros((slots, self.W, self.W))
         self.rows = xp.zeros((slots, self.W, K))
-
-    def take(self, slots: Ids, Y: Floats) -> None:
-        """New queries, with empty working sets."""
-        slots = self.operations.to(slots)
-        self.Y[slots] = self.R[slots] = self.operations.to(Y)
-        self.ids[slots] = -1
-        self.x[slots] = self.c[slots] = 0.0
-        self.s[slots] = 0
-        # A query that failed may have left NaN, which no mask takes out of a product.
-        self.T[slots] = 0.0
-        self.rows[slots] = 0.0
 
     def codes(self, slots: Ids) -> list[tuple[Ids, Floats]]:
         """Columns with a coefficient, ascending, and the coefficients."""

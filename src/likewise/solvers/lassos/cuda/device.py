@@ -23,7 +23,7 @@ from likewise.solvers.lassos.scan import Dictionary, Floats
 
 _SOURCE = Path(__file__).with_name("kernels.cu")
 # As in the kernels.
-_HELD = 32
+_HELD = 64
 _THREADS = 256
 # Entries are brought near the middle of float16's range: unit vectors times this.
 _UNIT = 256.0

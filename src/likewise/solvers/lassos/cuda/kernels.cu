@@ -209,7 +209,7 @@ extern "C" __global__ void place(double* T, double* rows, const double* columns,
 // A sweep (23) changes the tableau by a matrix of rank one.  HELD of them are kept apart and
 // applied together: T = stored - sum of u_k u_k' / p_k over those held.  What a pivot reads is then
 // one row of the tableau and HELD vectors instead of all of it.
-#define HELD 32
+#define HELD 64
 
 struct Walk {
     double *T, *panel;                 // in the device's memory: W x W, HELD x W
@@ -226,32 +226,64 @@ __device__ void column(Walk& w, int j) {
     __syncthreads();
     for (int i = threadIdx.x; i < w.W; i += blockDim.x) {
         double value = w.T[(i64)j * w.W + i];
+        #pragma unroll 8
         for (int k = 0; k < w.held; k++) value -= w.factor[k] * w.panel[k * w.W + i];
         w.t[i] = value;
     }
     __syncthreads();
 }
 
-// Apply what is held; a thread takes four by four entries at a time, W being a multiple of four.
+// Apply what is held: a product of matrices, W x HELD x W, where nearly all of the arithmetic is.
 __device__ void settle(Walk& w) {
     __syncthreads();
-    int parts = w.W / 4;
-    for (int m = threadIdx.x; m < parts * parts; m += blockDim.x) {
-        int i = 4 * (m / parts), l = 4 * (m % parts);
-        double sum[4][4];
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    // A warp takes 32 x 32 entries, as 4 x 4 tiles of the unit for float64 matrix products.  Of a
+    // tile a lane holds row `high` and columns 2 `low`, 2 `low` + 1; of the factors, entry `low` of
+    // the sum's four and row or column `high`.
+    int lane = threadIdx.x % LANES, high = lane / 4, low = lane % 4, parts = w.W / 32;
+    for (int m = threadIdx.x / LANES; m < parts * parts; m += blockDim.x / LANES) {
+        int i0 = 32 * (m / parts), l0 = 32 * (m % parts);
+        double sum[4][4][2];
+        double* tile = w.T + (i64)(i0 + high) * w.W + l0 + 2 * low;
+        #pragma unroll
         for (int a = 0; a < 4; a++)
-            for (int b = 0; b < 4; b++) sum[a][b] = w.T[(i64)(i + a) * w.W + l + b];
-        for (int k = 0; k < w.held; k++) {
-            const double* u = w.panel + k * w.W;
-            double over = w.over[k];
-            for (int a = 0; a < 4; a++) {
-                double left = u[i + a] * over;
-                for (int b = 0; b < 4; b++) sum[a][b] -= left * u[l + b];
+            #pragma unroll
+            for (int b = 0; b < 4; b++) {
+                double2 two = *(double2*)(tile + (i64)8 * a * w.W + 8 * b);
+                sum[a][b][0] = two.x;
+                sum[a][b][1] = two.y;
             }
+        for (int k0 = 0; k0 < w.held; k0 += 4) {
+            bool there = k0 + low < w.held;
+            const double* u = w.panel + (k0 + low) * w.W + high;
+            double over = there ? -w.over[k0 + low] : 0.0, left[4], right[4];
+            #pragma unroll
+            for (int a = 0; a < 4; a++) {
+                left[a] = there ? u[i0 + 8 * a] * over : 0.0;
+                right[a] = there ? u[l0 + 8 * a] : 0.0;
+            }
+            #pragma unroll
+            for (int a = 0; a < 4; a++)
+                #pragma unroll
+                for (int b = 0; b < 4; b++)
+                    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};"
+                                 : "+d"(sum[a][b][0]), "+d"(sum[a][b][1])
+                                 : "d"(left[a]), "d"(right[b]));
         }
+        #pragma unroll
         for (int a = 0; a < 4; a++)
-            for (int b = 0; b < 4; b++) w.T[(i64)(i + a) * w.W + l + b] = sum[a][b];
+            #pragma unroll
+            for (int b = 0; b < 4; b++)
+                *(double2*)(tile + (i64)8 * a * w.W + 8 * b) = make_double2(sum[a][b][0], sum[a][b][1]);
     }
+#else
+    for (i64 at = threadIdx.x; at < (i64)w.W * w.W; at += blockDim.x) {
+        i64 i = at / w.W, l = at % w.W;
+        double sum = w.T[at];
+        for (int k = 0; k < w.held; k++) sum -= w.panel[k * w.W + i] * w.over[k] * w.panel[k * w.W + l];
+        w.T[at] = sum;
+    }
+#endif
     w.held = 0;
     __syncthreads();
 }
@@ -322,7 +354,7 @@ __device__ void enter(Walk& w, int j, int sign, double coefficient) {
 }
 
 // mode: 0 leave alone, 1 walk, 2 build the tableau of the support x has, T being the Gram matrix.
-extern "C" __global__ void walk(double* T_, double* panel_, double* x_, const double* c_, signed char* s_,
+extern "C" __global__ void __launch_bounds__(256, 2) walk(double* T_, double* panel_, double* x_, const double* c_, signed char* s_,
                                 const i64* ids_, const double* level_, const double* target_,
                                 const int* entries_, const int* mode_, int W, int most, int nonnegative,
                                 int limit, double dependent, double* left_, int* state_, int* pivots_,
@@ -374,10 +406,12 @@ extern "C" __global__ void walk(double* T_, double* panel_, double* x_, const do
         limit = 0;
     } else {
         // q = T z with z = s db on the support: rates of x there, of c elsewhere.
+        for (int i = threadIdx.x; i < W; i += blockDim.x) w.t[i] = w.s[i] * w.db[i];
+        __syncthreads();
         for (int i = threadIdx.x; i < W; i += blockDim.x) {
             double sum = 0.0;
-            for (int l = 0; l < W; l++)
-                if (w.s[l]) sum += w.T[(i64)l * W + i] * (w.s[l] * w.db[l]);
+            #pragma unroll 8
+            for (int l = 0; l < W; l++) sum += (w.s[l] ? w.T[(i64)l * W + i] : 0.0) * w.t[l];
             w.q[i] = sum;
         }
         __syncthreads();

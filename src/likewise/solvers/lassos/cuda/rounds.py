@@ -1,9 +1,10 @@
 """The rounds of SISO for slots in step: one scan, one expansion and one walk for all of them.
 
 What a query does between two scans is what ``queries.Slot`` does on the processor, with one number
-a slot in place of one object (docs/methods/siso.md, (5) to (8)).  A query that is done makes room
-for the next.  A query that a device cannot finish (so many columns at gamma that a scan cannot tell
-them apart, a support that is nearly dependent) is given up here, and solved on the processor.
+a slot in place of one object (docs/methods/siso.md, (5) to (8)).  All queries of a batch begin
+together: a newcomer among queries with large working sets would pay for theirs.  A query that a
+device cannot finish (so many columns at gamma that a scan cannot tell them apart, a support that is
+nearly dependent) is given up here, and solved on the processor.
 """
 
 from __future__ import annotations
@@ -28,10 +29,9 @@ EARLY, DROP = 0.35, 0.6
 ENTER = 0.4
 # Columns listed by a scan, in multiples of those that may come in.
 POOL = 2
-# Newcomers a round, in multiples of ``expand``.
-WIDER = 2
-# Correlations of the support this far from the level, as a share of it: the tableau is worn.
-_WORN = 1e-6
+# Correlations of the support this far from the level, as a share of it: the tableau is worn.  Less
+# is mended by the next walk, which begins at the correlations as they are.
+_WORN = 1e-4
 _TRIES = 3
 # Rounds after which a query is better off on the processor.
 _PATIENCE = 150
@@ -39,7 +39,7 @@ _PATIENCE = 150
 
 @dataclass(eq=False)
 class Slots:
-    """Numbers of the queries at work, one a slot; ``query`` is -1 where a slot is empty."""
+    """Numbers of the queries at work, one a slot; ``query`` is -1 where one is done."""
 
     query: Ids
     gamma: Floats
@@ -52,73 +52,62 @@ class Slots:
     worn: NDArray[np.bool_]
 
     @classmethod
-    def empty(cls, n: int) -> Slots:
-        gamma, level, ratio, best = (np.ones(n) for _ in range(4))
+    def begin(cls, queries: Ids) -> Slots:
+        """Queries of which nothing is known: gamma comes with the first scan."""
+        n = len(queries)
         rounds, pivots, tries = (np.zeros(n, np.int64) for _ in range(3))
-        query, worn = np.full(n, -1, np.int64), np.zeros(n, bool)
-        return cls(query, gamma, level, ratio, best, rounds, pivots, tries, worn)
-
-    def take(self, at: Ids, queries: Ids) -> None:
-        """New queries; gamma is not known before the first scan."""
-        self.query[at] = queries
-        self.gamma[at] = self.level[at] = np.nan
-        self.ratio[at], self.best[at] = EARLY, np.inf
-        self.rounds[at] = self.pivots[at] = self.tries[at] = 0
-        self.worn[at] = False
+        return cls(
+            query=queries.copy(), gamma=np.full(n, np.nan), level=np.full(n, np.nan),
+            ratio=np.full(n, EARLY), best=np.full(n, np.inf), rounds=rounds, pivots=pivots,
+            tries=tries, worn=np.zeros(n, bool),
+        )  # fmt: skip
 
 
 def run(
     operations: Operations, Y: Floats, gamma: Floats | None, settings: Settings, slots: int
 ) -> list[QueryCode | None]:
     """Codes of all rows of Y; None for a query that is given up."""
-    return _Run(operations, Y, gamma, settings, slots).all()
+    solved: list[QueryCode | None] = [None] * len(Y)
+    # Nothing to reconstruct: the code is zero, whatever gamma.
+    for query in np.flatnonzero(~Y.any(axis=1)):
+        own = 0.0 if gamma is None else float(gamma[query])
+        nothing = np.zeros(0, np.int64), np.zeros(0)
+        solved[query] = QueryCode(*nothing, own, 0.0, 0, 0, 0, True)
+    queries = np.flatnonzero(Y.any(axis=1))
+    # Batches of one size: a small last one would leave the device idle.
+    for some in np.array_split(queries, max(1, -(-len(queries) // slots))):
+        if len(some):
+            _Rounds(operations, Y, gamma, settings, some, solved).all()
+    return solved
 
 
-class _Run:
+class _Rounds:
+    """The rounds of one batch; what is done is written to ``solved``."""
+
     def __init__(
-        self, operations: Operations, Y: Floats, gamma: Floats | None, settings: Settings, n: int
-    ) -> None:
-        self.operations, self.Y, self.given, self.settings = operations, Y, gamma, settings
-        self.expand = min(WIDER * settings.expand, operations.n)
-        n = max(1, min(n, len(Y)))
-        self.batch = Batch(operations, n, self.expand, settings.nonnegative)
-        self.at = Slots.empty(n)
-        self.solved: list[QueryCode | None] = [None] * len(Y)
-        # Nothing to reconstruct: the code is zero, whatever gamma.
-        silent = ~Y.any(axis=1)
-        for query in np.flatnonzero(silent):
-            own = 0.0 if gamma is None else float(gamma[query])
-            nothing = np.zeros(0, np.int64), np.zeros(0)
-            self.solved[query] = QueryCode(*nothing, own, 0.0, 0, 0, 0, True)
-        self.waiting = np.flatnonzero(~silent)
+        self, operations: Operations, Y: Floats, gamma: Floats | None, settings: Settings,
+        queries: Ids, solved: list[QueryCode | None],
+    ) -> None:  # fmt: skip
+        self.operations, self.settings, self.solved = operations, settings, solved
+        self.given = None if gamma is None else gamma[queries]
+        self.expand = min(settings.expand, operations.n)
+        self.batch = Batch(operations, Y[queries], self.expand, settings.nonnegative)
+        self.at = Slots.begin(queries)
+        self.facts = self.batch.facts(np.ones(len(queries)))
 
-    def all(self) -> list[QueryCode | None]:
-        self._fill()
-        facts = self.batch.facts(self.at.level)
+    def all(self) -> None:
         while (self.at.query >= 0).any():
-            self._round(facts)
-            facts = self.batch.facts(self.at.level) if self._fill() else self.facts
-        return self.solved
-
-    def _fill(self) -> bool:
-        """Queries that wait into slots that are free."""
-        free = np.flatnonzero(self.at.query < 0)[: len(self.waiting)]
-        if not len(free):
-            return False
-        queries, self.waiting = np.split(self.waiting, [len(free)])
-        self.at.take(free, queries)
-        self.batch.take(free, self.Y[queries])
-        return True
+            self._round(self.facts)
 
     def _release(self, slots: Ids, gap: Floats, converged: NDArray[np.bool_]) -> None:
+        at = self.at
         for (ids, x), slot in zip(self.batch.codes(slots), slots, strict=True):
-            at = self.at
             rounds, pivots = int(at.rounds[slot]), int(at.pivots[slot])
             self.solved[at.query[slot]] = QueryCode(
                 ids, x, float(at.gamma[slot]), float(gap[slot]), rounds, rounds, pivots,
                 bool(converged[slot]),
             )  # fmt: skip
-        self.at.query[slots] = -1
+        at.query[slots] = -1
 
     # -- one round ----------------------------------------------------------------------------
 
@@ -134,7 +123,6 @@ class _Run:
         self._judge(last & ~new, facts, most, found.bound)
         on, last = at.query >= 0, last & (at.query >= 0)
         if not on.any():
-            self.facts = facts
             return
         if (worn := np.flatnonzero(at.worn & on)).size:
             # Correlations stay: nothing but the tableau is made anew, or x loses what depends.
@@ -203,8 +191,7 @@ class _Run:
         unsure = bound[some] > most[some] * (1 + 1e-9)
         self._give_up_at(some[unsure])
         some = some[~unsure]
-        queries = at.query[some]
-        own = self.settings.alpha * most[some] if self.given is None else self.given[queries]
+        own = self.settings.alpha * most[some] if self.given is None else self.given[some]
         at.gamma[some], at.level[some] = own, np.maximum(most[some], own)
         # Where no column reaches gamma the code is zero, and optimal.
         none = some[most[some] <= own]
@@ -228,7 +215,7 @@ class _Run:
         # Nothing violates that was listed: either something may that was not, or the working set
         # itself is not solved well enough.
         at.tries[idle] += 1
-        at.worn |= idle
+        at.worn |= idle & (at.tries > 1)
         self._give_up(idle & ((bound > at.gamma * (1 + _SLACK)) | (at.tries > _TRIES)))
 
     def _fell(self, facts: Facts) -> NDArray[np.bool_]:
