@@ -191,11 +191,13 @@ def _on_device(
     from likewise.solvers.lassos.cuda.device import why_not
     from likewise.solvers.lassos.cuda.solve import on_device, solve
 
-    reason = why_not()
-    if not reason:
-        operations = on_device(dictionary)
-        slots = operations.slots(settings.expand) if batch is None else batch
-        return solve(operations, dictionary, Y, gamma, settings, slots)
+    if not (reason := why_not()):
+        try:
+            operations = on_device(dictionary)
+            slots = operations.slots(settings.expand) if batch is None else batch
+            return solve(operations, dictionary, Y, gamma, settings, slots)
+        except MemoryError:
+            reason = f"{dictionary.n:,} rows of {dictionary.width:,} do not fit the device"
     warnings.warn(f"the lasso runs on the processor: {reason}", RuntimeWarning, stacklevel=3)
     return []
 

@@ -115,6 +115,10 @@ class DeviceOperations:
         free = self.xp.cuda.Device().mem_info[0] + self.xp.get_default_memory_pool().free_bytes()
         return int(np.clip(0.8 * free // each, 1, 1024))
 
+    def tidy(self) -> None:
+        self._panel = self._C = None
+        self.xp.get_default_memory_pool().free_all_blocks()
+
     def to(self, array: NDArray[Any]) -> Array:
         return self.xp.asarray(array)
 

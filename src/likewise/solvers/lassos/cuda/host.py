@@ -34,6 +34,9 @@ class HostOperations:
     def slots(self, expand: int) -> int:
         return 16
 
+    def tidy(self) -> None:
+        """Nothing is kept."""
+
     def to(self, array: NDArray[Any]) -> NDArray[Any]:
         return array
 

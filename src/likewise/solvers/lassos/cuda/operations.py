@@ -50,6 +50,9 @@ class Operations(Protocol):
     def slots(self, expand: int) -> int:
         """How many queries at a time are worth while and fit the memory."""
 
+    def tidy(self) -> None:
+        """Give memory that is not in use back."""
+
     def to(self, array: NDArray[Any]) -> Array:
         """An array of this machine."""
 

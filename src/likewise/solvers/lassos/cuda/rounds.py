@@ -94,6 +94,7 @@ class _Rounds:
         self.batch = Batch(operations, Y[queries], self.expand, settings.nonnegative)
         self.at = Slots.begin(queries)
         self.facts = self.batch.facts(np.ones(len(queries)))
+        self.most_rr = 1.01 * self.facts.rr
 
     def all(self) -> None:
         while (self.at.query >= 0).any():
@@ -149,8 +150,9 @@ class _Rounds:
         stuck = (steps.state != DONE) & (steps.state != PAUSED)
         at.worn = on & (stuck | ((steps.state == DONE) & (self.facts.wrong > _WORN * at.level)))
         self._pace(on & ~last, before, self.facts.support - support)
-        finite = np.isfinite(self.facts.rr) & np.isfinite(self.facts.l1)
-        self._give_up(on & (~finite | (at.rounds >= min(_PATIENCE, settings.max_rounds + 1))))
+        # No optimum has a residual longer than y; not a number is not below either.
+        sane = self.facts.rr <= self.most_rr
+        self._give_up(on & (~sane | (at.rounds >= min(_PATIENCE, settings.max_rounds + 1))))
 
     def _scan(
         self, facts: Facts, on: NDArray[np.bool_], new: NDArray[np.bool_]

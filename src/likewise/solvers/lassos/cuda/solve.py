@@ -29,10 +29,16 @@ def solve(
     settings: Settings, slots: int,
 ) -> list[QueryCode]:  # fmt: skip
     """Codes of all rows of Y; what a device gives up is solved on the processor."""
-    found = run(operations, Y, gamma, settings, slots)
+    found: list[QueryCode | None] = [None] * len(Y)
+    while slots:
+        try:
+            found = run(operations, Y, gamma, settings, slots)
+            break
+        except MemoryError:
+            # How large working sets become is not known before; smaller batches are slower only.
+            slots //= 2
+        operations.tidy()
     hard = np.flatnonzero([one is None for one in found])
-    if len(hard):
-        own = None if gamma is None else gamma[hard]
-        rest = iter(run_on_processor(dictionary, Y[hard], own, None, None, settings))
-        return [next(rest) if one is None else one for one in found]
-    return [one for one in found if one is not None]
+    own = None if gamma is None else gamma[hard]
+    rest = iter(run_on_processor(dictionary, Y[hard], own, None, None, settings))
+    return [next(rest) if one is None else one for one in found]
