@@ -99,11 +99,11 @@ class Batch:
         xp, to = self.xp, self.operations.to
         size = self.size(c)
         score = xp.where((ids >= 0) & (size > to(above)[:, None]), size, -1.0)
-        order = xp.argsort(-score, axis=1)[:, : self.expand]
+        order = xp.argsort(-score, axis=1, kind="stable")[:, : self.expand]
         score = xp.take_along_axis(score, order, axis=1)
         outside = xp.where(self.ids < 0, -1.0, self.size(self.c))
         outside = xp.where(self.s != 0, np.inf, outside)
-        at = xp.argsort(outside, axis=1)[:, : order.shape[1]]
+        at = xp.argsort(outside, axis=1, kind="stable")[:, : order.shape[1]]
         old = xp.take_along_axis(outside, at, axis=1)
         enters = (score > 0) & ((old < 0) | (to(replace)[:, None] & (old < score)))
         came = np.asarray(self.operations.back(enters.sum(axis=1)), np.int64)

@@ -70,7 +70,8 @@ class DeviceOperations:
         self._lo = xp.zeros((self.n, self._padded), np.float16)
         lost = self._bring(dictionary)
         # Rounding of column and residual to hi + lo, lo lo, and the sum itself: products are
-        # exact, a sum of k terms in float32, rounded towards zero, is off by k 2^-23 at most.
+        # exact, a sum of k terms in float32, rounded towards zero, is off by k 2^-23 at most
+        # (docs/methods/siso.md, (26)).
         self.doubt = 1.02 * (lost + 2.0**-21 + (self._padded + 64) * 2.0**-23)
         self._panel: Any = None
         self._C: Any = None
