@@ -194,10 +194,13 @@ def _on_device(
     if not (reason := why_not()):
         try:
             operations = on_device(dictionary)
-            slots = operations.slots(settings.expand) if batch is None else batch
-            return solve(operations, dictionary, Y, gamma, settings, slots)
+            slots = operations.slots(settings.expand)
         except MemoryError:
-            reason = f"{dictionary.n:,} rows of {dictionary.width:,} do not fit the device"
+            slots = 0
+        if slots:
+            slots = min(slots, len(Y) if batch is None else batch)
+            return solve(operations, dictionary, Y, gamma, settings, slots)
+        reason = f"{dictionary.n:,} rows of {dictionary.width:,} do not fit the device"
     warnings.warn(f"the lasso runs on the processor: {reason}", RuntimeWarning, stacklevel=3)
     return []
 

@@ -1,13 +1,13 @@
 """The working sets of a batch of queries: columns, tableaux and codes, one slot a query.
 
 All slots have the same number of positions, so that one call computes for all of them; a position
-is empty (id -1), outside, or in the support.  When newcomers come, with P the support as a mask,
-G_WN their products with the working set and G_NN among themselves,
+is empty (id -1), outside, or in the support.  When newcomers N come to the working set,
 
-    T_WN = (1 - P) G_WN - T P G_WN,      T_NN = G_NN - (P G_WN)' T_WN
+    V = G_SS^-1 G_SN,    Z = N - A_S V,    T_SN = V,    T_ON = A_O' Z,    T_NN = Z' Z
 
 are their columns of the tableau (docs/methods/siso.md, (24) and (25)): matrix products of a batch,
-which is what a device is best at.
+which is what a device is best at.  The inverse at hand is not exact, and the error of a newcomer
+would be everybody's once it enters; so V is corrected by what Z should not have of A_S.
 """
 
 from __future__ import annotations
@@ -115,13 +115,18 @@ class Batch:
     def _admit(self, new: Array, c: Array, at: Array, enters: Array) -> None:
         xp, product = self.xp, self.operations.product
         columns = self.operations.columns(new)
-        G = product(self.rows, columns, tb=True)
         inside = (self.s != 0)[:, :, None]
-        PG = xp.where(inside, G, 0.0)
-        WN = product(self.T, PG)
-        WN = xp.where(inside, -WN, G - WN)
-        NN = product(columns, columns, tb=True)
-        NN -= product(PG, WN, ta=True)
+
+        def onto(H: Array) -> Array:
+            """G_SS^-1 H_S by the tableau, zeros outside the support."""
+            return xp.where(inside, -product(self.T, xp.where(inside, H, 0.0)), 0.0)
+
+        V = onto(product(self.rows, columns, tb=True))
+        rest = columns - product(V, self.rows, ta=True)
+        V += onto(product(self.rows, rest, tb=True))
+        rest = columns - product(V, self.rows, ta=True)
+        WN = xp.where(inside, V, product(self.rows, rest, tb=True))
+        NN = product(rest, rest, tb=True)
         query, newcomer = xp.nonzero(enters)
         where = at[query, newcomer]
         came = xp.full(self.ids.shape, -1, np.int32)

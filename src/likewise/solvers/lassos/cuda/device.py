@@ -110,6 +110,8 @@ class DeviceOperations:
 
     def slots(self, expand: int) -> int:
         W, K = min(self.width, self.n) + expand + 32, self.width
+        if _shared(W) > self.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]:
+            return 0
         # Tableau and columns, twice while they grow; newcomers; lists; correlations scanned.
         each = 8 * (2 * W * (W + K) + expand * (K + 4 * W) + 3 * expand * expand) + 8 * _ROOM
         each += 4 * min(self.n, _SCANNED // 4)
@@ -266,12 +268,16 @@ class DeviceOperations:
             self._panel = xp.empty((m, _HELD, W))
         left = xp.zeros(m)
         state, pivots, entered = (xp.zeros(m, np.int32) for _ in range(3))
-        shared = 8 * (5 * W + 2 * _HELD + _THREADS) + 4 * _THREADS + 2 * W
         self._launch(
             "walk", (m,), T, self._panel, x, c, s, ids, xp.asarray(level), xp.asarray(target),
             xp.asarray(entries.astype(np.int32)), xp.asarray(mode.astype(np.int32)), np.int32(W),
             np.int32(most), np.int32(nonnegative), np.int32(PIVOTS), np.float64(DEPENDENT), left,
-            state, pivots, entered, shared=shared,
+            state, pivots, entered, shared=_shared(W),
         )  # fmt: skip
         whole = (self.back(one).astype(np.int64) for one in (state, pivots, entered))
         return Steps(self.back(left), *whole)
+
+
+def _shared(W: int) -> int:
+    """Bytes a block of ``walk`` shares among its threads, for working sets of W columns."""
+    return 8 * (5 * W + 2 * _HELD + _THREADS) + 4 * _THREADS + 2 * W

@@ -48,7 +48,7 @@ class Operations(Protocol):
     """How far a scanned correlation may be from the exact one, as a share of |r|."""
 
     def slots(self, expand: int) -> int:
-        """How many queries at a time are worth while and fit the memory."""
+        """How many queries at a time are worth while and fit the memory; 0: not even one."""
 
     def tidy(self) -> None:
         """Give memory that is not in use back."""

@@ -27,6 +27,9 @@ _SLACK = 1e-10
 # newcomers should enter.  A scan costs less here than on the processor, a tableau more.
 EARLY, DROP = 0.35, 0.6
 ENTER = 0.4
+# Columns that may enter in one walk on the way down, in multiples of the newcomers: more than these
+# would have enough of what the last scan listed, and better ones wait in the next.
+ENTRIES = 2
 # Columns listed by a scan, in multiples of those that may come in.
 POOL = 2
 # Correlations of the support this far from the level, as a share of it: the tableau is worn.  Less
@@ -137,7 +140,7 @@ class _Rounds:
         batch.expand_with(found.ids, found.c, above, ~last | fell)
         target = np.maximum(at.gamma, at.ratio * at.level)
         target = np.where((target < 1.2 * at.gamma) | last, at.gamma, target)
-        entries = np.where(last, 1 << 30, self.expand)
+        entries = np.where(last, 1 << 30, ENTRIES * self.expand)
         level = np.where(on, at.level, 1.0)
         steps = batch.walk(level, np.where(on, target, 1.0), entries, on)
         batch.refresh()
