@@ -63,6 +63,13 @@ class Batch:
             made.append((ids[at], x[at]))
         return made
 
+    def keep(self, slots: Ids) -> None:
+        """Only these slots, in this order."""
+        there = self.operations.to(slots)
+        for name in ("Y", "R", "ids", "x", "c", "s", "T", "rows"):
+            setattr(self, name, getattr(self, name)[there])
+        self.slots = len(slots)
+
     def make_room(self, support: int) -> None:
         """At least ``expand`` positions outside a support of this size."""
         W = _rounded(support + self.expand)
@@ -107,7 +114,9 @@ class Batch:
         old = xp.take_along_axis(outside, at, axis=1)
         enters = (score > 0) & ((old < 0) | (to(replace)[:, None] & (old < score)))
         came = np.asarray(self.operations.back(enters.sum(axis=1)), np.int64)
-        if came.any():
+        # Scores fall and those to be replaced rise: who enters stands before who does not.
+        if most := int(came.max(initial=0)):
+            order, at, enters = order[:, :most], at[:, :most], enters[:, :most]
             new = xp.where(enters, xp.take_along_axis(ids, order, axis=1), -1)
             self._admit(new, xp.take_along_axis(c, order, axis=1), at, enters)
         return came

@@ -68,17 +68,19 @@ class DeviceOperations:
         self._padded = -(-self.width // 16) * 16
         self._hi = xp.zeros((self.n, self._padded), np.float16)
         self._lo = xp.zeros((self.n, self._padded), np.float16)
-        lost = self._bring(dictionary)
+        lost, lost_rough = self._bring(dictionary)
         # Rounding of column and residual to hi + lo, lo lo, and the sum itself: products are
         # exact, a sum of k terms in float32, rounded towards zero, is off by k 2^-23 at most
         # (docs/methods/siso.md, (26)).
         self.doubt = 1.02 * (lost + 2.0**-21 + (self._padded + 64) * 2.0**-23)
+        # On the way down hi hi is enough: what is listed there is judged in float64 anyway.
+        self._rough = 1.02 * (lost_rough + 2.0**-11 + (self._padded + 64) * 2.0**-23)
         self._panel: Any = None
         self._C: Any = None
 
-    def _bring(self, dictionary: Dictionary) -> float:
-        """Rows over to the device; gives the greatest length that hi + lo lost of a column."""
-        xp, lost = self.xp, 0.0
+    def _bring(self, dictionary: Dictionary) -> tuple[float, float]:
+        """Rows over to the device; gives the greatest length that hi + lo, and hi, lost of one."""
+        xp, lost, rough = self.xp, 0.0, 0.0
         for first, block in zip(dictionary.starts, dictionary.blocks, strict=False):
             for start in range(0, len(block), _CHUNK):
                 tile = np.ascontiguousarray(block[start : start + _CHUNK])
@@ -88,9 +90,10 @@ class DeviceOperations:
                 hi, lo = self._split(columns)
                 self._hi[at, : self.width], self._lo[at, : self.width] = hi, lo
                 columns -= hi
+                rough = max(rough, float(xp.sqrt((columns * columns).sum(axis=1)).max()) / _UNIT)
                 columns -= lo.astype(np.float64) * _LOW
                 lost = max(lost, float(xp.sqrt((columns * columns).sum(axis=1)).max()) / _UNIT)
-        return lost
+        return lost, rough
 
     def _split(self, values: Array) -> tuple[Array, Array]:
         hi = values.astype(np.float16)
@@ -149,10 +152,15 @@ class DeviceOperations:
         nonnegative: bool,
     ) -> Found:  # fmt: skip
         xp, m, n = self.xp, len(R), self.n
-        R, members = xp.ascontiguousarray(R), xp.ascontiguousarray(members)
+        # gamma comes from the first scan, the certificate from close ones: those queries first.
+        fine = closely | (floor <= 0)
+        order = np.argsort(~fine, kind="stable")
+        there = xp.asarray(order)
+        R, members = R[there], members[there]
+        floor, closely, fine = floor[order], closely[order], fine[order]
         lengths = xp.sqrt((R * R).sum(axis=1))
         length = self.back(lengths)
-        C = self._correlations(R, lengths)
+        C = self._correlations(R, lengths, int(fine.sum()))
         nonneg = np.int32(nonnegative)
         # In units of |r|, rounded down: a floor may be lower than asked, never higher.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -191,12 +199,16 @@ class DeviceOperations:
         )  # fmt: skip
         listed = self.back(cut).view(np.float32).astype(np.float64)
         exact, counted = self.back(most).view(np.float64), self.back(n_band)
-        beyond = (listed + self.doubt) * length
+        beyond = (listed + np.where(fine, self.doubt, self._rough)) * length
         known = np.maximum(exact, (low.astype(np.float64) + self.doubt) * length)
-        return Found(best, c, np.where(closely & (counted <= room), known, beyond))
+        bound = np.where(closely & (counted <= room), known, beyond)
+        back = np.argsort(order)
+        there = xp.asarray(back)
+        return Found(best[there], c[there], bound[back])
 
-    def _correlations(self, R: Array, lengths: Array) -> Array:
-        """A'r / |r| of every column, (queries, n), in float32."""
+    def _correlations(self, R: Array, lengths: Array, fine: int) -> Array:
+        """A'r / |r| of every column, (queries, n), in float32; the first ``fine`` queries within
+        ``doubt``, the others roughly."""
         xp, m = self.xp, len(R)
         hi, lo = (xp.zeros((m, self._padded), np.float16) for _ in range(2))
         unit = R * (_UNIT / xp.maximum(lengths, 1e-300))[:, None]
@@ -206,12 +218,16 @@ class DeviceOperations:
             self._C = xp.empty(m * self.n, np.float32)
         C = self._C[: m * self.n].reshape(m, self.n)
         whole, part = _UNIT**-2, _UNIT**-2 * _LOW
-        for r, a, factor, add in (
-            (hi, self._hi, whole, 0.0), (lo, self._hi, part, 1.0), (hi, self._lo, part, 1.0)
+        for r, a, factor, add, some in (
+            (hi, self._hi, whole, 0.0, m), (lo, self._hi, part, 1.0, fine),
+            (hi, self._lo, part, 1.0, fine),
         ):  # fmt: skip
+            if not some:
+                continue
             alpha, beta = np.array(factor, np.float32), np.array(add, np.float32)
+            handle = xp.cuda.Device().cublas_handle
             self._cublas.gemmEx(
-                xp.cuda.Device().cublas_handle, _T, _N, self.n, m, self._padded, alpha.ctypes.data,
+                handle, _T, _N, self.n, some, self._padded, alpha.ctypes.data,
                 a.data.ptr, _FLOAT16, self._padded, r.data.ptr, _FLOAT16, self._padded,
                 beta.ctypes.data, C.data.ptr, _FLOAT32, self.n, _COMPUTE_FLOAT32, _ANY_ALGORITHM,
             )  # fmt: skip

@@ -9,7 +9,7 @@ nearly dependent) is given up here, and solved on the processor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ from likewise.solvers.lassos.scan import Floats, Ids
 
 # A correlation beyond gamma by less than this share is round-off, not a violation.
 _SLACK = 1e-10
-# While gamma comes down: how far in one round at most, first and later, and how many of the
-# newcomers should enter.  A scan costs less here than on the processor, a tableau more.
-EARLY, DROP = 0.35, 0.6
-ENTER = 0.4
+# While gamma comes down: how far in one round at most, first and later, how far at least, and how
+# many of the newcomers should enter.
+EARLY, DROP, LEAST = 0.35, 0.7, 0.8
+ENTER = 0.2
 # Columns that may enter in one walk on the way down, in multiples of the newcomers: more than these
 # would have enough of what the last scan listed, and better ones wait in the next.
 ENTRIES = 2
@@ -38,6 +38,8 @@ _WORN = 1e-4
 _TRIES = 3
 # Rounds after which a query is better off on the processor.
 _PATIENCE = 150
+# With fewer than this share of the slots still at work, the others are taken out.
+_CROWDED = 0.85
 
 
 @dataclass(eq=False)
@@ -100,8 +102,19 @@ class _Rounds:
         self.most_rr = 1.01 * self.facts.rr
 
     def all(self) -> None:
-        while (self.at.query >= 0).any():
+        while len(on := np.flatnonzero(self.at.query >= 0)):
+            if len(on) <= _CROWDED * len(self.at.query):
+                self._keep(on)
             self._round(self.facts)
+
+    def _keep(self, slots: Ids) -> None:
+        """Queries that are done take no more part in what is computed for all slots."""
+        self.batch.keep(slots)
+        at = self.at
+        self.at = Slots(**{field.name: getattr(at, field.name)[slots] for field in fields(at)})
+        self.facts = Facts(*(one[slots] for one in self.facts))
+        self.most_rr = self.most_rr[slots]
+        self.given = None if self.given is None else self.given[slots]
 
     def _release(self, slots: Ids, gap: Floats, converged: NDArray[np.bool_]) -> None:
         at = self.at
@@ -238,7 +251,7 @@ class _Rounds:
         power = np.clip(ENTER * self.expand / np.maximum(entered, 1), 0.5, 2.0)
         least = np.where(3 * self.facts.support < self.expand, EARLY, DROP)
         with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = np.clip((at.level / before) ** power, least, 0.8)
+            ratio = np.clip((at.level / before) ** power, least, LEAST)
         at.ratio = np.where(who, ratio, at.ratio)
 
     def _give_up(self, who: NDArray[np.bool_]) -> None:
