@@ -156,7 +156,8 @@ def versions(threads: int) -> dict[str, object]:
     xp = importlib.import_module("cupy")
     name = xp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     made = {"device": name, "cupy": xp.__version__}
-    made["CUDA"] = str(xp.cuda.runtime.runtimeGetVersion())
+    number = xp.cuda.runtime.runtimeGetVersion()
+    made["CUDA"] = f"{number // 1000}.{number % 1000 // 10}"
     return made | {"alpha": ALPHA, "tol": TOL, "expand": EXPAND, "width": N_WORDS,
                    "threads of the processor": threads}  # fmt: skip
 
