@@ -5,20 +5,58 @@ Made once and kept in the cache as counts, a byte each.
 
 from __future__ import annotations
 
+import importlib
+import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.siso.data import Tagged, in_turn
-from likewise.errors import DatasetError
+from benchmarks.siso.data import Tagged, enlarged, in_turn
+from likewise.errors import DatasetError, LikewiseError
 from likewise.evaluation.datasets import data_root
 from likewise.neighbours.container import open_arrays, save_arrays
+from likewise.solvers.lassos.cuda.device import why_not
+from likewise.solvers.lassos.cuda.solve import on_device
+from likewise.solvers.lassos.scan import Dictionary
 
+ALPHA, TOL, EXPAND = 0.002, 1e-4, 100
 N_REAL = 28_000
 N_QUERIES = 1_024
 N_WORDS = 1_000
+SIZES = (N_REAL, 162_000, 1_200_000)
 _KIND = "bench.siso words"
+
+
+def begin(description: str) -> tuple[harness.Report, int]:
+    """The report on this device, and the seed; an error where there is none."""
+    options = harness.arguments(description)
+    if reason := why_not():
+        raise LikewiseError(f"this benchmark needs a CUDA device: {reason}")
+    xp = importlib.import_module("cupy")
+    name = xp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    number = xp.cuda.runtime.runtimeGetVersion()
+    parameters: dict[str, object] = {
+        "device": name, "cupy": xp.__version__, "CUDA": f"{number // 1000}.{number % 1000 // 10}",
+        "tol": TOL, "expand": EXPAND, "width": N_WORDS, "seed": options.seed,
+        "threads of the processor": os.cpu_count(),
+    }  # fmt: skip
+    title = "SISO on a CUDA device: an exact lasso over all tagged pictures"
+    return harness.Report("siso-cuda", title, "default", parameters), options.seed
+
+
+def sizes(seed: int) -> Iterator[tuple[Tagged, Dictionary, float]]:
+    """Rows of every size on the device, with the seconds it took to bring them there."""
+    real = word_pictures()
+    for n in SIZES:
+        data = enlarged(real, n, seed)
+        D = Dictionary([data.X])
+        start = time.perf_counter()
+        on_device(D)
+        importlib.import_module("cupy").cuda.Device().synchronize()
+        yield data, D, time.perf_counter() - start
 
 
 def word_pictures() -> Tagged:

@@ -8,7 +8,6 @@ CIFAR-10 pictures, more of them generated as for ``bench-siso-speed``.
 from __future__ import annotations
 
 import importlib
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,14 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import harness
-from benchmarks.siso.data import Tagged, enlarged
-from benchmarks.siso.fista import run_fista
+from benchmarks.siso.cuda.words import ALPHA, EXPAND, N_WORDS, SIZES, TOL, begin, sizes
 from benchmarks.siso.peers import judged
 from benchmarks.siso.speed import spectral
-from benchmarks.siso.words import N_REAL, N_WORDS, word_pictures
-from likewise.errors import LikewiseError
-from likewise.solvers.lassos.cuda.device import DeviceOperations, why_not
+from likewise.solvers.lassos.cuda.device import DeviceOperations
 from likewise.solvers.lassos.cuda.rounds import run
 from likewise.solvers.lassos.cuda.solve import on_device
 from likewise.solvers.lassos.engine import lasso
@@ -32,8 +27,6 @@ from likewise.solvers.lassos.scan import Dictionary
 
 Row = dict[str, object]
 
-SIZES = (N_REAL, 162_000, 1_200_000)
-ALPHA, TOL, EXPAND = 0.002, 1e-4, 100
 QUERIES = (1_024, 128, 16)
 # What a round consists of, and which operations do it.
 STAGES = {
@@ -58,14 +51,14 @@ def wall(call: Any) -> tuple[float, Any]:
     return best, answer
 
 
-def ours(D: Dictionary, Q: Any, alpha: float, name: str) -> Row:
+def ours(D: Dictionary, Q: Any, alpha: float) -> Row:
     """The engine on a batch; kernels and dictionary are on the device."""
     seconds, codes = wall(lambda: lasso(D, Q, alpha=alpha, tol=TOL, expand=EXPAND, device="cuda"))
     operations = on_device(D)
     settings = Settings(alpha, TOL, EXPAND, False, "homotopy", True, 20_000, 96)
     slots = min(operations.slots(EXPAND), len(Q))
     given_up = sum(one is None for one in run(operations, Q, None, settings, slots))
-    row: Row = {"rows": name, "columns": D.n, "alpha": alpha, "pictures": len(Q), "batch": slots}
+    row: Row = {"columns": D.n, "alpha": alpha, "pictures": len(Q), "batch": slots}
     row |= {"ms a picture": 1e3 * seconds / len(Q)}
     row |= judged(D, Q, codes.x, codes.gamma)
     row |= {"rounds": float(codes.rounds.mean()), "pivots": float(codes.pivots.mean())}
@@ -127,75 +120,24 @@ def stages(D: Dictionary, Q: Any) -> list[Row]:
     ]
 
 
-def processor(D: Dictionary, Q: Any, threads: int) -> Row:
-    """The same call on the processor of the same machine."""
-    lasso(D, Q[:threads], alpha=0.3, n_jobs=threads)
-    start = time.perf_counter()
-    codes = lasso(D, Q, alpha=ALPHA, tol=TOL, expand=EXPAND, n_jobs=threads)
-    seconds = time.perf_counter() - start
-    row: Row = {"columns": D.n, "solver": f"Likewise, processor, {threads} threads"}
-    row |= {"ms a picture": 1e3 * seconds / len(Q), **judged(D, Q, codes.x, codes.gamma)}
-    row |= {"rounds": float(codes.rounds.mean()), "pictures": len(Q)}
-    print(row, flush=True)
-    return row
-
-
-def sizes(real: Tagged, seed: int) -> Iterator[tuple[Tagged, Dictionary, float]]:
-    """Rows of every size on the device, with the seconds it took to bring them there."""
-    for n in SIZES:
-        data = enlarged(real, n, seed)
-        D = Dictionary([data.X])
-        start = time.perf_counter()
-        on_device(D)
-        importlib.import_module("cupy").cuda.Device().synchronize()
-        yield data, D, time.perf_counter() - start
-
-
-def versions(threads: int) -> dict[str, object]:
-    """The device in words."""
-    xp = importlib.import_module("cupy")
-    name = xp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    made = {"device": name, "cupy": xp.__version__}
-    number = xp.cuda.runtime.runtimeGetVersion()
-    made["CUDA"] = f"{number // 1000}.{number % 1000 // 10}"
-    return made | {"alpha": ALPHA, "tol": TOL, "expand": EXPAND, "width": N_WORDS,
-                   "threads of the processor": threads}  # fmt: skip
-
-
 def main() -> None:
-    options = harness.arguments(__doc__ or "")
-    if reason := why_not():
-        raise LikewiseError(f"this benchmark needs a CUDA device: {reason}")
-    threads = os.cpu_count() or 1
-    report = harness.Report(
-        "siso-cuda",
-        "SISO on a CUDA device: an exact lasso over all tagged pictures",
-        "default",
-        versions(threads) | {"seed": options.seed},
-    )
-    real = word_pictures()
+    report, seed = begin(__doc__ or "")
     rows: list[Row] = []
-    peers: list[Row] = []
-    for data, D, brought in sizes(real, options.seed):
+    for data, D, brought in sizes(seed):
         Q = data.Q.astype(np.float64)
         lasso(D, Q, alpha=0.3, device="cuda")
         batches = QUERIES if D.n == SIZES[-1] else QUERIES[:1]
-        made = [ours(D, Q[:n], ALPHA, "pictures") for n in batches]
+        made = [ours(D, Q[:n], ALPHA) for n in batches]
         rows += [row | {"brought over s": brought} for row in made]
-        mine = {"columns": D.n, "solver": f"Likewise, {report.parameters['device']}"}
-        shown = ("ms a picture", "relative gap", "non-zeros", "rounds", "pictures")
-        first = next(row for row in rows if row["columns"] == D.n)
-        peers.append(mine | {key: first[key] for key in shown})
-        peers.append(processor(D, Q[: 4 * threads], threads))
-        peers.append(run_fista(on_device(D), Q[:64], ALPHA, 5_000 if D.n < 100_000 else 1_000))
-        if D.n == SIZES[-1]:
-            rows += [ours(D, Q, alpha, "pictures") for alpha in (0.1, 0.02)]
-            report.add("Where the time goes, 1.2 million pictures", stages(D, Q))
-    data = spectral(SIZES[-1], QUERIES[0], options.seed, N_WORDS)
-    D = Dictionary([data.X])
-    rows.append(ours(D, data.Q.astype(np.float64), ALPHA, "Gaussian, support near 1,000"))
-    report.add("The lasso on the device", rows)
-    report.add("Others on the same machine, alpha = .002", peers)
+    report.add("Pictures, alpha = .002", rows)
+    report.add("Where the time goes, 1.2 million pictures", stages(D, Q))
+    report.write()
+    report.add("1.2 million pictures, larger alpha", [ours(D, Q, alpha) for alpha in (0.1, 0.02)])
+    report.write()
+    del D
+    data = spectral(SIZES[-1], QUERIES[0], seed, N_WORDS)
+    hard = ours(Dictionary([data.X]), data.Q.astype(np.float64), ALPHA)
+    report.add("1.2 million Gaussian rows, alpha = .002", [hard])
     report.write()
 
 
