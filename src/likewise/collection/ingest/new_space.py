@@ -98,13 +98,13 @@ def create_space(
     _fill_or_drop(store, name, workers=workers, report=report)
 
 
-def _try_out(planned: Space, workers: int | None) -> None:
-    """Use what somebody else made once, in a worker: it costs at most that worker."""
+def _try_out(planned: Space, workers: Workers | None) -> None:
+    """Use what somebody else made once, in a worker of this machine: it costs at most that."""
 
     def failed(_: Space, failure: pool.Failure) -> LikewiseError:
         return CannotDescribe(f"space {planned.name!r} cannot be tried out: a trial {failure}")
 
-    n = min(1, n_workers(workers, 1))
+    n = 0 if workers == 0 else 1
     (refused,) = pool.run(_trial, [planned], n, failed, try_slow_again=False)
     if refused is not None:
         raise refused
