@@ -35,7 +35,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = ("linux", "macos", "windows")
 MACOS = "14.0"
 """The oldest macOS, on arm64, that faiss has wheels of every Python for."""
-SOURCES = {".py", ".js", ".css", ".html", ".typed"}
+SOURCES = {".py", ".js", ".css", ".html", ".typed", ".cu"}
 """Files of a wheel that are our own text; every other one is named in THIRD_PARTY.md."""
 PICTURES = """
 import pathlib, sys

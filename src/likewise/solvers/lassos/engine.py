@@ -110,7 +110,7 @@ def lasso(
         search had missed, that query stays on scans to its end, as its residual has become nearly
         orthogonal to all columns, which no index is good at.
     batch : int, optional
-        Queries at a time; by default as many as fit the memory, 96 at most.
+        Queries at a time; by default as many as fit the memory, 96 at most (1,024 on a device).
     n_jobs : int, default=1
         Threads.
     max_rounds : int, optional

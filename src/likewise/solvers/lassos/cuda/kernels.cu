@@ -187,7 +187,7 @@ extern "C" __global__ void products(const double* R, const double* rows, const i
 }
 
 // Newcomers e at the positions at[e] (-1: none): their columns, and row and column of the tableau.
-// `came` says which newcomer has a position (-1: none), WN and NN are (24) and (25).
+// `came` says which newcomer has a position (-1: none); WN and NN are its columns (25).
 extern "C" __global__ void place(double* T, double* rows, const double* columns, const double* WN,
                                  const double* NN, const int* at, const int* came, int W, int E, int K) {
     i64 query = blockIdx.y;

@@ -27,8 +27,8 @@ _SLACK = 1e-10
 # many of the newcomers should enter.
 EARLY, DROP, LEAST = 0.35, 0.7, 0.8
 ENTER = 0.2
-# Columns that may enter in one walk on the way down, in multiples of the newcomers: more than these
-# would have enough of what the last scan listed, and better ones wait in the next.
+# Columns that may enter in one walk on the way down, in multiples of the newcomers: by then the
+# best of what the last scan listed is used up, and better ones wait in the next.
 ENTRIES = 2
 # Columns listed by a scan, in multiples of those that may come in.
 POOL = 2
