@@ -3,8 +3,9 @@
 Clients search, look at thumbnails, judge, tag and take back; a ninth adds folders of new pictures.
 Whatever the server acknowledged is remembered here.  After every kill the next server must answer,
 and at the end the collection must hold every acknowledged line and tag, and verify.  The memory of
-each life of the server is read every second; then one more server lives for five minutes under the
-same clients and is not killed, so that one that grows is seen.  How long an undo of an old line
+each life of the server is read every second; then one more server lives on under the same clients
+and is not killed, five minutes as before and five in which they only look: a server that grows is
+seen, and what it grows by.  How long an undo of an old line
 takes is measured by :mod:`benchmarks.trust.undo`.
 """
 
@@ -131,6 +132,7 @@ class Clients:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.server: Server | None = None
+        self.only_look = False
         self.stopped = threading.Event()
         self.threads = [
             threading.Thread(target=self._ask, args=(number,), daemon=True)
@@ -162,9 +164,8 @@ class Clients:
                 time.sleep(0.2)
 
     def _once(self, client: httpx.Client, rng: random.Random, ids: list[str]) -> None:
-        what = rng.choices(
-            ["search", "words", "thumbnail", "judge", "undo", "tag"], [6, 2, 6, 3, 1, 2]
-        )[0]
+        weights = [6, 2, 6, 0, 0, 0] if self.only_look else [6, 2, 6, 3, 1, 2]
+        what = rng.choices(["search", "words", "thumbnail", "judge", "undo", "tag"], weights)[0]
         one, two, three = rng.sample(ids, 3)
         if what == "search":
             answer = client.post("/api/search", json={"query": {"picture": one}, "limit": 50})
@@ -213,20 +214,24 @@ def run(
             server.kill()
             clients.server = None
             lives.append(_life(server))
-        losses = record.counts()
-        long = []
+        long: list[dict[str, Any]] = []
         if calm:
             server = _live(root, n + 1, clients)
             _add(server, write_pictures(Path(home) / "calm", MORE, n + 1))
-            _watch(server, time.monotonic() + 60 * calm)
-            long.append(_long_life(server, record, losses))
+            for what in ("everything", "only looking"):
+                # What people say is kept in memory too; what they look at must not be.
+                clients.only_look = what == "only looking"
+                losses, server.memory = record.counts(), []
+                _watch(server, time.monotonic() + 60 * calm)
+                long.append({"asked for": what} | _long_life(server, record, losses))
         clients.stopped.set()
         for thread in clients.threads:
             thread.join(60)
         if calm:
             # Workers leave when there is nothing to do; none may stay in the system's table.
             time.sleep(30)
-            long[0]["processes afterwards"], long[0]["defunct"] = server.children()
+            for row in long:
+                row["processes afterwards"], row["defunct"] = server.children()
             server.kill()
         return [_losses(root, record, n)], lives, long
 

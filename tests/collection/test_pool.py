@@ -6,6 +6,8 @@ import errno
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,6 +160,37 @@ def test_workers_that_leave_are_buried(monkeypatch: pytest.MonkeyPatch) -> None:
         time.sleep(0.02)
     assert pool._resting == []
     assert sorted(run(die_on_seven, range(3), 1, failed)) == [(i, "") for i in range(3)]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_a_worker_that_waits_leaves_with_its_parent() -> None:
+    """However its parent ended, and however long it was told to wait for more."""
+    script = (
+        "import time\n"
+        "from likewise.collection.ingest import pool\n"
+        "from tests.collection.test_pool import die_on_seven, failed\n"
+        "list(pool.run(die_on_seven, [1], 1, failed, stay=3600))\n"
+        "print(pool._resting[0].process.pid, flush=True)\n"
+        "time.sleep(3600)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    with parent.stdout:
+        worker = int(parent.stdout.readline())
+        parent.kill()
+        parent.wait()
+    deadline = time.monotonic() + 60
+    while (state := _state_of(worker)) not in ("", "Z"):
+        assert time.monotonic() < deadline, f"worker {worker} lives on: {state}"
+        time.sleep(0.05)
+
+
+def _state_of(pid: int) -> str:
+    """One letter for what a process does; nothing where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 def test_tasks_are_taken_as_they_are_needed() -> None:

@@ -72,7 +72,8 @@ def test_a_header_that_promises_too_much_is_told(
     (tmp_path / "ids").write_text("1\n")
     hostile("space", "add", "mine", "--feature", "own")
     said = hostile.refused("space", "fill", "mine", file, "--ids", tmp_path / "ids")
-    assert "is not a plain .npy array" in said
+    # Told before NumPy asks for the memory.
+    assert "is not a plain .npy array: it promises" in said
     assert "bug" not in said
 
 
