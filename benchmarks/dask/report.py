@@ -109,7 +109,7 @@ def _cpu() -> float:
 
     process = psutil.Process(os.getpid())
     times = [one.cpu_times() for one in [process, *process.children(recursive=True)]]
-    return sum(one.user + one.system for one in times)
+    return float(sum(one.user + one.system for one in times))
 
 
 def _contents(root: Path) -> Any:

@@ -265,8 +265,8 @@ class Cluster:
         return self._away(f"has had no worker for {PATIENCE:g} s")
 
     def cancelled(self) -> ClusterAway:
-        """It has forgotten what it was asked: it was started again, or somebody told it to."""
-        return self._away("has forgotten what it was asked")
+        """It has forgotten what it was asked: it died, was started again, or was told to."""
+        return self._away("is gone, or was started again")
 
 
 class _Course:
