@@ -15,15 +15,15 @@ _LOCAL = ("--host", "127.0.0.1", "--no-dashboard")
 
 
 @contextmanager
-def local_cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[int]]]:
-    """Gives the scheduler's address, and the ids of its process and of the workers'."""
+def local_cluster(folder: Path, workers: int) -> Iterator[str]:
+    """Gives the scheduler's address; its process and the workers' are children of this one."""
     folder.mkdir(parents=True)
     file = folder / "scheduler.json"
     processes = [_start(folder, "dask_scheduler", "--port", "0", "--scheduler-file", str(file))]
     named = ("--scheduler-file", str(file), "--nthreads", "1", "--local-directory", str(folder))
     processes += [_start(folder, "dask_worker", *named) for _ in range(workers)]
     try:
-        yield _address(file), [one.pid for one in processes]
+        yield _address(file)
     finally:
         for one in reversed(processes):
             one.terminate()

@@ -51,8 +51,8 @@ def main() -> None:
         rows, made = [], []
         for kind in ("pool", "Dask"):
             for workers in (1, 2):
-                with _workers(kind, workers, folder) as (who, pids):
-                    row, contents = _add(folder, copied, first, who, pids)
+                with _workers(kind, workers, folder) as who:
+                    row, contents = _add(folder, copied, first, who)
                 rows.append({"workers of": kind, "workers": workers, **row})
                 made.append(contents)
         for row, contents in zip(rows, made, strict=True):
@@ -62,38 +62,36 @@ def main() -> None:
 
 
 @contextmanager
-def _workers(kind: str, workers: int, folder: Path) -> Iterator[tuple[Workers, list[int]]]:
-    """Who works, and the processes that are not this one's children."""
+def _workers(kind: str, workers: int, folder: Path) -> Iterator[Workers]:
+    """Who works."""
     if kind == "pool":
-        yield workers, []
+        yield workers
         dismiss()
         return
     with (
-        local_cluster(folder / f"cluster-{workers}", workers) as (address, pids),
+        local_cluster(folder / f"cluster-{workers}", workers) as address,
         Cluster(address) as cluster,
     ):
         while cluster.n_worker_threads() < workers:
             time.sleep(0.1)
-        yield cluster, pids
+        yield cluster
 
 
-def _add(
-    folder: Path, copied: Path, first: Path, who: Workers, pids: list[int]
-) -> tuple[dict[str, object], Any]:
+def _add(folder: Path, copied: Path, first: Path, who: Workers) -> tuple[dict[str, object], Any]:
     with Collection.create(folder / "first.lw") as col:
         col.add(first, workers=who)
     shutil.rmtree(folder / "first.lw")
     # A cluster's processes are never quite idle: that is told apart, as it goes by the clock.
-    before = _cpu(pids)
+    before = _cpu()
     time.sleep(IDLE)
-    idle = (_cpu(pids) - before) / IDLE
+    idle = (_cpu() - before) / IDLE
     target = folder / "measured.lw"
-    before, own = _cpu(pids), time.process_time()
+    before, own = _cpu(), time.process_time()
     start = time.monotonic()
     with Collection.create(target) as col:
         result = col.add(copied, workers=who)
     seconds = time.monotonic() - start
-    spent, own = _cpu(pids) - before, time.process_time() - own
+    spent, own = _cpu() - before, time.process_time() - own
     contents = _contents(target)
     shutil.rmtree(target)
     return {
@@ -105,17 +103,13 @@ def _add(
     }, contents
 
 
-def _cpu(pids: list[int]) -> float:
-    """CPU seconds of this process, of those named, and of all their children that live."""
+def _cpu() -> float:
+    """CPU seconds of this process and of all below it that live, a cluster's among them."""
     import psutil
 
-    total = 0.0
-    for root in [os.getpid(), *pids]:
-        process = psutil.Process(root)
-        for one in [process, *process.children(recursive=True)]:
-            times = one.cpu_times()
-            total += times.user + times.system
-    return total
+    process = psutil.Process(os.getpid())
+    times = [one.cpu_times() for one in [process, *process.children(recursive=True)]]
+    return float(sum(one.user + one.system for one in times))
 
 
 def _contents(root: Path) -> Any:

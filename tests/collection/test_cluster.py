@@ -84,14 +84,10 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
     try:
         yield Started(_address(file, folder / "log"), marks, package)
     finally:
-        for one in reversed(processes):
-            one.terminate()
+        # With all that they started: asked to leave, workers would take their time.
         for one in processes:
-            try:
-                one.wait(20)
-            except subprocess.TimeoutExpired:
-                os.killpg(one.pid, signal.SIGKILL)
-                one.wait()
+            os.killpg(one.pid, signal.SIGKILL)
+            one.wait()
 
 
 def _address(file: Path, log: Path) -> str:

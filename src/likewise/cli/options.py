@@ -127,8 +127,12 @@ def workers_of(
         return
     if count is not None:
         raise Usage("--workers are of this machine, --scheduler names others: one of them expected")
+    import logging
+
     from likewise.collection.ingest.cluster import Cluster
 
+    # What becomes of the cluster is told in a line of ours; Dask would tell it by tracebacks.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with Cluster(scheduler, path_map=pairs(path_maps, "--path-map")) as cluster:
         yield cluster
 

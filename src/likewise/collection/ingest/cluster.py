@@ -145,11 +145,13 @@ class Cluster:
         client, self._client = self._client, None
         if client is None:
             return
-        for name in dict.fromkeys(self._sent.values()):
+        for name in self._sent.values():
+            if client.status != "running":
+                break  # whoever would be told is gone
             try:
                 client.unregister_worker_plugin(name)
             except (OSError, TimeoutError, ValueError, RuntimeError):
-                break  # the cluster is gone, and what it held with it
+                break
         self._sent.clear()
         client.close(timeout=5)
 
@@ -223,11 +225,15 @@ class Cluster:
         except (OSError, TimeoutError, RuntimeError) as error:
             raise self._away("is gone", error) from error
 
-    def fetch(self, futures: Sequence[Any]) -> list[_Done]:
-        """What has become of futures that are done."""
+    def fetch(self, future: Any) -> _Done | None:
+        """What came of a future that was done; None where its worker died meanwhile."""
+        from distributed import KilledWorker
+
         try:
-            found: list[_Done] = self._connect().gather(list(futures))
-        except (OSError, TimeoutError, CancelledError) as error:
+            found: _Done = future.result(timeout=CONNECTING)
+        except (TimeoutError, KilledWorker):
+            return None
+        except (OSError, CancelledError) as error:
             raise self._away("is gone", error) from error
         return found
 
@@ -259,8 +265,8 @@ class Cluster:
         return self._away(f"has had no worker for {PATIENCE:g} s")
 
     def cancelled(self) -> ClusterAway:
-        """It has forgotten what it was asked: it was started again, or somebody told it to."""
-        return self._away("has forgotten what it was asked")
+        """It has forgotten what it was asked: it died, was started again, or was told to."""
+        return self._away("is gone, or was started again")
 
 
 class _Course:
@@ -337,15 +343,12 @@ class _Course:
         if not any(one.future.done() for one in under_way):
             self._something_done.wait(_TICK)
         self._something_done.clear()
-        finished = [one for one in under_way if one.future.status == "finished"]
-        for one, done in zip(
-            finished, self._cluster.fetch([one.future for one in finished]), strict=True
-        ):
-            self._settle(one, done)
         for one in under_way:
-            if one.future is not None and one.future.status in ("cancelled", "lost"):
+            if one.future.status == "finished" and (done := self._cluster.fetch(one.future)):
+                self._settle(one, done)
+            elif one.future.status in ("cancelled", "lost"):
                 raise self._cluster.cancelled()
-            if one.future is not None and one.future.status == "error":
+            elif one.future.status == "error":
                 self._blame(one)
 
     def _settle(self, one: _Handful, done: _Done) -> None:

@@ -6,7 +6,7 @@ later; data that was merely scattered would be gone with the worker that held it
 
 from __future__ import annotations
 
-import hashlib
+import secrets
 import shutil
 import threading
 from collections.abc import Mapping
@@ -22,17 +22,14 @@ _lock = threading.Lock()
 
 
 class FilesOnWorkers(WorkerPlugin):  # type: ignore[misc]
-    """Some files, put into a folder of every worker; named by what they hold."""
+    """Some files, put into a folder of every worker.
 
-    idempotent = True
+    Its name is its own: whoever sent the same files for another job may take theirs back.
+    """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = dict(files)
-        digest = hashlib.blake2b(digest_size=16)
-        for name, content in sorted(self.files.items()):
-            digest.update(f"{name}\0{len(content)}\0".encode())
-            digest.update(content)
-        self.name = f"likewise-{digest.hexdigest()}"
+        self.name = f"likewise-{secrets.token_hex(8)}"
 
     def setup(self, worker: Any) -> None:
         """On a worker, before it gets any task that needs them."""
