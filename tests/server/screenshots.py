@@ -10,6 +10,7 @@ import io
 import random
 import shutil
 import sys
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from tests.server import browser as driving
 from tests.server.browser import Served, settle, visit
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 OUT = Path(__file__).parents[2] / "docs" / "pictures"
 MOST_BYTES = 200_000
@@ -61,101 +62,129 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
+    """Looks and views are arguments: ``phone library``; without any, all of them are taken."""
     if driving.chromium() is None:
         sys.exit(driving.NO_BROWSER)
     OUT.mkdir(parents=True, exist_ok=True)
+    looks = [look for look in LOOKS if look in sys.argv[1:]] or list(LOOKS)
+    views = [view for view in VIEWS if view in sys.argv[1:]] or list(VIEWS)
     with driving.served(collection()) as server, driving.browser() as chrome:
-        for look in sys.argv[1:] or LOOKS:
-            shoot(chrome, server, look, LOOKS[look])
+        for look in looks:
+            page, wrong = visit(chrome, server, **LOOKS[look])
+            for view in views:
+                size = LOOKS[look]["viewport"]
+                if view in TALL and look != "phone":
+                    size = {**size, "height": TALL[view]}
+                page.set_viewport_size(size)
+                VIEWS[view](page, server)
+                keep(page, f"{view}-{look}")
+            page.context.close()
+            if wrong:
+                sys.exit(f"something went wrong in the page: {wrong}")
 
 
-def shoot(chrome: Browser, server: Served, look: str, how: dict[str, Any]) -> None:
-    """Every view in one look."""
-    page, wrong = visit(chrome, server, **how)
-    query = server.picture(f"{QUERY}.jpg")["id"]
-    asked = f"/?q={query}"
+def hover(page: Page, which: int) -> None:
+    """A pointer over a picture, where there is one."""
+    if page.evaluate("matchMedia('(hover: hover)').matches"):
+        page.locator(".tile").nth(which).hover()
+    page.wait_for_timeout(300)
 
+
+def start(page: Page, _: Served) -> None:
     page.goto("/")
     settle(page)
-    keep(page, f"start-{look}")
 
-    page.goto(asked)
+
+def asked(server: Served) -> str:
+    return f"/?q={server.picture(f'{QUERY}.jpg')['id']}"
+
+
+def search(page: Page, server: Served) -> None:
+    page.goto(asked(server))
     settle(page)
-    if look != "phone":
-        page.locator(".tile").nth(5).hover()
-    page.wait_for_timeout(300)
-    keep(page, f"search-{look}")
+    hover(page, 5)
 
+
+def words(page: Page, server: Served) -> None:
     server.ask("/api/search", {"text": TYPED})  # the first one opens the text model
     page.goto(f"/?text={TYPED.replace(' ', '+')}")
     settle(page)
-    if look != "phone":
-        page.locator(".tile").nth(1).hover()
-    page.wait_for_timeout(300)
-    keep(page, f"words-{look}")
+    hover(page, 1)
 
+
+def why(page: Page, server: Served) -> None:
     hit = server.picture("coffee-10-perspective.jpg")["id"]
-    page.goto(f"{asked}&by=words&why={hit}")
+    page.goto(f"{asked(server)}&by=words&why={hit}")
     page.locator(".matches").wait_for()
     page.wait_for_timeout(1500)
-    keep(page, f"why-{look}")
 
+
+def library(page: Page, _: Served) -> None:
     page.goto("/?view=library")
     settle(page)
-    keep(page, f"library-{look}")
 
+
+def viewer(page: Page, server: Served) -> None:
     large = server.picture("china-00-original.jpg")["id"]
     page.goto(f"/?view=library&look={large}")
-    page.locator("dialog.viewer dd").nth(4).wait_for()
+    page.locator("dialog.viewer dd").nth(2).wait_for(state="attached")
     page.wait_for_function("() => document.querySelector('.stage img').complete")
     page.wait_for_timeout(800)
     hide_paths(page, "dd")
-    keep(page, f"viewer-{look}")
 
+
+def places(page: Page, _: Served) -> None:
     page.goto("/?view=places")
     page.get_by_role("button", name="Show these").wait_for()
     page.wait_for_timeout(1200)
-    keep(page, f"places-{look}")
 
+
+def duplicates(page: Page, server: Served) -> None:
     page.goto("/?view=duplicates")
     if server.ask("/api/library/duplicates")["looked"] is None:
         page.get_by_role("button", name="Find duplicates").click()
         page.locator(".job").wait_for(state="hidden", timeout=300_000)
     page.locator(".copies img").first.wait_for()
     page.wait_for_timeout(1200)
-    keep(page, f"duplicates-{look}")
 
+
+def tags(page: Page, _: Served) -> None:
     page.goto("/?view=tag")
     page.locator(".suggestions .faces img").first.wait_for()
     page.wait_for_timeout(1500)
-    keep(page, f"tag-{look}")
 
+
+def compare(page: Page, _: Served) -> None:
     page.goto("/?view=compare")
     page.locator(".pick img").first.wait_for()
     page.wait_for_timeout(1500)
-    keep(page, f"compare-{look}")
 
+
+def chart(page: Page, _: Served) -> None:
     page.goto("/?view=map&paint=tags")
     page.wait_for_function("() => Number(document.querySelector('.chart')?.dataset.seen) > 20")
     page.locator(".legend li").first.wait_for()
     page.wait_for_timeout(2500)
-    keep(page, f"map-{look}")
 
-    tall(page, look, "learned")
+
+def learned(page: Page, _: Served) -> None:
     page.goto(f"/?view=learned&profile={PROFILE}")
     page.get_by_role("heading", name="More similar now").wait_for()
     page.get_by_role("rowheader", name="map", exact=True).wait_for()
     page.wait_for_timeout(2500)
-    keep(page, f"learned-{look}")
 
-    tall(page, look, "collection")
+
+def about(page: Page, _: Served) -> None:
     page.goto("/?view=collection")
     page.get_by_text("broken.jpg").wait_for()
     hide_paths(page, "code")
-    keep(page, f"collection-{look}")
-    page.context.close()
-    if wrong:
-        sys.exit(f"something went wrong in the page: {wrong}")
+
+
+VIEWS: dict[str, Callable[[Page, Served], None]] = {
+    "start": start, "search": search, "words": words, "why": why, "library": library,
+    "viewer": viewer, "places": places, "duplicates": duplicates, "tag": tags,
+    "compare": compare, "map": chart, "learned": learned, "collection": about,
+}  # fmt: skip
 
 
 def hide_paths(page: Page, which: str) -> None:
@@ -165,12 +194,6 @@ def hide_paths(page: Page, which: str) -> None:
              path.textContent = path.textContent.replace(base, '/home/me'); } }""",
         [which, str(collection().parent)],
     )
-
-
-def tall(page: Page, look: str, view: str) -> None:
-    """The height that shows a view whole, except on a phone."""
-    if look != "phone":
-        page.set_viewport_size({"width": DESK["viewport"]["width"], "height": TALL[view]})
 
 
 def keep(page: Page, name: str) -> None:

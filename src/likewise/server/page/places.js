@@ -17,7 +17,7 @@ import { title } from "./title.js";
 const CELL = 66; // pixels: pictures nearer than that are drawn as one
 const FACE = 52;
 const TOOLS = 56; // pixels at the right that buttons stand on
-const STEPS = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
+const STEPS = [90, 45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
 const CLOSEST = 400_000; // pixels a degree
 const KEPT = 200; // thumbnails
 const NEAR = 0.0004; // degrees: pictures that close are at one place

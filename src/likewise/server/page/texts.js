@@ -78,7 +78,7 @@ export const t = {
     collection: "Collection",
     field: "Search by words",
     example: "Search: snowy mountains",
-    exampleShort: "Search",
+    short: "Search",
     byPicture: "Search by picture",
     byPictureHow: "Choose a picture, or drop or paste one anywhere",
     byColour: "Search by colour",
@@ -316,7 +316,8 @@ export const t = {
   },
 
   words: {
-    join: "Add words: with people, -snow",
+    example: "Add words: with people, -snow",
+    short: "Add words",
   },
 
   upload: {
