@@ -29,7 +29,7 @@ from likewise.metric.propagation.sums import Sum, threshold
 BUDGET = 4
 # Rows in pairs, and entries found, at a time.
 AT_ONCE = 2_000
-ROOM = 4_000_000
+ROOM = 1_000_000
 
 
 def add_classes(
