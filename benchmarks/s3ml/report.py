@@ -18,13 +18,14 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.deep.rows import task_of
 from benchmarks.s3ml import defaults as s3ml_defaults
+from benchmarks.s3ml import many_pairs as s3ml_pairs
 from benchmarks.s3ml import propagation as s3ml_propagation
 from benchmarks.s3ml import retrieval as s3ml_retrieval
 from benchmarks.s3ml import uci as s3ml_uci
 from benchmarks.s3ml.figure import draw
 from benchmarks.s3ml.sice import report as s3ml_sice
 
-PARTS = ("uci", "retrieval", "propagation", "sice", "defaults")
+PARTS = ("uci", "retrieval", "propagation", "pairs", "sice", "defaults")
 Part = dict[str, Any]
 CONCEPTS = {"corel1k": 10, "caltech101": 10}
 
@@ -113,6 +114,19 @@ def propagation(full: bool, seed: int) -> Part:
     }
 
 
+def pairs(full: bool, seed: int) -> Part:
+    """Fits with thousands of pairs."""
+    del full, seed
+    return {
+        "size": "50,000 to 1,000,000 rows, 4,400 and 10,000 pairs",
+        "sections": [
+            ("S3ML with many pairs, neighbours included", s3ml_pairs.fits()),
+            ("T of many pairs against the full matrix", s3ml_pairs.errors()),
+            ("Many small blocks, l1 = 0.1", s3ml_pairs.blocks()),
+        ],
+    }
+
+
 def sice(full: bool, seed: int) -> Part:
     """The sparse inverse covariance, measured by its own module."""
     del seed
@@ -133,6 +147,7 @@ MEASURE = {
     "uci": uci,
     "retrieval": retrieval,
     "propagation": propagation,
+    "pairs": pairs,
     "sice": sice,
     "defaults": defaults,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 from likewise.errors import InvalidInput
 from likewise.metric.graph import knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
+from likewise.metric.propagation import constrained, push
+from likewise.metric.propagation.constrained import add_pairs
 from likewise.metric.propagation.dense import dense_affinities
-from likewise.metric.propagation.kernels import sweep
+from likewise.metric.propagation.kernels import push_pairs, sweep
 from likewise.metric.propagation.matrix_free import (
     column_sums,
     matrix_free_scatter,
@@ -20,7 +23,8 @@ from likewise.metric.propagation.matrix_free import (
     solve,
 )
 from likewise.metric.propagation.methods import affinities, scatter, scatter_and_counts
-from likewise.metric.propagation.push import pushed_scatter
+from likewise.metric.propagation.push import EPS, Pusher, pushed_scatter
+from likewise.metric.propagation.sums import Sum
 from tests.metric import reference
 
 N, K = 150, 6
@@ -181,6 +185,145 @@ def test_many_classes_and_a_threshold_that_cuts_labelled_pairs() -> None:
         pushed, *others = pushed_scatter(X, graph, said, 0.5, theta, eps=1e-12)
         close(pushed, dense, 1e-8)
         assert counts == others
+
+
+def plain_column(graph: Any, b: Any, a: float) -> Any:
+    """Pi b by the plain iteration."""
+    F = b.copy()
+    for _ in range(200):
+        F = (1 - a) * b + a * F[graph].mean(axis=1)
+    return F
+
+
+def by_pairs(graph: Any, said: Constraints, eps: float, budget: float = np.inf) -> Any:
+    """What ``push_pairs`` finds, as full arrays: W to free rows, and z among rows in pairs."""
+    pusher = Pusher(graph, 0.5, eps / 0.5, None)
+    made = Found(np.zeros((said.n, said.n)), np.zeros((said.n, said.n)), pusher)
+    rows = said.constrained_rows()
+    W0 = said.start_rows(rows)
+    place = np.full(said.n, -1, np.int32)
+    place[rows] = np.arange(len(rows))
+    columns, own_columns = np.empty((2, 200_000), np.int32)
+    values, own_values = np.empty((2, 200_000))
+    ends, own_ends = np.zeros((2, len(rows) + 1), np.int64)
+    hard = np.zeros(len(rows), np.int8)
+    push_pairs(
+        graph, pusher.links, rows, 0, W0.indptr.astype(np.int64), W0.indices.astype(np.int32),
+        W0.data, 0.5, eps, min(budget, 10**12), (0.0, 0.0), place, pusher.work, pusher.again(),
+        ends, columns, values, own_ends, own_columns, own_values, hard,
+    )  # fmt: skip
+    made.hard = hard
+    for s, j in enumerate(rows):
+        part, own = slice(ends[s], ends[s + 1]), slice(own_ends[s], own_ends[s + 1])
+        made.free[columns[part], j] = values[part]
+        made.among[rows[own_columns[own]], j] = own_values[own]
+    return made
+
+
+class Found:
+    """Full arrays for a test to look into."""
+
+    def __init__(self, free: Any, among: Any, pusher: Pusher) -> None:
+        self.free, self.among, self.pusher = free, among, pusher
+        self.hard: Any = None
+
+
+@pytest.mark.parametrize("minus", [1.0, 0.1])
+def test_columns_of_pairs_are_within_their_bound(minus: float) -> None:
+    """Every entry of z within eps of the plain iteration: rows of Pi sum to 1."""
+    X = rows()
+    graph, said = knn_graph(X, K), replace(both_kinds()["pairs"][0], minus=minus)
+    eps = 1e-4
+    found = by_pairs(graph, said, eps)
+    W0 = np.where(both_kinds()["pairs"][1] < 0, -minus, both_kinds()["pairs"][1])
+    Z = plain_column(graph, W0, 0.5)
+    Pi = plain_column(graph, np.eye(N), 0.5)
+    paired = said.constrained_rows()
+    free = np.setdiff1d(np.arange(N), paired)
+    among = found.among[np.ix_(paired, paired)] - Z[np.ix_(paired, paired)]
+    np.fill_diagonal(among, 0)
+    assert np.abs(among).max() <= eps
+    # Here a row of Pi comes in, too, low by eps times the sum of the column at most.
+    bound = eps * (1 + Pi.sum(axis=0).max()) / 2
+    W = (Z + Pi.T)[np.ix_(free, paired)] / 2
+    assert np.abs(found.free[np.ix_(free, paired)] - W).max() <= bound
+    assert not found.hard.any()
+
+
+def test_work_goes_with_pairs_plus_rows() -> None:
+    """Links followed, not time: twice the rows cost nothing more for the same pairs."""
+    work = {}
+    for n in (2_000, 8_000):
+        X = rows(n=n)
+        graph = knn_graph(X, K)
+        for count in (20, 40):
+            first = np.arange(count) * 7
+            pairs, same = np.stack([first, first + 3], axis=1), np.arange(count) % 2 == 0
+            said = as_constraints(pairs, same, n)
+            work[n, count] = by_pairs_work(graph, said)
+    assert work[8_000, 40] < 1.3 * work[2_000, 40]
+    assert 1.5 * work[8_000, 20] < work[8_000, 40] < 2.5 * work[8_000, 20]
+
+
+def by_pairs_work(graph: Any, said: Constraints) -> int:
+    """Links followed for the part of W that touches pairs."""
+    pusher = Pusher(graph, 0.5, EPS, None)
+    free = np.ones(said.n, bool)
+    free[said.constrained_rows()] = False
+    add_pairs(Sum(np.zeros((said.n, 1))), pusher, said, free, 0.01)
+    return pusher.followed
+
+
+def test_columns_that_reach_everywhere_are_swept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing changes but the way: with no links to follow every column is solved by sweeps."""
+    X, (said, _) = rows(), both_kinds()["pairs"]
+    graph = knn_graph(X, K)
+    pushed, *counts = pushed_scatter(X, graph, said, 0.5, 0.01, eps=1e-12)
+    monkeypatch.setattr(constrained, "BUDGET", 0)
+    swept, *others = pushed_scatter(X, graph, said, 0.5, 0.01, eps=1e-12)
+    close(swept, pushed, 1e-8)
+    assert counts == others
+
+
+def test_hubs_are_pushed_to_instead_of_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, (said, W0) = rows(), both_kinds()["pairs"]
+    graph = knn_graph(X, K)
+    expected = reference.scatter(
+        X, reference.affinities(reference.walk_matrix(X, K), W0, 0.5, 0.01)
+    )
+    for crowd in (0, 10**9):
+        monkeypatch.setattr(push, "CROWD", crowd)
+        close(pushed_scatter(X, graph, said, 0.5, 0.01)[0], expected, 1e-3)
+
+
+@pytest.mark.parametrize("kind", ["labels", "pairs"])
+def test_the_order_of_rows_in_memory_does_not_matter(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, (said, _) = rows(), both_kinds()[kind]
+    graph = knn_graph(X, K)
+    plain, *counts = pushed_scatter(X, graph, said, 0.5, 0.01, eps=1e-12)
+    monkeypatch.setattr(push, "ORDERED_FROM", 0)
+    ordered, *others = pushed_scatter(X, graph, said, 0.5, 0.01, eps=1e-12)
+    close(ordered, plain, 1e-8)
+    assert counts == others
+
+
+def test_memory_goes_with_rows_and_pairs() -> None:
+    """No array of pairs x pairs, nor of rows x pairs."""
+    n, count = 20_000, 2_000
+    rng = np.random.default_rng(0)
+    graph = (np.arange(n)[:, None] + rng.integers(1, 20, (n, K))).astype(np.int32) % n
+    pairs = rng.permutation(n)[: 2 * count].reshape(-1, 2)
+    said = as_constraints(pairs, np.arange(count) % 2 == 0, n)
+    X = rng.normal(size=(n, 4))
+    scatter(X, said, graph, 0.5, 0.01, method="push")
+    tracemalloc.start()
+    scatter(X, said, graph, 0.5, 0.01, method="push")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # 4,000 rows are in pairs: their square alone would be 128 MB, with n rows 640 MB.
+    assert peak < 70e6
 
 
 def test_float32_rows_need_no_float64_copy() -> None:

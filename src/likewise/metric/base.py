@@ -174,11 +174,27 @@ def check_finite(X: Any) -> None:
         )
 
 
+def variances(X: Any) -> Floats:
+    """The variance of each feature, some rows at a time: float64 copies of all would be large."""
+    total = np.zeros(X.shape[1])
+    for part in _centred_parts(X):
+        total += np.square(part).sum(axis=0)
+    return total / len(X)
+
+
+def _centred_parts(X: Any) -> Iterator[Floats]:
+    mean = X.mean(axis=0, dtype=np.float64)
+    for some in pair_chunks(len(X), X.shape[1]):
+        yield np.asarray(X[some], np.float64) - mean
+
+
 def covariance(X: Any, ridge: float) -> Floats:
     """Cov + ridge times its mean diagonal, so that constant features do not make it singular."""
     m = X.shape[1]
-    centred = np.asarray(X, np.float64) - X.mean(axis=0, dtype=np.float64)
-    cov = centred.T @ centred / max(len(X) - 1, 1)
+    cov = np.zeros((m, m))
+    for part in _centred_parts(X):
+        cov += part.T @ part
+    cov /= max(len(X) - 1, 1)
     size = float(np.trace(cov)) / m
     if size <= 0:
         return np.eye(m)

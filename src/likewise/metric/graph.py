@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.neighbours.exact import Exact
-from likewise.neighbours.join import join, leaf_order
+from likewise.neighbours.join import join
 
 Graph = NDArray[np.int32]
 # Up to here every row is compared with all others; beyond, nearly all of the nearest are found.
@@ -39,13 +39,7 @@ def knn_graph_and_recall(X: Any, n_neighbors: int) -> tuple[Graph, float]:
     rows = _centred(X)
     if n <= EXACT_UP_TO:
         return _compare_all(rows, k), 1.0
-    # In an order in which near rows are near in memory; the numbers are put right in the end.
-    order = leaf_order(rows)
-    rows = rows[order]
-    found, recall = join(rows, k)
-    graph = np.empty_like(found)
-    graph[order] = order[found]
-    return graph, recall
+    return join(rows, k)
 
 
 def _centred(X: Any) -> NDArray[np.float32]:

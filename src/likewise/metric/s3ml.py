@@ -19,8 +19,8 @@ from scipy.linalg import cholesky, eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise._validation import number, one_of, truth, whole
-from likewise.metric.base import RIDGE, LearnedMetric, as_rows, covariance, inverse
-from likewise.metric.graph import knn_graph
+from likewise.metric.base import RIDGE, LearnedMetric, as_rows, covariance, inverse, variances
+from likewise.metric.graph import knn_graph_and_recall
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation.methods import check_weights, scatter_and_counts
 from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
@@ -46,7 +46,9 @@ class FitReport:
     says that this decided.  ``lowest``: the smallest eigenvalue of Sigma relative to the prior
     before the floor; ``floored``: how many were raised to it.  ``l1``: the penalty of the sparse
     inverse, absolute.  ``kept_prior``: nothing moved the prior; ``why`` says what was missing.
-    ``converged``: the sparse inverse reached its tolerance; ``n_iter``: its steps.
+    ``converged``: the sparse inverse reached its tolerance; ``n_iter``: its steps.  ``recall``: the
+    share of the nearest neighbours that were found, 1 up to 20,000 rows and measured on a sample
+    of rows beyond.
     """
 
     n_similar: int
@@ -65,6 +67,7 @@ class FitReport:
     counted_similar: int = 0
     counted_dissimilar: int = 0
     capped: bool = False
+    recall: float = 1.0
 
     @property
     def floor_acted(self) -> bool:
@@ -80,6 +83,7 @@ class FitReport:
             f"{self.n_dissimilar} dissimilar pairs count; "
             f"beta {self.beta:.3g} (largest safe {self.beta_max:.3g}){capped}, the floor {acted} "
             f"(smallest relative eigenvalue {self.lowest:.3g})"
+            + f"; {self.recall:.0%} of the nearest neighbours were found" * (self.recall < 1)
             + f"; {self.why}" * bool(self.why)
             + f"; the sparse inverse ended after {self.n_iter} steps, short of its tolerance"
             * (not self.converged)
@@ -197,7 +201,9 @@ class S3ML(LearnedMetric):
         return M, FitReport(0, 0, 1.0, 0, 0.0, np.inf, 1.0, 0, 0.0, True, why)
 
     def _learn(self, X: Any, base: Floats | None, said: Constraints) -> tuple[Floats, FitReport]:
-        graph = knn_graph(X, int(self.n_neighbors)) if self.propagate else None
+        graph, recall = None, 1.0
+        if self.propagate:
+            graph, recall = knn_graph_and_recall(X, int(self.n_neighbors))
         T, similar, dissimilar = scatter_and_counts(
             X, said, graph, float(self.propagation), float(self.threshold),
             progress=_to_stderr if self.verbose else None,
@@ -216,7 +222,7 @@ class S3ML(LearnedMetric):
         M, converged, n_iter = self._inverse(Sigma, l1)
         return M, FitReport(
             *counts, beta, beta_max, lowest, floored, l1, False, why, converged, n_iter,
-            similar, dissimilar, capped=beta < self.strength * beta_max,
+            similar, dissimilar, capped=beta < self.strength * beta_max, recall=recall,
         )  # fmt: skip
 
     def _inverse(self, Sigma: Floats, l1: float) -> tuple[Floats, bool, int]:
@@ -267,7 +273,7 @@ def _choose_prior(X: Any) -> str:
     (sum v)^2 / sum v^2 of the variances v counts how many features share the total; below a fifth
     of them, plain distance would see nothing of the others.
     """
-    v = X.var(axis=0, dtype=np.float64)
+    v = variances(X)
     v = v[v > 0]
     if not len(v):
         return "identity"
@@ -277,8 +283,9 @@ def _choose_prior(X: Any) -> str:
 
 def _units(X: Any) -> Floats:
     """What each feature is divided by: its standard deviation, 1 where it is constant."""
-    deviation = X.std(axis=0, dtype=np.float64)
-    return np.where(deviation > 1e-10 * np.abs(X).max(axis=0), deviation, 1.0)
+    deviation = np.sqrt(variances(X))
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    return np.where(deviation > 1e-10 * largest, deviation, 1.0)
 
 
 def _to_stderr(what: str, done: int, of: int) -> None:

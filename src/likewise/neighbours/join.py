@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from likewise.neighbours._join_kernels import (
     cut_values,
@@ -34,18 +36,22 @@ MORE, NAMED = 4, 10
 # Rows whose neighbours are also found exactly.
 SAMPLE = 256
 # Rounds end at this recall, when one adds less than that, or after so many.
-ENOUGH, GAIN, ROUNDS = 0.95, 0.01, 10
+ENOUGH, GAIN, ROUNDS = 0.95, 0.015, 10
 _BLOCK = 65_536
 
 
-def leaf_order(X: Any, leaf: int = LEAF, seed: int = 0) -> Ints:
-    """An order of the rows in which near rows are mostly near each other.
+def walk_order(graph: Any) -> Ints:
+    """An order of the rows in which linked ones are near each other: a walk in breadth.
 
-    >>> order = leaf_order(np.array([[0.0], [9.0], [0.1], [9.1]]), leaf=2).tolist()
-    >>> sorted(order[:2]) in ([0, 2], [1, 3])
-    True
+    >>> walk_order(np.array([[2], [3], [0], [1]], np.int32)).tolist()
+    [3, 1, 2, 0]
     """
-    return np.concatenate([np.zeros(0, np.int64), *_leaves(X, leaf, seed)])
+    n, k = graph.shape
+    one_way = sp.csr_array(
+        (np.ones(n * k, np.int8), graph.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n)
+    )
+    both = sp.csr_matrix(one_way + one_way.T)
+    return np.asarray(reverse_cuthill_mckee(both, symmetric_mode=True), np.int64)
 
 
 def _leaves(X: Any, leaf: int, seed: int) -> Iterator[Ints]:
@@ -99,9 +105,23 @@ def join(X: NDArray[np.float32], k: int, seed: int = 0) -> tuple[NDArray[np.int3
         for rows in _leaves(X, leaf, seed + tree):
             part = X[rows]
             offer_leaf(rows, part @ part.T, squares, ids, away, new)
+    # Neighbours near each other in memory, for the rounds; the numbers are put right in the end.
+    order = walk_order(ids[:, :k])
+    number = np.empty(n, np.int32)
+    number[order] = np.arange(n, dtype=np.int32)
+    X, away, ids = X[order], away[order], number[ids[order]]
+    recall = _rounds(X, squares[order], k, seed, (ids, away, new))
+    graph = np.empty((n, k), np.int32)
+    graph[order] = order[ids[:, :k]]
+    return graph, recall
+
+
+def _rounds(X: Any, squares: Any, k: int, seed: int, lists: tuple[Any, Any, Any]) -> float:
+    """Compare rows with their neighbours' neighbours until that hardly helps; the recall."""
+    ids, away, new = lists
     sample, limits = _truth(X, squares, k, seed)
     recall = _recall(X, sample, limits, ids[:, :k])
-    seen, named = np.full(n, -1, np.int32), np.empty((n, NAMED), np.int32)
+    seen, named = np.empty(len(X), np.int32), np.empty((len(X), NAMED), np.int32)
     for _ in range(ROUNDS):
         if recall >= ENOUGH:
             break
@@ -112,7 +132,7 @@ def join(X: NDArray[np.float32], k: int, seed: int = 0) -> tuple[NDArray[np.int3
         new, before, recall = fresh, recall, _recall(X, sample, limits, ids[:, :k])
         if recall - before < GAIN:
             break
-    return np.ascontiguousarray(ids[:, :k]), recall
+    return recall
 
 
 def _truth(X: Any, squares: Any, k: int, seed: int) -> tuple[Ints, Any]:

@@ -4,8 +4,9 @@ Labels: one solve a class, rank-one blocks, sorted ranges.  With h_c = Pi(2 y_c 
 between a free row i and a labelled j of class c W = (h_c(i) + Pi_ji)/2, the same for all of the
 class but where Pi_ji is not 0; between labelled i and j of classes b and c W = (h_c(i) + h_b(j))/2.
 
-Pairs: a column of Pi W0 for each of their rows, pushed against the links.  Between a free row i and a row j
-in pairs W = (z_j(i) + Pi_ji)/2 with z_j = Pi W0 e_j; among rows in pairs (z_j(i) + z_i(j))/2.
+Pairs: a column of Pi W0 for each of their rows, pushed against the links.  Between a free row i
+and a row j in pairs W = (z_j(i) + Pi_ji)/2 with z_j = Pi W0 e_j; among rows in pairs
+W = (z_j(i) + z_i(j))/2.
 
 Both: docs/methods/s3ml.md, (16) and (17).
 """
@@ -28,7 +29,7 @@ from likewise.metric.propagation.sums import Sum, threshold
 BUDGET = 4
 # Rows in pairs, and entries found, at a time.
 AT_ONCE = 2_000
-ROOM = 4_000_000
+ROOM = 1_000_000
 
 
 def add_classes(

@@ -21,7 +21,7 @@ from likewise.metric.propagation.constrained import add_classes, add_pairs
 from likewise.metric.propagation.kernels import opposite, push_lookup, push_rows, two_steps
 from likewise.metric.propagation.matrix_free import Floats, Progress, chunks, column_sums
 from likewise.metric.propagation.sums import Sum
-from likewise.neighbours.join import leaf_order
+from likewise.neighbours.join import walk_order
 
 Ints = NDArray[np.int64]
 # What an entry of Pi may be low by, over (1 - a) times its column's sum: relative error of T of a
@@ -120,7 +120,7 @@ def pushed_scatter(
     """T for theta > 0 without any n-by-n matrix, and how many pairs of each sign were not cut."""
     order = None
     if len(X) >= ORDERED_FROM:
-        order = leaf_order(X)
+        order = walk_order(graph)
         graph, said = _renumber(graph, said, order)
     total = Sum(X, order)
     free = np.ones(len(X), bool)

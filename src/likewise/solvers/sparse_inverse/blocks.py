@@ -90,11 +90,31 @@ def scan(S: Any, l1: float) -> BlockScan:
     return BlockScan(parent, asymmetry, largest, finite)
 
 
-def members(labels: Whole) -> Iterator[Whole]:
-    """The variables of each block, in ascending order; blocks by size, the smallest first."""
-    order = np.argsort(labels, kind="stable")
-    cuts = np.flatnonzero(np.diff(labels[order])) + 1
-    yield from sorted(np.split(order, cuts), key=len)
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The variables block after block, ascending in each, the smallest blocks first."""
+
+    variables: Whole
+    sizes: Whole
+
+    @classmethod
+    def of(cls, labels: Whole) -> Blocks:
+        found, counts = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+        # By size, then by label, so that equal labels stay together.
+        order = np.lexsort((labels, counts[found]))
+        return cls(order, np.sort(counts))
+
+    def between(self, least: int, most: int) -> Blocks:
+        """Those of ``least`` to ``most`` variables."""
+        first, last = np.searchsorted(self.sizes, [least, most + 1])
+        begin, length = int(self.sizes[:first].sum()), int(self.sizes[first:last].sum())
+        return Blocks(self.variables[begin : begin + length], self.sizes[first:last])
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __iter__(self) -> Iterator[Whole]:
+        yield from np.split(self.variables, np.cumsum(self.sizes)[:-1]) if len(self) else ()
 
 
 def take_block(S: Any, block: Whole, place: Whole) -> Floats:

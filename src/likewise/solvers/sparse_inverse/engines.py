@@ -121,11 +121,13 @@ class Engine(NamedTuple):
     """What solves a block: ``run(problem, tol, max_iter, smoothing, start)``.
 
     ``smoothed`` names the engine for the smoothed penalty where this one was asked for; None
-    where it solves the exact problem only.
+    where it solves the exact problem only.  ``batched``: small blocks go to Newton's method in one
+    compiled loop.
     """
 
     run: Callable[[Problem, float, int, float, Floats | None], Solution]
     smoothed: str | None
+    batched: bool
 
 
 def _auto(p: Problem, tol: float, most: int, _: float, start: Floats | None) -> Solution:
@@ -137,7 +139,7 @@ def _path(p: Problem, tol: float, most: int, _: float, start: Floats | None) -> 
 
 
 METHODS = {
-    "auto": Engine(_auto, smoothed="alm"),
-    "alm": Engine(solve_alm, smoothed="alm"),
-    "newton": Engine(_path, smoothed=None),
+    "auto": Engine(_auto, smoothed="alm", batched=True),
+    "alm": Engine(solve_alm, smoothed="alm", batched=False),
+    "newton": Engine(_path, smoothed=None, batched=True),
 }

@@ -1,12 +1,14 @@
 """Sparse inverse covariance: min over M > 0 of -logdet M + <S, M> + l1 sum |M_ij| (S3ML).
 
 S is first taken apart into the connected blocks of |S_ij| > l1, which are solved on their own:
-small ones in closed form, the others by a second-order active-set method (``newton``) or by
-alternating linearisation (``alternating``).  Every answer carries its duality gap.
+those of one and two variables in closed form, small ones in one compiled loop (``small``), the
+others by a second-order active-set method (``newton``) or by alternating linearisation
+(``alternating``).  Every answer carries its duality gap.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,10 +18,10 @@ import numpy as np
 from likewise.errors import InvalidInput
 from likewise.solvers.sparse_inverse.blocks import (
     Assembly,
+    Blocks,
     BlockScan,
     Proof,
     is_sparse,
-    members,
     scan,
     take_block,
 )
@@ -40,6 +42,7 @@ from likewise.solvers.sparse_inverse.input import (
 )
 from likewise.solvers.sparse_inverse.newton import solve_newton
 from likewise.solvers.sparse_inverse.problem import Floats, Problem, Solution, cholesky
+from likewise.solvers.sparse_inverse.small import LARGEST, solve_batch
 
 # Engines multiply entries with each other, some of them in float32: beyond this they would leave
 # its range.
@@ -151,29 +154,39 @@ def _by_blocks(
 ) -> SparseInverse:
     m = len(diagonal)
     made, proof = Assembly(m, is_sparse(S)), Proof(m, is_sparse(S))
-    blocks = list(members(scanned.labels))
-    ones = np.concatenate([b for b in blocks if len(b) == 1] or [np.zeros(0, np.int64)])
+    blocks = Blocks.of(scanned.labels)
+    ones = blocks.between(1, 1).variables
     a = diagonal[ones] + settings.on_diagonal
     made.entries(ones, ones, 1.0 / a)
     proof.entries(ones, ones, a)
     value = float(np.log(a).sum()) + len(ones)
-    pairs = np.array([b for b in blocks if len(b) == 2], np.int64).reshape(-1, 2)
     closed = settings.smoothing == 0.0
+    pairs = blocks.between(2, 2).variables.reshape(-1, 2)
     if closed and len(pairs):
         value += _pairs(S, diagonal, pairs, settings, made, proof)
+    rest = blocks.between(3 if closed else 2, m)
     gap = own = 0.0
     n_iter, converged = 0, True
     place = np.full(m, -1, np.int64)
-    for block in blocks:
-        if len(block) == 1 or (closed and len(block) == 2):
-            continue
+    left: list[Any] = [rest]
+    if METHODS[settings.method].batched and settings.l1 > 0.0 and closed:
+        small = rest.between(3, LARGEST)
+        # Where there is a start an engine goes on from it.
+        begun = [start is not None and _part(start, b, place) is not None for b in small]
+        batch = solve_batch(S, small, np.array(begun, bool), settings, place)
+        batch.add_to(made, proof)
+        value, gap, own = value + batch.value, gap + batch.gap, own + batch.gap
+        n_iter = batch.n_iter
+        left = [batch.unsolved, rest.between(LARGEST + 1, m)]
+    for block in itertools.chain(*left):
         found = _solve(take_block(S, block, place), settings, _part(start, block, place))
         made.block(block, found.M)
         proof.block(block, found.Z)
         value, gap, own = value + found.value, gap + found.gap, own + found.own_gap
         n_iter, converged = max(n_iter, found.n_iter), converged and found.converged
+    largest = int(blocks.sizes[-1])
     return SparseInverse(
-        made.whole(), gap, n_iter, converged, value, own, len(blocks), max(map(len, blocks)), proof
+        made.whole(), gap, n_iter, converged, value, own, len(blocks), largest, proof
     )
 
 
