@@ -124,6 +124,16 @@ def lasso(
     >>> codes = lasso(A, np.array([[0.0, 1.0]]), alpha=0.5)
     >>> codes.x.toarray().round(3).tolist(), codes.gap.round(6).tolist()
     ([[0.0, 0.4]], [0.0])
+
+    See Also
+    --------
+    Dictionary : rows that are scaled once, in memory or memory-mapped.
+    likewise.annotation.SparseAnnotator : tags by this lasso.
+    nonnegative_codes : codes over a small codebook, with its Gram matrix.
+
+    References
+    ----------
+    Problem, certificate and the rounds over working sets: docs/methods/siso.md, (1) to (7).
     """
     check_settings(
         {"alpha": alpha, "tol": tol},

@@ -307,6 +307,18 @@ def product_codes(
     >>> left, right = product_codes([np.array([[0.6, 0.0]])] * 2, [words, words], 0.4)
     >>> left.toarray().round(3).tolist(), right.toarray().round(3).tolist()
     ([[0.649, 0.0]], [[0.649, 0.0]])
+
+    See Also
+    --------
+    likewise.coding.ProductSparseCoder : the estimator, which also learns the codebooks.
+    nonnegative_codes : codes over one codebook whose words are written out.
+
+    References
+    ----------
+    T. Ge, K. He and J. Sun: Product sparse coding.  CVPR, 2014.
+
+    The problem and its marginals, the exact method and the two of the paper:
+    docs/methods/psc.md, (1) to (8) and (10) to (13).
     """
     if method not in list(METHODS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")

@@ -170,6 +170,16 @@ def nonnegative_codes(
     >>> X = np.array([[3.0, 4.0], [1.0, -1.0]])
     >>> nonnegative_codes(X, np.eye(2), 1.0).toarray().round(6).tolist()
     [[2.5, 3.5], [0.5, 0.0]]
+
+    See Also
+    --------
+    likewise.coding.SparseCoder : the estimator, which also learns the codebook.
+    product_codes : the same over the products of several codebooks.
+    lasso : many queries over very many columns, of either sign.
+
+    References
+    ----------
+    docs/methods/psc.md, (1), with the words themselves for columns.
     """
     if method not in list(CODINGS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(CODINGS)} expected")
