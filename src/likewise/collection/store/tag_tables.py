@@ -25,7 +25,12 @@ KINDS = (ACCEPT, REJECT, WITHDRAW)
 
 
 class TagRow(NamedTuple):
-    """A tag, how many pictures have it, and how many of these by each source."""
+    """A tag, how many pictures have it, and how many of these by each source.
+
+    See Also
+    --------
+    Suggestion : a tag a picture may deserve.
+    """
 
     tag: str
     pictures: int
