@@ -14,7 +14,13 @@ from likewise.solvers.ordinal.batch import solve_batch, solve_lbfgs
 from likewise.solvers.ordinal.convex import points_of, project, solve_convex
 from likewise.solvers.ordinal.online import sample_comparisons, solve_online
 from likewise.solvers.ordinal.problem import Problem, Solution, pad
-from likewise.solvers.ordinal.svrg import GROWTH, default_epsilon, sbb_step, solve_svrg
+from likewise.solvers.ordinal.svrg import (
+    GROWTH,
+    SHRINKAGE,
+    default_epsilon,
+    sbb_step,
+    solve_svrg,
+)
 from tests.ordinal.data import mean_gradient, triplets, truth
 
 N, P, M = 30, 3, 900
@@ -108,6 +114,23 @@ def test_the_step_grows_at_most_tenfold() -> None:
     steps = [r.step for r in found.history[1:]]
     assert all(b <= GROWTH * a * (1 + 1e-12) for a, b in itertools.pairwise(steps))
     assert steps[1] == pytest.approx(1e-6)
+
+
+def test_while_f_falls_the_step_shrinks_by_no_more_than_a_tenth() -> None:
+    found = solved("svrg-sbb", GNMDS(), epochs=30)
+    shrunk = 0
+    for old, now, after in zip(found.history, found.history[1:], found.history[2:], strict=False):
+        if now.objective < old.objective:
+            assert after.step >= SHRINKAGE * now.step * (1 - 1e-12)
+            shrunk += after.step < now.step
+    assert shrunk, "the guard was needed"
+
+
+def test_a_hinge_does_not_starve_its_own_step() -> None:
+    """The gradient jumps at kinks: by the printed rule short moves make still shorter ones."""
+    printed = solved("svrg-sbb", GNMDS(), epochs=60, guarded=False)
+    guarded = solved("svrg-sbb", GNMDS(), epochs=60)
+    assert guarded.objective < 0.7 * printed.objective
 
 
 @pytest.mark.parametrize("name", ["svrg-sbb", "svrg", "sgd", "adagrad", "batch"])

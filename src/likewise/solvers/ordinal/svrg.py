@@ -17,9 +17,12 @@ import numpy as np
 
 from likewise.solvers.ordinal.problem import Floats, Journal, Problem, Solution, Watch, pad
 
-# Guards that the paper lacks: a step grows at most tenfold; an epoch after which F has more than
-# doubled is taken back and tried with half the step.
+# Guards that the paper lacks: a step grows at most tenfold; while F falls it shrinks by no more
+# than a tenth; an epoch after which F has more than doubled is taken back, with half the step.
 GROWTH = 10.0
+# At the kinks of a hinge the gradient jumps however short the move was, so the curvature seen grows
+# as moves get shorter, and steps would shrink for no other reason than being short.
+SHRINKAGE = 0.9
 RISE = 2.0
 MAX_HALVINGS = 40
 
@@ -117,13 +120,14 @@ def solve_svrg(
     F = problem.gradient(S, slope)
     journal.spend(problem.size)
     journal.note(F, eta, S)
-    halvings = 0
+    halvings, fell = 0, False
     for epoch in range(epochs):
         if epoch > 0 and barzilai and halvings == 0:
             found = sbb_step(S - before, slope - slope_before, steps, epsilon)
             if found == 0.0:
                 return journal.solution("the step is 0/0")
-            eta = min(found, GROWTH * eta) if guarded else found
+            least = SHRINKAGE * eta if guarded and fell else 0.0
+            eta = min(max(found, least), GROWTH * eta) if guarded else found
         X[:] = S
         done[:] = 0
         seed = rng.integers(0, 2**64, dtype=np.uint64)
@@ -143,6 +147,7 @@ def solve_svrg(
             eta /= 2.0
             continue
         halvings = 0
+        fell = rising < F
         before, S, X = S, X, before
         slope_before, slope = slope, new
         F = rising
