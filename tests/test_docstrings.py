@@ -23,9 +23,11 @@ import likewise
 from likewise._doors import DOORS
 
 ROOT = Path(likewise.__file__).parent
+# A room before the rooms in it, which offer some of the same names.
 ROOMS = (
-    "annotation", "coding", "collection", "engines", "evaluation", "features", "index", "metric",
-    "neighbours", "ordinal", "similarity", "solvers",
+    "annotation", "coding", "collection", "demo", "engines", "evaluation", "features", "index",
+    "metric", "neighbours", "ordinal", "similarity", "solvers", "collection.spaces",
+    "evaluation.readers", "features.text", "solvers.ordinal", "solvers.product",
 )  # fmt: skip
 
 # Nothing is learned from data: there is nothing to show afterwards.
@@ -103,7 +105,11 @@ def parameters(made: Any) -> dict[str, inspect.Parameter]:
     if inspect.isclass(made) and getattr(made, "_is_protocol", False):
         return {}
     found = inspect.signature(made).parameters
-    return {name: one for name, one in found.items() if name not in ("self", "cls")}
+    return {
+        name: one
+        for name, one in found.items()
+        if name not in ("self", "cls") and not name.startswith("_")
+    }
 
 
 def is_error(made: Any) -> bool:
