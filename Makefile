@@ -3,9 +3,11 @@
 #   make test         lint, type-check, test
 #   make test-machines  the rooms that compute, under several processors' arithmetic (RESUME=1)
 #   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
-#   make trust        many more rounds of kill -9, of random histories and of wrong bytes (ROUNDS=500)
+#   make trust        many more rounds of kill -9, of failing disks, of random histories, bytes and requests (ROUNDS=500)
 #   make check-page   check the types of the page's JavaScript (needs node and npm)
 #   make browser      install Debian's chromium, for the tests of the page (needs root)
+#   make services     install Debian's PostgreSQL, for tests/postgres (needs root; else a wheel has one)
+#   make test-postgres  tests of collections with every catalog moved to PostgreSQL first (ARGS="tests/…")
 #   make screenshots  every view of the page, light, dark and phone, into docs/pictures
 #   make frames       how smooth the page is: 50,000 pictures on the map, 10,000 in the grid
 #   make readers      read every development data set and print the counts
@@ -24,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes: each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup test test-machines lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup release-check lock clean bench-setup
+.PHONY: setup test test-machines services test-postgres lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup release-check lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -62,7 +64,7 @@ test-machines: setup
 demo: setup
 	$(BIN)/likewise demo $(if $(DIR),"$(DIR)") $(if $(FRESH),--fresh)
 
-# More rounds of kill -9 than `make test` has time for.
+# More rounds of what trust rests on than `make test` has time for.
 trust: setup
 	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) $(BIN)/python -m pytest -n 0 tests/collection/test_crashes.py tests/collection/test_loop_machine.py tests/index/test_properties.py tests/index/test_files.py tests/trust
 
@@ -77,6 +79,14 @@ bench-%: bench-setup
 # The page is tested in a real browser; without one those tests are skipped.
 browser:
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+
+# A real PostgreSQL for its tests; they start and stop one of their own, and no service is kept running.
+services:
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql-common && sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf && apt-get install -y -qq --no-install-recommends postgresql; }
+
+test-postgres: export OPENBLAS_NUM_THREADS := 1
+test-postgres: setup
+	$(BIN)/python -m pytest -n 0 -p tests.postgres.everywhere $(or $(ARGS),tests/collection/test_tags.py tests/collection/test_loop.py tests/collection/test_history.py tests/collection/test_actions.py tests/collection/test_library.py tests/collection/test_filters.py tests/collection/test_typed_search.py tests/collection/test_storage.py tests/collection/test_comparing.py tests/collection/test_waiting.py tests/collection/test_backfills.py tests/collection/test_models.py)
 
 # The page is plain JavaScript with types in its comments; those of the JSON come from the server.
 PAGE := tools/page

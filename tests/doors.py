@@ -13,6 +13,7 @@ from likewise.annotation.linear import LinearAnnotator
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.views import Views
+from likewise.collection.store.sqlite_catalog import SQLiteCatalog
 from likewise.collection.store.store import Store
 from likewise.collection.tags.calibration import Calibration, CalibrationRun
 from likewise.collection.tags.evidence import Evidence
@@ -35,7 +36,9 @@ def states_of(col: Collection) -> ProfileStates:
 
 def connections_of(col: Collection) -> list[tuple[threading.Thread, sqlite3.Connection]]:
     """The open connections to the catalog, each with the thread it was made for."""
-    return col._store._open
+    catalog = col._store.catalog
+    assert isinstance(catalog, SQLiteCatalog)
+    return catalog._open
 
 
 def curve_of(col: Collection, *names: str) -> Calibration:

@@ -191,6 +191,9 @@ def test_each_dangerous_tool_has_one_room() -> None:
     assert all(name.startswith("collection/store/") for name in users_of("sqlite3"))
     for module in ("qdrant_client", "qdrant_edge", "grpc"):
         assert all(name.startswith("engines/") for name in users_of(module)), module
+    assert all(name.startswith("collection/store/postgres/") for name in users_of("psycopg"))
+    for module in ("dask", "distributed"):
+        assert all(name.startswith("collection/ingest/cluster") for name in users_of(module))
     for module in ("pickle", "cloudpickle", "joblib", "dill", "shelve", "marshal"):
         assert users_of(module) == set(), module
 

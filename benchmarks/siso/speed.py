@@ -40,13 +40,13 @@ def ours(D: Dictionary, Q: Any, alpha: float, solver: str = "homotopy") -> Row:
     return made | {"rounds": rounds, "pictures": len(Q)}
 
 
-def spectral(n: int, n_queries: int, seed: int) -> Tagged:
+def spectral(n: int, n_queries: int, seed: int, width: int = 428) -> Tagged:
     """Gaussian rows whose spectrum falls like i^-1/2: nearly every dimension counts, so that the
-    support comes close to 428, the hard case for any solver."""
+    support comes close to the width, the hard case for any solver."""
     rng = np.random.default_rng(seed)
-    axes, _ = np.linalg.qr(rng.standard_normal((428, 428)))
-    falling = (np.arange(1, 429) ** -0.5)[:, None] * axes
-    rows = rng.standard_normal((n + n_queries, 428), np.float32) @ falling.astype(np.float32)
+    axes, _ = np.linalg.qr(rng.standard_normal((width, width)))
+    falling = (np.arange(1, width + 1) ** -0.5)[:, None] * axes
+    rows = rng.standard_normal((n + n_queries, width), np.float32) @ falling.astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return Tagged(rows[:n], np.zeros(n, np.int64), rows[n:], 1, False)
 

@@ -3,7 +3,9 @@
 Clients search, look at thumbnails, judge, tag and take back; a ninth adds folders of new pictures.
 Whatever the server acknowledged is remembered here.  After every kill the next server must answer,
 and at the end the collection must hold every acknowledged line and tag, and verify.  The memory of
-each life of the server is read every second, so that one that grows is seen.
+each life of the server is read every second; then one more server lives for five minutes under the
+same clients and is not killed, so that one that grows is seen.  How long an undo of an old line
+takes is measured by :mod:`benchmarks.trust.undo`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks import harness
+from benchmarks.trust import undo
 from likewise.collection.collection import Collection
 
 CLIENTS = 8
@@ -36,6 +40,11 @@ MORE = 20
 """Pictures of a folder that comes in while the server runs."""
 MINUTES = 10
 KILL_EVERY = 60.0
+CALM = 5.0
+"""Minutes of the server that is not killed."""
+WARM = 0.3
+"""Share of its life in which a server may still load what it needs."""
+LINES = (10_000, 100_000)
 KEY = "a-key-for-this-run-only"
 _PATIENCE = 30.0
 
@@ -80,6 +89,20 @@ class Server:
             int(line.split()[1]) / 1000 for line in status.splitlines() if line.startswith("VmRSS")
         )
 
+    def children(self) -> tuple[int, int]:
+        """Processes it started that live, and that ended and were never asked how."""
+        alive = defunct = 0
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            except OSError:  # ended meanwhile
+                continue
+            if int(parent) == self.process.pid:
+                alive, defunct = alive + (state != "Z"), defunct + (state == "Z")
+        return alive, defunct
+
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -95,6 +118,11 @@ class Record:
     undone: set[int] = field(default_factory=set)
     tags: set[tuple[int, str]] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def counts(self) -> tuple[int, int]:
+        """Requests and acknowledged judgements so far."""
+        with self.lock:
+            return sum(self.asked.values()), len(self.judgements)
 
 
 class Clients:
@@ -164,8 +192,10 @@ class Clients:
                 self.record.tags.add((image_of(one), tag))
 
 
-def run(minutes: float, kill_every: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The trial: what was asked and lost, and the memory of each life of the server."""
+def run(
+    minutes: float, kill_every: float, calm: float
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """The trial: what was asked and lost, the memory of each life, and of one that is long."""
     with tempfile.TemporaryDirectory() as home:
         root = Path(home) / "photos.lw"
         with Collection.create(root) as col:
@@ -177,29 +207,72 @@ def run(minutes: float, kill_every: float) -> tuple[list[dict[str, Any]], list[d
         began, n = time.monotonic(), 0
         while time.monotonic() - began < 60 * minutes:
             n += 1
-            server = Server(root, n)
-            clients.server = server
-            until = min(time.monotonic() + kill_every, began + 60 * minutes)
-            folder = write_pictures(Path(home) / f"more-{n}", MORE, n)
-            # Refused while another job runs: then the next life takes it in with its own.
-            answer = httpx.post(
-                f"{server.url}/api/collection/add",
-                json={"folder": str(folder)},
-                headers={"authorization": f"Bearer {KEY}"},
-                timeout=_PATIENCE,
-                trust_env=False,
-            )
-            answer.raise_for_status()
-            while time.monotonic() < until:
-                server.memory.append(server.resident())
-                time.sleep(1)
+            server = _live(root, n, clients)
+            _add(server, write_pictures(Path(home) / f"more-{n}", MORE, n))
+            _watch(server, min(time.monotonic() + kill_every, began + 60 * minutes))
             server.kill()
             clients.server = None
             lives.append(_life(server))
+        losses = record.counts()
+        long = []
+        if calm:
+            server = _live(root, n + 1, clients)
+            _add(server, write_pictures(Path(home) / "calm", MORE, n + 1))
+            _watch(server, time.monotonic() + 60 * calm)
+            long.append(_long_life(server, record, losses))
         clients.stopped.set()
         for thread in clients.threads:
             thread.join(60)
-        return [_losses(root, record, n)], lives
+        if calm:
+            # Workers leave when there is nothing to do; none may stay in the system's table.
+            time.sleep(30)
+            long[0]["processes afterwards"], long[0]["defunct"] = server.children()
+            server.kill()
+        return [_losses(root, record, n)], lives, long
+
+
+def _live(root: Path, n: int, clients: Clients) -> Server:
+    made = clients.server = Server(root, n)
+    return made
+
+
+def _add(server: Server, folder: Path) -> None:
+    answer = httpx.post(
+        f"{server.url}/api/collection/add",
+        json={"folder": str(folder)},
+        headers={"authorization": f"Bearer {KEY}"},
+        timeout=_PATIENCE,
+        trust_env=False,
+    )
+    answer.raise_for_status()
+
+
+def _watch(server: Server, until: float) -> None:
+    while time.monotonic() < until:
+        server.memory.append(server.resident())
+        time.sleep(1)
+
+
+def _long_life(server: Server, record: Record, before: tuple[int, int]) -> dict[str, Any]:
+    """How the memory of a server that is not killed goes on, once everything is loaded."""
+    warm = server.memory[int(WARM * len(server.memory)) :]
+    asked, judged = (now - then for now, then in zip(record.counts(), before, strict=True))
+    return {
+        "seconds": len(server.memory),
+        "requests": asked,
+        "judgements": judged,
+        "MB when warm": round(float(np.median(warm[:10])), 1),
+        "MB at its end": round(float(np.median(warm[-10:])), 1),
+        "MB at most": round(max(server.memory), 1),
+        "MB a minute": round(slope(warm), 2),
+    }
+
+
+def slope(memory: Sequence[float]) -> float:
+    """MB a minute of a reading a second, by least squares."""
+    if len(memory) < 2:
+        return 0.0
+    return float(60 * np.polyfit(np.arange(len(memory)), memory, 1)[0])
 
 
 def _life(server: Server) -> dict[str, Any]:
@@ -241,6 +314,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.trust", description=__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES)
     parser.add_argument("--kill-every", type=float, default=KILL_EVERY, help="seconds")
+    parser.add_argument("--calm", type=float, default=CALM, help="minutes without a kill")
+    parser.add_argument("--only", choices=["soak", "undo"], help="half of it")
+    parser.add_argument("--lines", type=int, nargs="*", default=LINES, help="of the logs of undo")
     parser.add_argument("--full", action="store_true", help="an hour")
     given = parser.parse_args()
     minutes = 60.0 if given.full else given.minutes
@@ -248,11 +324,26 @@ def main() -> int:
         "trust",
         "Trust: what was acknowledged is there",
         f"{minutes:g} minutes" + (" (full)" if given.full else ""),
-        {"clients": CLIENTS, "pictures": PICTURES, "kill every": f"{given.kill_every:g} s"},
-    )
-    losses, lives = run(minutes, given.kill_every)
+        {
+            "clients": CLIENTS, "pictures": PICTURES, "kill every": f"{given.kill_every:g} s",
+            "without a kill": f"{given.calm:g} minutes",
+            "load of the machine at the start": f"{os.getloadavg()[0]:.1f}",
+        },
+    )  # fmt: skip
+    if given.only != "soak":
+        rows: list[dict[str, Any]] = []
+        for lines in given.lines:
+            rows += undo.run(lines)
+            sys.stderr.write(f"{rows}\n")
+        report.add("An old line is taken back or contradicted", rows)
+    if given.only == "undo":
+        report.write()
+        return 0
+    losses, lives, long = run(minutes, given.kill_every, given.calm)
     report.add("A server killed again and again under eight clients", losses)
     report.add("Memory of each life of the server", lives)
+    if long:
+        report.add("Memory of a server that is not killed", long)
     report.write()
     (one,) = losses
     bad = one["of these lost"] or one["of these gone"] or one["answers 5xx"] or one["damage found"]

@@ -70,6 +70,7 @@ DOORS: dict[str, dict[str, str]] = {
     },
     "likewise.collection": {
         "AddResult": "ingest.add",
+        "Cluster": "ingest.cluster",
         "Collection": "collection",
         "CollectionBusy": "errors",
         "CollectionError": "errors",

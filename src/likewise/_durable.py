@@ -50,8 +50,11 @@ def write_whole(
         if ready is not None:
             ready(beside)
         _rename(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):  # the first error is the one to see
+            beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a disk that is full has a name
         raise
     if sync_name:
         sync_folder(path.parent)

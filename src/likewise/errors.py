@@ -6,6 +6,8 @@ say and lets real bugs through.  A message names what was wrong, the value seen,
 
 from __future__ import annotations
 
+import errno
+
 
 class LikewiseError(Exception):
     """Anything Likewise refuses on purpose."""
@@ -57,3 +59,14 @@ class ImageTooLarge(ImageError):
 
 class DecoderFailed(ImageError):
     """Its decoder ran for too long, or crashed."""
+
+
+def tell_os_error(error: OSError) -> str:
+    """What the system refused, for people: a disk that is full or fails is called so."""
+    where = f" that holds {error.filename}" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk{where} is full; nothing that was there is lost"
+    if error.errno == errno.EIO:
+        return f"the disk{where} cannot be read or written: {error.strerror}"
+    named = f"{error.filename}: " if error.filename else ""
+    return f"{named}{error.strerror or error}"

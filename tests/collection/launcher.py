@@ -6,6 +6,7 @@ cost seconds for every kill.  One JSON line in: the job; two lines out: the chil
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import random
@@ -16,10 +17,14 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from likewise.collection.collection import Collection
 from likewise.collection.feedback import profile_states
 from likewise.collection.ingest import add as adding
 from likewise.collection.jobs import Progress
+from likewise.collection.models import map as map_learning
+from likewise.collection.models import metric as metric_learning
 from likewise.collection.spaces import visual_words
 from likewise.collection.store import segments as seg
 from likewise.collection.tags import bulk as bulk_tagging
@@ -54,12 +59,45 @@ class Moments:
 
 
 def work(job: dict[str, str]) -> None:
+    if "fail_at" in job:
+        fail(job)
+        return
     if "die_at" not in job:
         do(job)
         return
     moments = Moments(int(job["die_at"]))
     do(job)
     Path(job["moments"]).write_text(str(moments.seen))
+
+
+class Failing:
+    """The disk of a preloaded ``tests/trust/failing_disk.c``."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(None)
+        self._library.likewise_seen.restype = ctypes.c_long
+
+    def arm(self, folder: str, at: int, code: int, lasting: bool) -> None:
+        """Have the call ``at`` that writes below a folder fail; 0: none, they are counted."""
+        self._library.likewise_fail(folder.encode(), ctypes.c_long(at), code, int(lasting))
+
+    def seen(self) -> int:
+        return int(self._library.likewise_seen())
+
+
+def fail(job: dict[str, str]) -> None:
+    """A job on a disk that fails; how many calls wrote, and the sentence that a person sees."""
+    disk = Failing()
+    disk.arm(job["disk"], int(job["fail_at"]), int(job["code"]), bool(job.get("lasting")))
+    try:
+        do(job)
+    except Exception as error:
+        from likewise.cli.app import describe_error
+
+        Path(job["sentence"]).write_text(describe_error(error))
+        raise
+    finally:
+        Path(job["moments"]).write_text(str(disk.seen()))
 
 
 def do(job: dict[str, str]) -> None:
@@ -70,9 +108,12 @@ def do(job: dict[str, str]) -> None:
     if job["do"] == "create":
         Collection.create(root, deep=False).close()
         return
+    if job["do"] == "restore":
+        Collection.restore(job["backup"], root).close()
+        return
     with Collection.open(root) as col:
         if job["do"] == "add":
-            col.add(job["pictures"], workers=0)
+            col.add(job["pictures"], workers=int(job.get("workers", "0")))
         elif job["do"] == "sync":
             col.sync(workers=0)
         elif job["do"] == "refresh":
@@ -85,6 +126,28 @@ def do(job: dict[str, str]) -> None:
             judge(col, job)
         elif job["do"] == "tag":
             tag(col, job)
+        elif job["do"] == "metric":
+            metric_learning.DIRECTIONS = 10
+            col.models.learn_metric(space="mine")
+        elif job["do"] == "map":
+            map_learning.DIRECTIONS = 16
+            col.models.learn_map(space="mine")
+        elif job["do"] == "space":
+            col.spaces.add("late", {"feature": job["feature"]}, workers=int(job["workers"]))
+        elif job["do"] == "fill":
+            fill(col, job)
+
+
+def fill(col: Collection, job: dict[str, str]) -> None:
+    """Vectors of one's own, some at a time; what has returned is written down."""
+    ids = [row.id for row in col.images()]
+    X = np.random.default_rng(int(job["seed"])).normal(size=(len(ids), 16)).astype(np.float32)
+    said = os.open(job["said"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for start in range(0, len(ids), 4):
+        some = slice(start, start + 4)
+        col.spaces.add_vectors("own", ids[some], X[some])
+        os.write(said, "".join(f"{i}\n" for i in ids[some]).encode())
+    os.close(said)
 
 
 def tag(col: Collection, job: dict[str, str]) -> None:
@@ -129,9 +192,14 @@ def finished(job: dict[str, str]) -> int:
 def main() -> None:
     print("ready", flush=True)  # noqa: T201
     for line in sys.stdin:
+        job = json.loads(line)
+        if "here" in job:
+            # Once, so that those who are forked later find everything imported and compiled.
+            print(os.getpid(), finished(job), sep="\n", flush=True)  # noqa: T201
+            continue
         child = os.fork()
         if child == 0:
-            os._exit(finished(json.loads(line)))
+            os._exit(finished(job))
         print(child, flush=True)  # noqa: T201
         _, status = os.waitpid(child, 0)
         print(status, flush=True)  # noqa: T201

@@ -479,7 +479,7 @@ def test_a_crash_between_log_and_learning_is_repaired(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(profile_states.ProfileStates, "state", crash)
+        patch.setattr(profile_states.ProfileStates, "answer", crash)
         with pytest.raises(KeyboardInterrupt):
             col.judge(2, [4], [5])
     assert [line.number for line in col.log.entries()] == [1, 2]

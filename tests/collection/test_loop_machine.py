@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 )
 
 from likewise.collection.collection import Collection
-from likewise.collection.feedback import log_lines, profile_states
+from likewise.collection.feedback import log_lines, profile_states, replay
 from likewise.similarity import local_metric
 from likewise.similarity.local_metric import LocalMetric
 from tests.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
@@ -45,6 +45,9 @@ class Loop(RuleBasedStateMachine):
         self.home = Path(mkdtemp(prefix="likewise-machine-"))
         self.root = copied(self.home)
         self.every, profile_states.CHECKPOINT_EVERY = profile_states.CHECKPOINT_EVERY, 2
+        # Whatever is more than that is folded beside, in stretches of two.
+        self.at_once, self.stretch = profile_states.AT_ONCE, replay.STRETCH
+        replay.STRETCH = 2
         # N0 is chosen from four lessons on, so that a machine of some dozen steps sees it chosen.
         self.choose_from, local_metric.CHOOSE_FROM = local_metric.CHOOSE_FROM, 4
         self.clock, self.ahead = log_lines.now, timedelta(0)
@@ -171,6 +174,11 @@ class Loop(RuleBasedStateMachine):
     def forget(self) -> None:
         forgotten(self.col)
 
+    @rule(items=st.sampled_from([0, 3, 500]))
+    def patience(self, items) -> None:
+        """How many items a search waits for before it goes on with the state of before."""
+        profile_states.AT_ONCE = items
+
     @rule()
     def another_process(self) -> None:
         self.col, self.other = self.other, self.col
@@ -195,9 +203,15 @@ class Loop(RuleBasedStateMachine):
                 assert (found.liked, found.disliked) == expected.get(query, (set(), set()))
             for name in (*SPACES, "late"):
                 space = col.spaces[name]
-                found = states_of(col).weights(profile, space)
                 wanted = log.weights(profile, name, space.generation, space.width)
-                assert np.array_equal(np.ones(space.width) if found is None else found, wanted)
+                # An answer is right or says that it is not.
+                answer = states_of(col).answer(profile, space)
+                assert answer.behind or np.array_equal(answer.state.weights, wanted)
+                found = states_of(col).state(profile, space).weights
+                assert np.array_equal(found, wanted)
+                now, behind = states_of(col).weights_now(profile, space)
+                assert not behind
+                assert now is None or np.array_equal(now, wanted)
             self._check_pairs(col, log, profile)
         for key, codes in self.codes.items():
             # A generation that is gone took its codes with it; within one they never change.
@@ -235,6 +249,7 @@ class Loop(RuleBasedStateMachine):
             assert self.other.verify() == []
         finally:
             profile_states.CHECKPOINT_EVERY = self.every
+            profile_states.AT_ONCE, replay.STRETCH = self.at_once, self.stretch
             local_metric.CHOOSE_FROM = self.choose_from
             log_lines.now = self.clock
             for col in (self.col, self.other, *self.dropped):

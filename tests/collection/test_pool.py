@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -133,6 +134,30 @@ def test_workers_that_cannot_start_are_told(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(pool, "_serve", os._exit)
     with pytest.raises(WorkersCannotStart, match="--workers 0"):
         list(run(die_on_seven, range(3), 1, failed))
+
+
+def test_a_system_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(pool.SpawnProcess, "start", refuse)
+    with pytest.raises(WorkersCannotStart, match=r"temporarily unavailable.*--workers 0"):
+        list(run(die_on_seven, range(2), 1, failed))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_workers_that_leave_are_buried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_WATCH", 0.05)
+    list(run(die_on_seven, range(3), 1, failed, stay=0.2))
+    (worker,) = pool._resting
+    pid = worker.process.pid
+    deadline = time.monotonic() + 60
+    # An entry in the table, alive or defunct.
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < deadline, Path(f"/proc/{pid}/stat").read_text()
+        time.sleep(0.02)
+    assert pool._resting == []
+    assert sorted(run(die_on_seven, range(3), 1, failed)) == [(i, "") for i in range(3)]
 
 
 def test_tasks_are_taken_as_they_are_needed() -> None:

@@ -22,7 +22,7 @@ from likewise.collection.search import dense_view
 from likewise.collection.spaces import graphs, visual_words
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import segments as seg
-from likewise.collection.store import store as catalog_module
+from likewise.collection.store import sqlite_catalog as catalog_module
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
 from likewise.errors import LikewiseError

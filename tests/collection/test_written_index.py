@@ -19,6 +19,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.store import changes, tag_tables, written
 from likewise.collection.store.schema import MIGRATIONS
+from likewise.collection.store.sqlite_catalog import put_documents
 from likewise.collection.store.store import Store
 from likewise.collection.store.written_index import FIELDS, refresh_written
 from likewise.images import ImageInfo, probe
@@ -102,7 +103,7 @@ class Index(RuleBasedStateMachine):
         with suppress(ZeroDivisionError), self.store.write() as c:
             for image in sorted(self.store.ids())[: at + 1]:
                 tag_tables.put_sources(c, "user", [(image, "never")])
-            refresh_written(c)
+            refresh_written(c, put_documents)
             raise ZeroDivisionError
         assert written.find_word(self.store, "tags", ["never"], beginnings=False).tolist() == []
 
@@ -162,10 +163,10 @@ def test_a_catalog_of_before_gets_its_index(tmp_path: Path) -> None:
 def test_a_python_without_full_text_search_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from likewise.collection.store import store as store_module
+    from likewise.collection.store import sqlite_catalog
 
     lacking = tuple(text.replace("USING fts5", "USING no_fts5") for text in MIGRATIONS)
-    monkeypatch.setattr(store_module, "MIGRATIONS", lacking)
+    monkeypatch.setattr(sqlite_catalog, "MIGRATIONS", lacking)
     with pytest.raises(CollectionError, match="built without FTS5"):
         Store.create(tmp_path / "catalog.sqlite", {})
 

@@ -37,6 +37,13 @@ PROFILE = "my-taste"
 LESSONS = 26
 QUERY, LIKED = "coffee-01-crop", "coffee-12-light"
 TYPED = "cat"
+PLACES = {
+    "china": (39.92, 116.39), "rocket": (28.57, -80.65), "coffee": (48.21, 16.37),
+    "chelsea": (51.49, -0.17), "motorcycle_left": (46.2, 7.3), "flower": (52.16, 4.48),
+}  # fmt: skip
+"""Where the pictures of a scene were taken: degrees north and east, made up."""
+COPIED = ("china", "flower")
+READY = "ready-4"
 DESK: dict[str, Any] = {"viewport": {"width": 1180, "height": 740}}
 TALL = {"learned": 1700, "collection": 900}
 """Heights of pages to read: what is below the first screen belongs to them."""
@@ -93,6 +100,31 @@ def shoot(chrome: Browser, server: Served, look: str, how: dict[str, Any]) -> No
     page.wait_for_timeout(1500)
     keep(page, f"why-{look}")
 
+    page.goto("/?view=library")
+    settle(page)
+    keep(page, f"library-{look}")
+
+    large = server.picture("china-00-original.jpg")["id"]
+    page.goto(f"/?view=library&look={large}")
+    page.locator("dialog.viewer dd").nth(4).wait_for()
+    page.wait_for_function("() => document.querySelector('.stage img').complete")
+    page.wait_for_timeout(800)
+    hide_paths(page, "dd")
+    keep(page, f"viewer-{look}")
+
+    page.goto("/?view=places")
+    page.get_by_role("button", name="Show these").wait_for()
+    page.wait_for_timeout(1200)
+    keep(page, f"places-{look}")
+
+    page.goto("/?view=duplicates")
+    if server.ask("/api/library/duplicates")["looked"] is None:
+        page.get_by_role("button", name="Find duplicates").click()
+        page.locator(".job").wait_for(state="hidden", timeout=300_000)
+    page.locator(".copies img").first.wait_for()
+    page.wait_for_timeout(1200)
+    keep(page, f"duplicates-{look}")
+
     page.goto("/?view=tag")
     page.locator(".suggestions .faces img").first.wait_for()
     page.wait_for_timeout(1500)
@@ -119,16 +151,20 @@ def shoot(chrome: Browser, server: Served, look: str, how: dict[str, Any]) -> No
     tall(page, look, "collection")
     page.goto("/?view=collection")
     page.get_by_text("broken.jpg").wait_for()
-    # The pictures of the page go round the world; where they were made is nobody's business.
-    page.evaluate(
-        """(base) => { for (const path of document.querySelectorAll('code')) {
-             path.textContent = path.textContent.replace(base, '/home/me'); } }""",
-        str(collection().parent),
-    )
+    hide_paths(page, "code")
     keep(page, f"collection-{look}")
     page.context.close()
     if wrong:
         sys.exit(f"something went wrong in the page: {wrong}")
+
+
+def hide_paths(page: Page, which: str) -> None:
+    """The pictures of the page go round the world; where they were made is nobody's business."""
+    page.evaluate(
+        """([which, base]) => { for (const path of document.querySelectorAll(which)) {
+             path.textContent = path.textContent.replace(base, '/home/me'); } }""",
+        [which, str(collection().parent)],
+    )
 
 
 def tall(page: Page, look: str, view: str) -> None:
@@ -160,7 +196,7 @@ def collection() -> Path:
 
     base = cache_dir() / "screenshots"
     root = base / "photos.lw"
-    if (base / "ready-3").exists():
+    if (base / READY).exists():
         return root
     shutil.rmtree(base, ignore_errors=True)
     write_photographs(base / "Pictures")
@@ -170,13 +206,13 @@ def collection() -> Path:
         tag(col)
         col.models.learn_map()
         col.models.learn_metric(profile=PROFILE)
-    (base / "ready-3").touch()
+    (base / READY).touch()
     return root
 
 
 def write_photographs(folder: Path) -> None:
     """Views as JPEGs with days in their EXIF, in folders by year; one file that is broken."""
-    from PIL import Image
+    from PIL import Image, ImageOps
 
     chance = random.Random(8)
     for view in planted_views(16):
@@ -185,9 +221,24 @@ def write_photographs(folder: Path) -> None:
         day = datetime(2019, 3, 1) + timedelta(minutes=chance.randrange(60 * 24 * 365 * 5))
         exif = Image.Exif()
         exif[0x0132] = day.strftime("%Y:%m:%d %H:%M:%S")
+        scene = view.name.split("-")[0]
+        if scene in PLACES:
+            at = [side + chance.uniform(-0.05, 0.05) for side in PLACES[scene]]
+            gps = exif.get_ifd(0x8825)
+            for key, value, sides in ((1, at[0], "NS"), (3, at[1], "EW")):
+                gps[key] = sides[value < 0]
+                gps[key + 1] = (float(int(abs(value))), (abs(value) % 1) * 60, 0.0)
         place = folder / str(day.year) / f"{view.name}.jpg"
         place.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(view.pixels).save(place, "JPEG", quality=92, exif=exif)
+        picture = Image.fromarray(view.pixels)
+        picture.save(place, "JPEG", quality=92, exif=exif)
+        if scene in COPIED and view.kind == "original":
+            # As others send it back: smaller, mirrored, without what the camera wrote.
+            sent = folder / "Sent"
+            sent.mkdir(exist_ok=True)
+            half = picture.resize((picture.width // 2, picture.height // 2))
+            half.save(sent / f"{scene}-sent {day:%Y-%m-%d}.jpg", quality=60)
+            ImageOps.mirror(picture).save(sent / f"{scene}-mirrored.jpg", quality=80)
     (folder / "2021" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 cut off while copying")
 
 

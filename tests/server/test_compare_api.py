@@ -224,3 +224,20 @@ def test_names_of_links_are_names(client: Client) -> None:
     (share,) = client.inner.state.service.collection.shares
     assert share.name == "Ada"
     assert len(share.digest) == 48
+
+
+def test_a_new_guest_of_the_same_name_takes_back_nothing_of_the_former(
+    client: Client, guest: Client, root: Path
+) -> None:
+    (number,) = answered(guest, 1)
+    client.post_json("/api/compare/unshare", {"name": "Ada"})
+    address = client.post_json("/api/compare/shares", {"name": "Ada"}, 201)["address"]
+    token = address.partition("token=")[2]
+    with client_of(
+        root, cookie=f"{GUESTS}{cookie_name(HOST)}={token}", origin=f"http://{HOST}"
+    ) as other:
+        message = other.refused("/api/compare/undo", {"number": number}, 409, "refused")
+        assert "no answer of yours" in message
+        (own,) = answered(other, 1)
+        assert other.post_json("/api/compare/undo", {"number": own})["number"] == own
+    assert client.post_json("/api/compare/undo", {"number": number})["number"] == number

@@ -32,6 +32,7 @@ from likewise.cli import (
     map,
     model_status,
     models,
+    moving,
     pictures,
     profiles,
     search,
@@ -44,7 +45,7 @@ from likewise.cli import (
 from likewise.cli.options import STOPPED
 from likewise.cli.output import printable, say
 from likewise.cli.typed import read_minus_words
-from likewise.errors import LikewiseError
+from likewise.errors import LikewiseError, tell_os_error
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -84,6 +85,7 @@ for _panel, _commands in {
         maintenance.refresh,
         maintenance.retrain,
         shipping.push,
+        moving.move,
         model_status.models,
     ),
     "Evaluation": (evaluate.evaluate, evaluate.datasets, demo.demo),
@@ -119,16 +121,20 @@ def main() -> None:
     sys.argv[1:] = read_minus_words(sys.argv[1:])
     try:
         _app_for(sys.argv[1:])(prog_name="likewise")
-    except LikewiseError as error:
-        _fail(error, str(error))
     except KeyboardInterrupt:
         say("likewise: stopped", err=True)
         sys.exit(STOPPED)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        _fail(error, f"{where}{error.strerror or error}")
     except Exception as error:
-        _fail(error, f"{type(error).__name__}: {error} (a bug in Likewise; --debug shows where)")
+        _fail(error, describe_error(error))
+
+
+def describe_error(error: Exception) -> str:
+    """The sentence that a person sees."""
+    if isinstance(error, LikewiseError):
+        return str(error)
+    if isinstance(error, OSError):
+        return tell_os_error(error)
+    return f"{type(error).__name__}: {error} (a bug in Likewise; --debug shows where)"
 
 
 def _say_preparing(kept: bool) -> None:

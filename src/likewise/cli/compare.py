@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.feedback import Profile
+from likewise.cli.feedback_output import settle
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
 from likewise.cli.output import echo_json, echo_table, plural, printable, say
 from likewise.cli.progress import progress_bar
@@ -131,6 +132,7 @@ def take_in(
     with open_collection(collection) as col:
         name, before = col.profiles.version(profile)[:2]
         taken = col.comparisons.take_in(answers, profile=name)
+        settle(col, name)
     if json_:
         echo_json({"profile": name, "before": before, "taken": [_waiting_record(o) for o in taken]})
         return

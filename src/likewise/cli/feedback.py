@@ -19,6 +19,7 @@ from likewise.cli.feedback_output import (
     learned_record,
     line_record,
     offer_sparse,
+    settle,
     summarize_profile,
 )
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
@@ -36,6 +37,7 @@ Profile = Annotated[
     str, typer.Option(metavar="NAME", help="Name of the profile; default: the one in use.")
 ]
 _KEPT = "comparisons written so far are kept; 'likewise log' shows them"
+_WRITTEN = "what is in the log stays there ('likewise log'), and the rest is learned later"
 
 
 class Labels(enum.StrEnum):
@@ -88,11 +90,12 @@ def judge(
         raise Usage("nothing was judged; give --liked or --disliked")
     if query is None and text is None:
         raise Usage("what was searched for? give a picture, the id of one, or --text")
-    with open_collection(collection, query) as col:
+    with stoppable(_WRITTEN), open_collection(collection, query) as col:
         asked = None if query is None else picture(query)
         good, bad = _pictures(liked), _pictures(disliked)
         offered = _pictures(shown_) if shown_ else None
         made = col.judge(asked, good, bad, text=text, shown=offered, profile=profile, region=part)
+        settle(col, made.profile)
         hits = col.search(asked, k, text=text, by=made.profile, region=part)
         rows = {hit.id: col.image(hit.id) for hit in hits}
         figures = col.profiles.figures(made.profile)
@@ -108,7 +111,7 @@ def judge(
         ("score", "id", "size", "date", "path"),
         [
             (f"{hit.score:.4f}", hit.id, f"{rows[hit.id].width} x {rows[hit.id].height}",
-             day(rows[hit.id].date), hit.path)
+             day(rows[hit.id].date, rows[hit.id].date_source), hit.path)
             for hit in hits
         ],
         right="rr",
@@ -125,8 +128,9 @@ def undo(
     json_: Json = False,
 ) -> None:
     """Undo a judgement, as if it had never been made."""
-    with open_collection(collection) as col:
+    with stoppable(_WRITTEN), open_collection(collection) as col:
         undone = col.undo(number, profile=profile)
+        settle(col, profile)
         version = col.profiles.version(profile)
     if json_:
         echo_json({"undone": undone, "profile": version.profile, "version": version.position})

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from likewise.cli.output import plural, say
+from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
     from likewise.collection.feedback.examples import Example
     from likewise.collection.feedback.judge import Judgement
     from likewise.collection.feedback.learned_directions import Direction, Move
@@ -193,4 +195,21 @@ def offer_sparse(figures: Figures) -> None:
         say(
             f"There are {figures.triplets:,} triplets: 'likewise learn --sparse' can make a "
             "compact profile from them."
+        )
+
+
+def settle(col: Collection, profile: str) -> None:
+    """Wait until all that stands is learned, telling how far it is: nobody else would learn it."""
+    if col.profiles.behind(profile):
+        with progress_bar() as report:
+            col.profiles.settle(profile, report=report)
+
+
+def tell_behind(behind: int) -> None:
+    """That an answer is one of before, if it is."""
+    if behind:
+        say(
+            f"Note: {plural(behind, 'judgement')} of the profile must be learned anew; this is the "
+            "ranking of before. 'likewise learn --from log' learns them now",
+            err=True,
         )

@@ -97,10 +97,10 @@ def find_for_adding(paths: Iterable[Path]) -> Path:
 
 
 def is_collection(path: Path) -> bool:
-    from likewise.collection.store.store import FILE
+    from likewise.collection.store import locations
 
     try:
-        return (path / FILE).is_file()
+        return locations.is_collection(path)
     except OSError:
         return False
 

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli import shipping
-from likewise.cli.options import DEFAULT, Json, Usage, Where, Workers, open_collection, stoppable
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    PathMaps,
+    Scheduler,
+    Usage,
+    Where,
+    Workers,
+    open_collection,
+    stoppable,
+    workers_of,
+)
 from likewise.cli.output import echo_json, echo_table, plural, printable, say, size
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
@@ -106,12 +117,14 @@ def retrain(
     collection: Where = DEFAULT,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     workers: Workers = None,
+    scheduler: Scheduler = None,
+    path_map: PathMaps = None,
     json_: Json = False,
 ) -> None:
     """Learn new visual words, and fit fitted spaces, from the pictures there are now."""
     with stoppable(_UNCHANGED), open_collection(collection) as col:
-        with progress_bar() as report:
-            col.retrain(workers=workers, seed=seed, report=report)
+        with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
+            col.retrain(workers=who, seed=seed, report=report)
         _tell_words(col, json_)
 
 
@@ -192,6 +205,7 @@ def export(
                 "width": row.width,
                 "height": row.height,
                 "date": row.date,
+                "date_source": row.date_source,
                 "bytes": row.n_bytes,
                 "tags": every.get(row.id, []),
                 "metadata": dict(row.metadata),
@@ -273,7 +287,10 @@ def _as_json(rows: list[dict[str, Any]]) -> str:
 
 
 def _as_csv(rows: list[dict[str, Any]]) -> str:
-    heads = ("id", "path", "format", "width", "height", "date", "bytes", "tags", "metadata")
+    heads = (
+        "id", "path", "format", "width", "height", "date", "date_source", "bytes", "tags",
+        "metadata",
+    )  # fmt: skip
     buffer = io.StringIO(newline="")
     table = csv.DictWriter(buffer, heads)
     table.writeheader()

@@ -19,6 +19,7 @@ from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
+    from likewise.collection.ingest.pool import Workers as WorkersOf
 
 _for_programs = False
 
@@ -45,6 +46,21 @@ Where = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(min=0, help="Worker processes; default: one per core, 0 for none."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster do it: tcp://host:8786, or tls://host:8786.",
+    ),
+]
+PathMaps = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--path-map",
+        metavar="HERE=THERE",
+        help="With --scheduler: a folder of pictures here, and where workers have it.",
+    ),
 ]
 DEFAULT = None
 STOPPED = 130
@@ -97,6 +113,24 @@ def refuse_early_options(context: typer.Context, **of_the_list: str) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise Usage(message)
+
+
+@contextmanager
+def workers_of(
+    count: int | None, scheduler: str | None, path_maps: list[str] | None
+) -> Iterator[WorkersOf | None]:
+    """Who does the work: processes of this machine, or those of a cluster, left afterwards."""
+    if scheduler is None:
+        if path_maps:
+            raise Usage("--path-map goes with --scheduler")
+        yield count
+        return
+    if count is not None:
+        raise Usage("--workers are of this machine, --scheduler names others: one of them expected")
+    from likewise.collection.ingest.cluster import Cluster
+
+    with Cluster(scheduler, path_map=pairs(path_maps, "--path-map")) as cluster:
+        yield cluster
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from likewise.cli.finding import Found, find_for_adding, remember_opened
 from likewise.cli.options import (
     DEFAULT,
     Json,
+    PathMaps,
+    Scheduler,
     Usage,
     Where,
     Workers,
@@ -20,6 +22,7 @@ from likewise.cli.options import (
     picture,
     stoppable,
     tell_found,
+    workers_of,
 )
 from likewise.cli.output import echo_json, plural, printable, say, span
 from likewise.cli.progress import progress_bar
@@ -54,6 +57,8 @@ def add(
         ),
     ] = False,
     workers: Workers = None,
+    scheduler: Scheduler = None,
+    path_map: PathMaps = None,
     json_: Json = False,
 ) -> None:
     """Add pictures and folders of pictures; creates the collection if there is none.
@@ -66,10 +71,10 @@ def add(
 
     metadata = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
     with stoppable(_GOES_ON), _open_or_create(collection, paths) as col:
-        with progress_bar() as report:
-            result = col.add(*paths, metadata=metadata or None, workers=workers, report=report)
+        with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
+            result = col.add(*paths, metadata=metadata or None, workers=who, report=report)
             if all_spaces:
-                col.spaces.add_missing(workers=workers, report=report)
+                col.spaces.add_missing(workers=who, report=report)
         if tags_from_folders:
             col.tags.from_folders()
         _tell(col, result, json_)
@@ -78,11 +83,17 @@ def add(
         shipping.send_new(col)
 
 
-def sync(collection: Where = DEFAULT, workers: Workers = None, json_: Json = False) -> None:
+def sync(
+    collection: Where = DEFAULT,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    path_map: PathMaps = None,
+    json_: Json = False,
+) -> None:
     """Update the collection: new, changed and deleted files in the folders that were added."""
     with stoppable(_GOES_ON), open_collection(collection) as col:
-        with progress_bar() as report:
-            result = col.sync(workers=workers, report=report)
+        with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
+            result = col.sync(workers=who, report=report)
         _tell(col, result, json_)
         shipping.send_new(col)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.feedback_output import tell_behind
 from likewise.cli.maintenance import default_of
 from likewise.cli.options import (
     DEFAULT,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from likewise.cli.search_page import Answer, PageQuery
     from likewise.collection.collection import Collection
     from likewise.collection.search.heat import HeatMap
-    from likewise.collection.search.rank import Hit
+    from likewise.collection.search.rank import Hit, Hits
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
 _TOP_WORDS = 10
@@ -139,9 +140,11 @@ def search(
     if sheet is not None:
         _write(sheet, asked, answers)
     if json_:
-        echo_json({"query": asked.path, "by": asked.by, "hits": [_record(a) for a in answers]})
+        made = [_record(a) for a in answers]
+        echo_json({"query": asked.path, "by": asked.by, "behind": hits.behind, "hits": made})
         return
     _print(answers, asked)
+    tell_behind(hits.behind)
     if sheet is not None:
         say(f"Open {sheet}")
 
@@ -177,11 +180,12 @@ def _search_colours(
     _list(hits, {"colours": colours}, json_=json_)
 
 
-def _list(hits: list[Hit], asked: dict[str, Any], *, json_: bool) -> None:
+def _list(hits: Hits, asked: dict[str, Any], *, json_: bool) -> None:
     if json_:
         found = [{"id": hit.id, "path": hit.path, "score": hit.score} for hit in hits]
-        echo_json({**asked, "hits": found})
+        echo_json({**asked, "behind": hits.behind, "hits": found})
         return
+    tell_behind(hits.behind)
     for hit in hits:
         say(f"{hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
     if not hits:
@@ -376,6 +380,7 @@ def _record(answer: Answer) -> dict[str, Any]:
         "width": row.width,
         "height": row.height,
         "date": row.date,
+        "date_source": row.date_source,
     }
     if answer.why and answer.why.in_query is not None:
         record["explained_by"] = answer.why.space
@@ -415,8 +420,8 @@ def _print(answers: list[Answer], asked: PageQuery) -> None:
     heads = ["score", "id", "size", "date", "path"]
     rows: list[list[object]] = [
         [
-            f"{a.hit.score:.4f}", a.hit.id, f"{a.row.width} x {a.row.height}", day(a.row.date),
-            a.hit.path,
+            f"{a.hit.score:.4f}", a.hit.id, f"{a.row.width} x {a.row.height}",
+            day(a.row.date, a.row.date_source), a.hit.path,
         ]
         for a in answers
     ]  # fmt: skip

@@ -160,16 +160,26 @@ def serve(
         bool, typer.Option("--no-key", help="Let everyone on this machine in; loopback only.")
     ] = False,
     browser: Browser = False,
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            metavar="postgresql://HOST/NAME",
+            help="The database with the catalog, by another address than the folder knows.",
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
-    """Serve a collection: the page and the JSON API (/api/openapi.json)."""
+    """Serve a collection: the page and the JSON API (/api/openapi.json).
+
+    Several servers may serve one collection whose catalog is in PostgreSQL ('likewise move').
+    """
     found = find_collection(collection)
     if not found.path.exists():
         raise LikewiseError(
             f"there is no collection {collection}; 'likewise open DIR' creates one and serves it"
         )
     tell_found(found)
-    _serve(found.path, host, port, name, key, no_key, browser, json_)
+    _serve(found.path, host, port, name, key, no_key, browser, json_, catalog=catalog)
 
 
 def _serve(
@@ -182,6 +192,7 @@ def _serve(
     browser: bool,
     json_: bool,
     begin: _TakingIn | None = None,
+    catalog: str | None = None,
 ) -> None:
     from likewise.server.run import serve as run
 
@@ -195,7 +206,8 @@ def _serve(
         if browser:
             import webbrowser
 
-            webbrowser.open(address.url)
+            # Others on this machine can read its arguments: a ticket that is good for us alone.
+            webbrowser.open(address.browser_url or address.url)
 
     def ending() -> None:
         if begin is not None:
@@ -212,6 +224,7 @@ def _serve(
         ready=ready,
         ending=ending,
         begin=None if begin is None else ("add", begin),
+        catalog=catalog,
     )
 
 

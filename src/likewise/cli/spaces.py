@@ -15,6 +15,8 @@ from likewise.cli.models import record
 from likewise.cli.options import (
     DEFAULT,
     Json,
+    PathMaps,
+    Scheduler,
     Usage,
     Where,
     Workers,
@@ -22,6 +24,7 @@ from likewise.cli.options import (
     pairs,
     stoppable,
     value_of,
+    workers_of,
 )
 from likewise.cli.output import echo_json, echo_table, plural, say
 from likewise.cli.progress import progress_bar
@@ -128,6 +131,8 @@ def add_space(
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the recipe."),
     ] = None,
     workers: Workers = None,
+    scheduler: Scheduler = None,
+    path_map: PathMaps = None,
     json_: Json = False,
 ) -> None:
     """Add another kind of vector for every picture, present and future.
@@ -161,9 +166,9 @@ def add_space(
         recipe["source"] = fit
     stopped = f"'likewise space drop {name}' and add it again"
     with stoppable(stopped), open_collection(collection) as col:
-        with progress_bar() as report:
+        with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
             made = {**recipe, "feature": feature}
-            col.spaces.add(name, made, workers=workers, report=report)
+            col.spaces.add(name, made, workers=who, report=report)
         one = col.spaces[name]
     if json_:
         echo_json({"space": name, "width": one.width, "recipe": dict(one.recipe)})

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Scheduler,
+    Usage,
+    Where,
+    open_collection,
+    picture,
+    stoppable,
+    workers_of,
+)
 from likewise.cli.output import echo_json, plural, printable, say
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
@@ -53,6 +63,7 @@ def tag(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --all: only show what would be done.")
     ] = False,
+    scheduler: Scheduler = None,
     json_: Json = False,
 ) -> None:
     """Suggest tags for a picture, with the pictures behind them; or set and remove tags.
@@ -65,8 +76,11 @@ def tag(
         raise Usage("name a picture, or use --all")
     if not all_ and (above is not None or dry_run or also_tagged):
         raise Usage("--above, --also-tagged and --dry-run go with --all")
+    if not all_ and scheduler is not None:
+        raise Usage("--scheduler goes with --all")
     if all_:
-        _all(collection, _ABOVE if above is None else above, k, also_tagged, dry_run, json_)
+        wish = _Wish(_ABOVE if above is None else above, k, also_tagged, dry_run)
+        _all(collection, wish, scheduler, json_)
         return
     assert image is not None
     with stoppable("nothing was changed"), open_collection(collection, image) as col:
@@ -158,22 +172,29 @@ def record(suggestion: Suggestion) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _all(
-    collection: Path | None, above: float, k: int, also_tagged: bool, dry_run: bool, json_: bool
-) -> None:
-    if not 0 < above <= 1:
-        raise Usage(f"--above {above}: a confidence between 0 and 1 expected")
+class _Wish(NamedTuple):
+    """What a run over all pictures shall do."""
+
+    above: float
+    k: int
+    also_tagged: bool
+    dry_run: bool
+
+
+def _all(collection: Path | None, wish: _Wish, scheduler: str | None, json_: bool) -> None:
+    if not 0 < wish.above <= 1:
+        raise Usage(f"--above {wish.above}: a confidence between 0 and 1 expected")
     with stoppable(_GOES_ON), open_collection(collection) as col:
         if not col.tags.all(limit=1):
             raise LikewiseError(
                 "no picture has tags yet; 'likewise tag IMAGE --set TAG' or 'likewise tags import' "
                 "adds some to learn from"
             )
-        with progress_bar() as report:
+        with workers_of(None, scheduler, None) as who, progress_bar() as report:
             run = col.tags.suggest_for_all(
-                above=above, k=k, also_tagged=also_tagged, dry_run=dry_run, report=report
+                **wish._asdict(), workers=0 if who is None else who, report=report
             )
-        _tell_run(col, run, above, dry_run, json_)
+        _tell_run(col, run, wish.above, wish.dry_run, json_)
 
 
 def _tell_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: bool) -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likewise.cli.feedback_output import tell_behind
 from likewise.cli.options import Usage, picture
 from likewise.cli.output import day, echo_json, echo_table, printable, say
 
@@ -69,11 +70,13 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
             {
                 **asked,
                 "hint": hits.hint,
+                "behind": hits.behind,
                 "hits": [
                     {
                         "id": hit.id, "path": hit.path, "score": hit.score,
                         "format": rows[hit.id].format, "width": rows[hit.id].width,
                         "height": rows[hit.id].height, "date": rows[hit.id].date,
+                        "date_source": rows[hit.id].date_source,
                         "reasons": [
                             {"key": reason.key, "text": str(reason)} for reason in hit.reasons
                         ],
@@ -90,12 +93,14 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
         echo_table(
             ("score", "id", "date", "path", "why"),
             [
-                (f"{hit.score:.4f}", hit.id, day(rows[hit.id].date), printable(hit.path),
+                (f"{hit.score:.4f}", hit.id,
+                 day(rows[hit.id].date, rows[hit.id].date_source), printable(hit.path),
                  printable("; ".join(map(str, hit.reasons))))
                 for hit in hits
                 if hit.id in rows
             ],
             right="rr",
         )  # fmt: skip
+    tell_behind(hits.behind)
     if hits.hint:
         say(f"Note: {hits.hint}", err=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from likewise.collection.feedback.profiles import Version as Version
     from likewise.collection.feedback.shares import Share as Share
     from likewise.collection.ingest.add import AddResult as AddResult
+    from likewise.collection.ingest.cluster import Cluster as Cluster
     from likewise.collection.jobs import Progress as Progress
     from likewise.collection.keywords.tag_files import TagImport as TagImport
     from likewise.collection.keywords.xmp_export import XmpExport as XmpExport

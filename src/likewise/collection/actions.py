@@ -144,7 +144,7 @@ class Actions:
     def _undo_sidecars(self, row: ActionRow, _: jobs.Report) -> _Result:
         from likewise.collection.keywords.xmp_export import take_back_xmp
 
-        with jobs.lease(self._store.root, "undo"):
+        with self._store.lease("undo"):
             done = take_back_xmp(self._store, row.id)
             result = _Result(done.back, len(done.problems), tuple(done.problems))
             _refuse_nothing(result)
@@ -157,7 +157,7 @@ class Actions:
         from likewise.collection.spaces.registry import open_spaces
 
         store = self._store
-        with jobs.lease(store.root, "undo"):
+        with store.lease("undo"):
             removed = removed_images.removed_images(store, row.id)
             moves = {path: place for one in removed for path, place in one.moved.items()}
             problems = removed_files.move_back(store.root, moves)
@@ -210,7 +210,7 @@ class Actions:
         images = self._pictures.ids_of(pictures, "pictures")
         if not images:
             raise CollectionError("no picture is named; nothing was removed")
-        with jobs.lease(store.root, "remove"):
+        with store.lease("remove"):
             vectors = _vectors_of(store, images)
             digests: dict[str, bytes] = {}
             if from_disk:

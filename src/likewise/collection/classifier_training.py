@@ -33,7 +33,7 @@ from likewise.collection.jobs import Progress, Report, silent
 from likewise.collection.spaces.base import DECODE_SIDE
 from likewise.collection.spaces.pooled import sample_descriptors
 from likewise.collection.spaces.registry import find_kind, new_space
-from likewise.collection.store.store import FILE
+from likewise.collection.store.locations import is_collection
 from likewise.errors import ImageError, InvalidInput
 from likewise.images import decode
 
@@ -65,7 +65,7 @@ def find_labelled(source: Path) -> dict[str, list[str]]:
     """Pictures by label: of a folder its sub-folders', of a collection their folders' names."""
     if not source.is_dir():
         raise CollectionError(f"{source} is not there; a folder of folders, or a collection")
-    if (source / FILE).is_file():
+    if is_collection(source):
         return _of_collection(source)
     found: dict[str, list[str]] = {}
     for folder in sorted(path for path in source.iterdir() if path.is_dir()):

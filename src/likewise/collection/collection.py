@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -18,8 +18,9 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.profile_names import resolve_profile
 from likewise.collection.filters_and_metadata import absolute, plain_metadata
 from likewise.collection.parts import part
+from likewise.collection.store.locations import open_store
 from likewise.collection.store.pictures import PictureName, Pictures
-from likewise.collection.store.store import FILE, FileRow, ImageRow, Store
+from likewise.collection.store.store import FileRow, ImageRow, Store
 from likewise.errors import InvalidInput
 
 # A part is imported when it is first used: a command that shows a list needs no learner.
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from likewise.collection.feedback.shares import Shares
     from likewise.collection.feedback.similarities import Similarities
     from likewise.collection.ingest.add import AddResult, Metadata
+    from likewise.collection.ingest.pool import Workers
     from likewise.collection.ingest.spaces import Spaces
     from likewise.collection.library import Library
     from likewise.collection.models.comparisons import Comparisons
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from likewise.collection.search.rank import Hit, Hits
     from likewise.collection.search.views import Views
     from likewise.collection.shipping import Shipping
+    from likewise.collection.store.database import Watch
+    from likewise.collection.store.locations import Moved
     from likewise.collection.tags.suggest import Suggestion
     from likewise.collection.tags.tags import Tags
 
@@ -97,6 +101,7 @@ class Collection:
     def __init__(self, store: Store) -> None:
         self.root = store.root
         self._store = store
+        self._catalog: str | None = None
         self.pictures = Pictures(store)
 
     # -- parts ------------------------------------------------------------------------------
@@ -246,13 +251,16 @@ class Collection:
         return cls.open(root)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
+    def open(cls, path: str | os.PathLike[str], *, catalog: str | None = None) -> Self:
         """An existing collection.
 
         Parameters
         ----------
         path : path
             Its folder.
+        catalog : str, optional
+            Where its catalog was moved to PostgreSQL the folder knows the address; this is one of
+            the same database under another name, or with a password (``docs/scaling.md``).
 
         Returns
         -------
@@ -261,7 +269,48 @@ class Collection:
         root = absolute(path)
         if not root.is_dir():
             raise CollectionError(f"{root} is not there; create it with Collection.create")
-        return cls(Store.open(root / FILE))
+        made = cls(open_store(root, catalog))
+        made._catalog = catalog
+        return made
+
+    def open_again(self) -> Self:
+        """The same collection once more, for work of its own beside this one."""
+        made = type(self).open(self.root, catalog=self._catalog)
+        made.actor = self.actor
+        return made
+
+    @classmethod
+    def move(
+        cls,
+        path: str | os.PathLike[str],
+        to: str,
+        *,
+        catalog: str | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> Moved:
+        """Move the catalog and the log of a collection to PostgreSQL, or back into its folder.
+
+        All rows are compared before the one commit that switches; a move that is killed leaves what
+        was before.  Pictures, vectors and thumbnails stay where they are.
+
+        Parameters
+        ----------
+        path : path
+            Its folder.
+        to : str
+            An address (``postgresql://user@host/database``) or ``sqlite``.
+        catalog : str, optional
+            As for :meth:`open`.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+
+        Returns
+        -------
+        Moved
+        """
+        from likewise.collection.moving import move_catalog
+
+        return move_catalog(absolute(path), to, catalog, report)
 
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
@@ -285,6 +334,8 @@ class Collection:
 
     def close(self) -> None:
         """Let go of files and connections."""
+        if "_states" in vars(self):
+            self._states.close()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -302,7 +353,7 @@ class Collection:
         self,
         *paths: str | os.PathLike[str],
         metadata: Metadata | None = None,
-        workers: int | None = None,
+        workers: Workers | None = None,
         report: jobs.Report = jobs.silent,
     ) -> AddResult:
         """Take in pictures and folders of pictures; bad files are listed, never fatal.
@@ -315,7 +366,7 @@ class Collection:
             Files and folders.
         metadata : mapping or callable, optional
             A mapping for all of them, or a function of the path.
-        workers : int, optional
+        workers : int or Cluster, optional
             Processes that describe pictures; by default as many as suit the machine.
         report : callable, optional
             Hears a :class:`Progress` now and then.
@@ -332,19 +383,21 @@ class Collection:
         if metadata is not None and not callable(metadata):
             plain_metadata(metadata)
         places = [adding.check_reachable(path) for path in paths]
-        with jobs.lease(self.root, "add"):
+        with self._store.lease("add"):
             result = adding.add(
                 self._store, places, metadata=metadata, workers=workers, report=report
             )
             self._follow_vectors(report)
             return result
 
-    def sync(self, *, workers: int | None = None, report: jobs.Report = jobs.silent) -> AddResult:
+    def sync(
+        self, *, workers: Workers | None = None, report: jobs.Report = jobs.silent
+    ) -> AddResult:
         """Follow new, changed and deleted files below everything that was added.
 
         Parameters
         ----------
-        workers : int, optional
+        workers : int or Cluster, optional
             Processes that describe pictures.
         report : callable, optional
             Hears a :class:`Progress` now and then.
@@ -356,7 +409,7 @@ class Collection:
         """
         from likewise.collection.ingest.sync import sync
 
-        with jobs.lease(self.root, "sync"):
+        with self._store.lease("sync"):
             result = sync(self._store, workers=workers, report=report)
             self._follow_vectors(report)
             return result
@@ -394,20 +447,20 @@ class Collection:
         """
         from likewise.collection.spaces import rows as space_rows
 
-        with jobs.lease(self.root, "refresh"):
+        with self._store.lease("refresh"):
             space_rows.tidy(self._store)
             self.spaces.renew_idf(report)
             self.models.follow_generations(report)
             space_rows.tidy(self._store)
 
     def retrain(
-        self, *, workers: int | None = None, seed: int = 0, report: jobs.Report = jobs.silent
+        self, *, workers: Workers | None = None, seed: int = 0, report: jobs.Report = jobs.silent
     ) -> None:
         """Learn new words (and codebooks of pooled spaces) from the pictures there are now.
 
         Parameters
         ----------
-        workers : int, optional
+        workers : int or Cluster, optional
             Processes that describe pictures.
         seed : int, default=0
             Of the words.
@@ -416,7 +469,7 @@ class Collection:
         """
         from likewise.collection.spaces import rows as space_rows
 
-        with jobs.lease(self.root, "retrain"):
+        with self._store.lease("retrain"):
             space_rows.tidy(self._store)
             self.spaces.train(workers, seed, report)
             self.models.follow_generations(report)
@@ -773,6 +826,25 @@ class Collection:
     def actor(self, name: str) -> None:
         self._store.actor = name
 
+    def watch(self, changed: Callable[[], object]) -> Watch | None:
+        """Have a function called soon after every change by anybody, in a thread of its own.
+
+        Parameters
+        ----------
+        changed : callable
+            Called without an argument.
+
+        Returns
+        -------
+        Watch or None
+            None where the catalog tells nobody, and one has to look at :attr:`revision`.
+        """
+        return self._store.catalog.watch(changed)
+
+    def running_job(self) -> str | None:
+        """The long job that somebody does now, in words; None when nobody does."""
+        return self._store.running_job()
+
     @property
     def revision(self) -> int:
         """A number that grows with every change, by any process."""
@@ -816,6 +888,7 @@ class Collection:
                 f"{self.root / removed_files.FOLDER} holds files that were moved from their "
                 "folders; undo that, or move them elsewhere, first"
             )
-        with jobs.lease(self.root, "destroy"):
+        with self._store.lease("destroy"):
+            self._store.catalog.drop()
             self.close()
             shutil.rmtree(self.root)

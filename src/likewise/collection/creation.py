@@ -9,6 +9,7 @@ from typing import Any
 from likewise._durable import private_folder, rename_whole
 from likewise.collection.errors import CollectionError
 from likewise.collection.ingest.new_space import first_recipes, put_first_spaces
+from likewise.collection.store.locations import is_collection
 from likewise.collection.store.store import FILE, Store
 
 
@@ -23,7 +24,7 @@ def create_collection(
         # What a creation that was killed left behind does not count.
         others = [p for p in root.iterdir() if not p.name.startswith(f"{FILE}.part")]
         if others:
-            what = "a collection" if root / FILE in others else "not empty"
+            what = "a collection" if is_collection(root) else "not empty"
             raise CollectionError(f"{root} is {what} already; open it, or choose another name")
     private_folder(root)
     # Made whole under another name: a collection half created must not look like one.

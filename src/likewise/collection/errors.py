@@ -27,6 +27,18 @@ class DiskFull(CollectionError):
     """The disk is full: what was asked for was not done, and nothing that was there is lost."""
 
 
+class CatalogAway(CollectionError):
+    """The database that holds the catalog cannot be reached, or was lost on the way."""
+
+
+class CatalogRefused(CollectionError):
+    """The database does not let us in, has no such catalog, or is too old."""
+
+
+class RowRefused(CollectionError):
+    """A row that contradicts others: of a kind that is there already, or of nothing that is."""
+
+
 class UnknownName(CollectionError, KeyError):
     """A similarity, profile or model that is not there; a missing key of the part that holds it."""
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.errors import DamagedCollection
-from likewise.collection.jobs import running
 from likewise.collection.search.learned_models import check_model_files
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.base import Space
@@ -51,7 +50,7 @@ def info(store: Store) -> dict[str, Any]:
         "problems": len(store.problems()),
         "roots": store.roots(),
         "bytes": seg.size_of(store.root, apart=THUMBNAILS),
-        "job": running(store.root),
+        "job": store.running_job(),
         "spaces": spaces,
     }
 

@@ -67,7 +67,17 @@ def thumbnail(
 
 def keep_thumbnail(root: Path, key: bytes, pixels: NDArray[np.uint8], side: int) -> bytes:
     """The JPEG of decoded pixels, which are no smaller than it, kept if that can be."""
-    return _keep(root, key, small_jpeg(pixels, side, quality=QUALITY), side)
+    return _keep(root, key, make_thumbnail(pixels, side), side)
+
+
+def make_thumbnail(pixels: NDArray[np.uint8], side: int) -> bytes:
+    """The JPEG of decoded pixels, which are no smaller than it."""
+    return small_jpeg(pixels, side, quality=QUALITY)
+
+
+def put_thumbnail(root: Path, key: bytes, content: bytes, side: int) -> None:
+    """Keep a JPEG that was made elsewhere, if that can be."""
+    _keep(root, key, content, side)
 
 
 def _kept(root: Path, key: bytes, side: int) -> bytes | None:

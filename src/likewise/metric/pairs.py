@@ -85,6 +85,13 @@ class Constraints:
         columns = np.concatenate([self.second, self.first])
         return sp.csr_array((np.concatenate([sign, sign]), (rows, columns)), shape=(self.n, self.n))
 
+    def start_rows(self, rows: Ints) -> sp.csr_array:
+        """Some rows of W0 of pairs, which are its columns, too: sparse, (rows, n)."""
+        itself = sp.csr_array(
+            (np.ones(len(rows)), rows, np.arange(len(rows) + 1)), shape=(len(rows), self.n)
+        )
+        return sp.csr_array(self.pair_matrix()[rows] + itself)
+
     def apply(self, V: Floats) -> Floats:
         """W0 V.  Of classes: a labelled row gets its class's sum minus that of the others."""
         if self.codes is None:

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from likewise.server import entrance
+from likewise.server.peers import asks_another_user
 from likewise.server.replies import plain_error, send_html, send_json, send_redirect, send_text
 from likewise.server.sessions import LASTS, RENEWED_AFTER, Sessions
 
@@ -74,13 +75,16 @@ class Access:
     """What this server lets in.  ``key`` None (loopback only) lets everybody on this machine in.
 
     ``ticket`` is that of the address a server prints when it starts; tickets that others sign for
-    the server of the name ``run`` are as good.  ``collection`` is told to whoever is not let in,
-    so that they can ask for an address of it: None where strangers could see that.
+    the server of the name ``run`` are as good.  ``own_ticket`` is that of the address a browser is
+    started with, which others can read: it is no good for another user.  ``collection`` is told to
+    whoever is not let in, so that they can ask for an address of it: None where strangers could
+    see that.
     """
 
     hosts: frozenset[str]
     key: str | None = field(default_factory=lambda: secrets.token_urlsafe(32))
     ticket: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))
+    own_ticket: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))
     guest: Callable[[str], Any | None] = lambda token: None
     sessions: Sessions = field(default_factory=Sessions)
     run: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -108,18 +112,27 @@ class Access:
         name, value = self.sessions.cookie, self.sessions.issue()
         return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{kept}"
 
-    def take(self, offered: str) -> bool:
-        """Whether a ticket is good; it is good once, and not after sessions were ended."""
+    def take(self, offered: str, *, by_another: bool = False) -> bool:
+        """Whether a ticket is good; it is good once, and not after sessions were ended.
+
+        ``by_another``: another user of this machine offers it.
+        """
         if self.key is not None and self.sessions.take(offered, self.run):
             return True
-        good = (
-            self.ticket is not None
-            and self._ticket_of == self.sessions.cookie
-            and hmac.compare_digest(offered.encode(), self.ticket.encode())
-        )
-        if good:
+        if self._ticket_of != self.sessions.cookie:
+            return False
+        if _is(offered, self.ticket):
             self.ticket = None
-        return good
+            return True
+        # Read by somebody else it is not used up either: the browser is yet to come.
+        if not by_another and _is(offered, self.own_ticket):
+            self.own_ticket = None
+            return True
+        return False
+
+
+def _is(offered: str, ticket: str | None) -> bool:
+    return ticket is not None and hmac.compare_digest(offered.encode(), ticket.encode())
 
 
 def allowed_hosts(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]:
@@ -129,6 +142,10 @@ def allowed_hosts(host: str, port: int, more: Iterable[str] = ()) -> frozenset[s
         names.add(host)
     shown = {f"[{name}]" if ":" in name and "[" not in name else name.lower() for name in names}
     return frozenset(f"{name}:{port}" for name in shown) | (shown if port == 80 else set())
+
+
+def _is_another(scope: Scope) -> bool:
+    return asks_another_user(scope.get("client"), scope.get("server"))
 
 
 def cookie_name(host: str) -> str:
@@ -165,7 +182,7 @@ class Guard:
         asked = parse_qsl(scope["query_string"].decode("latin-1"))
         ticket = dict(asked).get("token")
         if scope["method"] == "GET" and scope["path"] == "/" and ticket is not None:
-            await self._enter(headers, ticket, asked, send)
+            await self._enter(scope, headers, ticket, asked, send)
         elif self._access.knows(headers):
             if scope["path"] == "/":
                 send = self._renewing(headers, send)
@@ -213,7 +230,12 @@ class Guard:
         return None
 
     async def _enter(
-        self, headers: dict[str, str], ticket: str, asked: list[tuple[str, str]], send: Send
+        self,
+        scope: Scope,
+        headers: dict[str, str],
+        ticket: str,
+        asked: list[tuple[str, str]],
+        send: Send,
     ) -> None:
         """The entrance: a ticket becomes a cookie, and leaves the address bar."""
         rest = [pair for pair in asked if pair[0] != "token"]
@@ -223,7 +245,7 @@ class Guard:
         by_page = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
         if self._access.knows(headers):
             await send_redirect(send, place, by_page=by_page)
-        elif self._access.take(ticket):
+        elif self._access.take(ticket, by_another=_is_another(scope)):
             await send_redirect(send, place, self._access.session_cookie(), by_page=by_page)
         elif await self._guest(ticket) is not None:
             # Their token is their key: it works until the link is closed.  A cookie of its own, so

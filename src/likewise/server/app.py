@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 
 from likewise._version import __version__
 from likewise.collection.errors import (
+    CatalogAway,
     CollectionBusy,
     CollectionError,
     DamagedCollection,
@@ -75,6 +76,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (MissingDecoder, 501, "no_decoder"),
     (UnreadableImage, 404, "lost_picture"),
     (CollectionBusy, 409, "busy"),
+    (CatalogAway, 503, "catalog_away"),
     (ReadOnlyCollection, 403, "read_only"),
     (DiskFull, 507, "disk_full"),
     (NoPlaces, 409, "no_places"),
@@ -89,9 +91,9 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
 )
 
 
-def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
+def make_app(root: Path, access: Access, catalog: str | None = None) -> tuple[App, FastAPI]:
     """(what a server runs, the application inside the guard)."""
-    service = Service(root)
+    service = Service(root, catalog)
     access.guest = service.collection.shares.of_token
     events = Events()
 
@@ -100,6 +102,7 @@ def make_app(root: Path, access: Access) -> tuple[App, FastAPI]:
         # A look at a hundred thousand thumbnails must not keep the page waiting.
         threading.Thread(target=prune, args=(service.collection.root,), daemon=True).start()
         threading.Thread(target=service.warm_up, daemon=True).start()
+        events.is_told = service.collection.watch(events.look) is not None
         yield
         service.close()
 
@@ -204,6 +207,10 @@ def _say_errors(app: FastAPI) -> None:
     async def disk(_: Request, error: OSError) -> Response:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return _error(507, "disk_full", "the disk is full; nothing was changed")
+        if error.errno == errno.EIO:
+            return _error(
+                500, "disk", "the disk cannot be read or written; what was asked for was not done"
+            )
         return _error(500, "fault", f"{error.strerror or error}; the server's output says more")
 
     @app.exception_handler(Exception)

@@ -28,6 +28,10 @@ Job = Callable[[Collection, Report], Any]
 _log = logging.getLogger("likewise.server")
 _WAITING = 200
 _POLL = 0.5
+_POLL_WHEN_TOLD = 5.0
+"""Seconds after which it is looked at the revision, where the catalog tells of changes or not."""
+_LOOK = ""
+"""The event that is told nobody: it is time to look at the revision."""
 _PROGRESS_EVERY = 0.1
 
 
@@ -42,6 +46,12 @@ class Events:
         self._listeners: set[asyncio.Queue[tuple[str, Any]]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.closing = asyncio.Event()
+        self.is_told = False
+        """Whether :meth:`look` is called after every change."""
+
+    def look(self) -> None:
+        """Somebody changed the collection; from any thread."""
+        self.tell(_LOOK, None)
 
     def tell(self, name: str, data: Any) -> None:
         """From any thread."""
@@ -68,8 +78,10 @@ class Events:
             yield f"retry: 2000\nid: {seen}\n\n".encode()
             while not self.closing.is_set():
                 try:
-                    name, data = await asyncio.wait_for(queue.get(), _POLL)
-                    yield _event(name, data)
+                    pause = _POLL_WHEN_TOLD if self.is_told else _POLL
+                    name, data = await asyncio.wait_for(queue.get(), pause)
+                    if name != _LOOK:
+                        yield _event(name, data)
                 except TimeoutError:
                     pass
                 now = await asyncio.to_thread(revision)

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from likewise._version import __version__
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionBusy
-from likewise.collection.jobs import Report, running
+from likewise.collection.jobs import Report
 from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import OFFER
@@ -140,10 +140,9 @@ def start_job(request: Request, service: Service, what: str, job: Job) -> JobOut
     """Begin long work on a collection of its own; what comes of it is told as an event."""
     work: Work = request.app.state.work
     # Another process's job is told at once; ours would only fail a moment later.
-    if work.running is None and (busy := running(service.collection.root)) is not None:
+    if work.running is None and (busy := service.collection.running_job()) is not None:
         raise CollectionBusy(f"the collection is busy: {busy}; wait for it to end")
-    own = Collection.open(service.collection.root)
-    own.actor = service.collection.actor
+    own = service.collection.open_again()
     try:
         number = work.start(what, own, job)
     except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -13,6 +14,7 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.shares import Share
 from likewise.collection.feedback.waiting import Waiting
 from likewise.collection.models.comparison_report import ComparisonReport
+from likewise.collection.models.comparisons import ComparisonRecord
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
 from likewise.server.guests import QUESTIONS
@@ -280,7 +282,7 @@ def undo(service: Serving, guest: Guest, agreeing: Agreeing, said: UndoAnswerIn)
     """Take an answer back; a guest their own."""
     profile = _profile(guest, said.profile)
     col = service.collection
-    own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one.person, guest)}
+    own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one, guest)}
     if said.number not in own:
         raise CollectionError(f"line {said.number} is no answer of yours that stands")
     col.comparisons.undo(said.number, profile=profile)
@@ -378,16 +380,20 @@ def unshare(service: Serving, said: UnshareIn) -> SharesOut:
 
 
 def _nameless(picture: PictureOut) -> PictureOut:
-    return picture.model_copy(update={"name": "picture", "folder": "", "date": None})
+    unsaid = {"name": "picture", "folder": "", "date": None, "date_source": None}
+    return picture.model_copy(update=unsaid)
 
 
 def _profile(guest: Share | None, asked: str) -> str:
     return guest.profile if guest else asked or "default"
 
 
-def _mine(person: str | None, guest: Share | None) -> bool:
+def _mine(said: ComparisonRecord, guest: Share | None) -> bool:
     # Whoever has the key may take back everybody's.
-    return guest is None or person == guest.name
+    if guest is None:
+        return True
+    # Not what somebody of that name said through a link that is closed.
+    return said.person == guest.name and said.at >= datetime.fromisoformat(guest.made).timestamp()
 
 
 def _progress(

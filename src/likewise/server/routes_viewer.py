@@ -42,6 +42,12 @@ _FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
     304: {"description": "It has not changed."},
 }
+_DOWNLOAD: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    },
+    304: {"description": "It has not changed."},
+}
 
 
 @router.get("/original", response_class=Response, responses=_FILE)
@@ -87,7 +93,7 @@ async def facts(request: Request, service: Serving, picture: str) -> FactsOut:
     return await service.draw(respond, request)
 
 
-@router.get("/download", response_class=Response, responses=_FILE)
+@router.get("/download", response_class=Response, responses=_DOWNLOAD)
 async def download(request: Request, service: Serving, picture: str) -> Response:
     """The file itself, under its own name."""
 

@@ -36,7 +36,7 @@ class Address:
     """Where a server listens, and how to get in.
 
     ``lasting``: a browser that was let in stays so when the server is started again.  ``can_link``:
-    ``likewise link`` finds this server.
+    ``likewise link`` finds this server.  ``browser_url`` is for a browser that is started here.
     """
 
     url: str
@@ -45,6 +45,7 @@ class Address:
     key: str | None
     lasting: bool = False
     can_link: bool = False
+    browser_url: str | None = None
 
 
 def is_loopback(host: str) -> bool:
@@ -85,6 +86,7 @@ def serve(
     ready: Callable[[Address], object] = lambda _: None,
     ending: Callable[[], object] = lambda: None,
     begin: tuple[str, Job] | None = None,
+    catalog: str | None = None,
 ) -> None:
     """Serve a collection until Ctrl-C.
 
@@ -92,7 +94,8 @@ def serve(
     no key at all, on loopback only.  ``hosts`` are more names it goes by.  ``ready`` is called once
     the port is open, ``ending`` when the server begins to end: a request that is still computing
     can keep it from ending for as long as it takes.  ``begin`` is a job, by its name, that is
-    started as soon as the port is open: the page shows how far it is.
+    started as soon as the port is open: the page shows how far it is.  ``catalog`` is the address
+    of the database that holds its catalog, where the folder's own word for it does not do.
     """
     host = host.strip("[]")
     if open_to_all and not is_loopback(host):
@@ -102,9 +105,9 @@ def serve(
     if key is not None and len(key) < 16:
         raise CollectionError("the key is short; use at least 16 characters")
     # Nothing is written into a folder that is no collection.
-    Collection.open(root).close()
+    Collection.open(root, catalog=catalog).close()
     with _listener(host, port) as listener:
-        _run(root, listener, host, key, open_to_all, hosts, ready, ending, begin)
+        _run(root, listener, host, key, open_to_all, hosts, ready, ending, begin, catalog)
 
 
 def _run(
@@ -117,6 +120,7 @@ def _run(
     ready: Callable[[Address], object],
     ending: Callable[[], object],
     begin: tuple[str, Job] | None,
+    catalog: str | None,
 ) -> None:
     port = listener.getsockname()[1]
     others = (*hosts, *own_addresses(host))
@@ -126,12 +130,13 @@ def _run(
     sessions = Sessions(None if open_to_all else root)
     access = Access(names, sessions=sessions, run=this.run, collection=root if loopback else None)
     if open_to_all:
-        access.key = access.ticket = None
+        access.key = access.ticket = access.own_ticket = None
     elif key is not None:
         access.key = key
-    guarded, app = make_app(root, access)
+    guarded, app = make_app(root, access, catalog)
     ticket = f"/?token={access.ticket}" if access.ticket else "/"
     url = f"{base_url(host, port)}{ticket}"
+    own = f"{base_url(host, port)}/?token={access.own_ticket}" if access.own_ticket else url
     config = uvicorn.Config(
         guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE,
         server_header=False, proxy_headers=False, ws="none",
@@ -141,10 +146,11 @@ def _run(
     def on_start() -> None:
         try:
             if begin is not None:
-                app.state.work.start(begin[0], Collection.open(root), begin[1])
+                again = app.state.service.collection.open_again()
+                app.state.work.start(begin[0], again, begin[1])
         finally:
             # Whatever became of the job: the server is there.
-            ready(Address(url, host, port, access.key, sessions.lasting, said))
+            ready(Address(url, host, port, access.key, sessions.lasting, said, own))
             threading.Thread(target=_prepare_words, args=(app,), daemon=True).start()
 
     server = _Server(config, app, on_start, ending)
@@ -216,5 +222,6 @@ class _Server(uvicorn.Server):
         # That a request was cut off at the end is no news.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self._app.state.events.closing.set()
+        self._app.state.events.look()
         self._app.state.work.ask_to_stop()
         await super().shutdown(sockets)

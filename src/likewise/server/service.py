@@ -10,7 +10,7 @@ import os
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import date
@@ -25,6 +25,7 @@ from likewise.collection.errors import UnknownPicture
 from likewise.collection.feedback.typed_search import TypedAnswer
 from likewise.collection.search.query import Query, Region, ResolvedQuery
 from likewise.collection.search.similarities import Figures
+from likewise.collection.store.picture_marks import Marks
 from likewise.collection.store.store import ImageRow
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.server.guests import ShownPictures
@@ -63,20 +64,21 @@ class Upload(NamedTuple):
 class Answer(NamedTuple):
     """A ranking kept so that its pages fit together; ``whole``: there are no more.
 
-    ``typed`` knows why pictures answer to words.
+    ``typed`` knows why pictures answer to words; ``behind`` is that of ``Hits``.
     """
 
     ids: list[int]
     scores: list[float]
     whole: bool
     typed: TypedAnswer | None = None
+    behind: int = 0
 
 
 class Service:
     """One open collection and what belongs to serving it."""
 
-    def __init__(self, root: Path) -> None:
-        self.collection = Collection.open(root)
+    def __init__(self, root: Path, catalog: str | None = None) -> None:
+        self.collection = Collection.open(root, catalog=catalog)
         self.collection.actor = "the page"
         self._secret = self.collection.pictures.secret()
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
@@ -209,6 +211,8 @@ class Service:
             found = self._find(asked, MOST if wanted == MOST and where else FIRST)
         if wanted > len(found.ids) and not found.whole:
             found = _extend_answer(found, self._find(asked, MOST))
+        if found.behind:
+            return found  # soon there is a better one
         with self._lock:
             self._answers[key] = found
             self._answers.move_to_end(key)
@@ -229,10 +233,13 @@ class Service:
                 asked.text, k, query=query, by=asked.by, where=where, above=asked.above,
                 without=asked.without, weight=asked.weight,
             )  # fmt: skip
-            return Answer(typed.ids, typed.scores, len(typed.ids) < k or k == MOST, typed)
+            whole = len(typed.ids) < k or k == MOST
+            return Answer(typed.ids, typed.scores, whole, typed, typed.behind)
         assert query is not None
-        ids, scores = searcher.rank(query, k, by=asked.by, where=where, above=asked.above)
-        return Answer(ids, scores, whole=len(ids) < k or k == MOST)
+        ids, scores, behind = searcher.ranking(
+            query, k, by=asked.by, where=where, above=asked.above
+        )
+        return Answer(ids, scores, whole=len(ids) < k or k == MOST, behind=behind)
 
     def total(self, asked: SearchIn, found: Answer) -> int:
         """How many results can be paged through."""
@@ -257,9 +264,15 @@ class Service:
             "width": row.width,
             "height": row.height,
             "date": row.date,
+            "date_source": row.date_source,
             "thumbnail": f"/api/pictures/{name}/thumbnail",
             "image": f"/api/pictures/{name}/image",
         }
+
+    def marked_records(self, rows: Sequence[ImageRow]) -> list[dict[str, Any]]:
+        """Pictures of a list, with stars, favourites and what is hidden."""
+        marks = self.collection.library.marks(row.id for row in rows)
+        return [self.picture_record(row) | marks.get(row.id, Marks())._asdict() for row in rows]
 
     def pictures_out(self, images: Iterable[int]) -> dict[int, PictureOut]:
         rows = self.collection.pictures.rows(images)
@@ -296,7 +309,8 @@ def _extend_answer(first: Answer, more: Answer) -> Answer:
     ]
     ids = [*first.ids, *(image for image, _ in rest)][:MOST]
     scores = [*first.scores, *(score for _, score in rest)][:MOST]
-    return Answer(ids, scores, whole=True, typed=more.typed)
+    behind = max(first.behind, more.behind)
+    return Answer(ids, scores, whole=True, typed=more.typed, behind=behind)
 
 
 def figures_out(figures: Figures | None) -> FiguresOut | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -102,28 +102,39 @@ class History:
         return self._own[-1].number if self._own else 0
 
     def update(self) -> None:
-        """Read on in the log; a plain judgement costs no look back."""
+        """Read on in the log; a plain judgement, or the undo of one, costs no look back."""
         new = entries(self._store, self.profile, self.position, self._upto)
         self._own += new
-        if all(entry.kind in LESSONS for entry in new):
-            for entry in new:
+        for entry in new:
+            if entry.kind in LESSONS:
                 self._add_item(item_of(entry))
-        else:
-            known = profiles(self._store)
+                continue
+            if entry.kind == UNDO and self._remove_item(entry.body["judgement"]):
+                continue
+            self._read_again()
+            return
 
-            def merged(entry: Entry) -> list[Item]:
-                body = entry.body
-                return _items_at(self._store, known, str(body["profile"]), int(body["position"]))
+    def _read_again(self) -> None:
+        """Everything from the first line."""
+        known = profiles(self._store)
 
-            self._restart(standing_items(self._inherited, self._own, merged=merged))
+        def merged(entry: Entry) -> list[Item]:
+            body = entry.body
+            return _items_at(self._store, known, str(body["profile"]), int(body["position"]))
+
+        self._restart(standing_items(self._inherited, self._own, merged=merged))
 
     def _restart(self, items: Iterable[Item]) -> None:
         self.items: list[Item] = []
         self._digests = [_RULE]
         self.contradictions: list[Contradiction] = []
         self._verdicts: dict[int, Verdicts] = {}
+        # By query and picture: numbers of the items that said so, or passed it over.
         self._said: dict[tuple[int, int], list[int]] = {}
         self._passed: dict[tuple[int, int], list[int]] = {}
+        self._negatives: dict[int, tuple[int, ...]] = {}
+        self._disputed: set[int] = set()
+        self._numbers: list[int] = []
         for item in items:
             self._add_item(item)
 
@@ -142,32 +153,79 @@ class History:
                 other.discard(picture)
                 if other is verdicts.liked:
                     first_changed = min(first_changed, self._restore_negative(item.query, picture))
-                for at in self._said.pop((item.query, picture)):
-                    earlier = self.items[at]
-                    self.contradictions.append(Contradiction(item.number, earlier.number, picture))
-                    self.items[at] = _without(earlier, picture)
+                for number in self._said.pop((item.query, picture)):
+                    at = self._place(number)
+                    self.contradictions.append(Contradiction(item.number, number, picture))
+                    self._disputed |= {item.number, number}
+                    self.items[at] = _without(self.items[at], picture)
                     first_changed = min(first_changed, at)
             if now is verdicts.liked and picture not in now:
                 first_changed = min(first_changed, self._remove_negative(item.query, picture))
             now.add(picture)
             # Which items said it: a contradiction need not look for them.
-            self._said.setdefault((item.query, picture), []).append(len(self.items))
+            self._said.setdefault((item.query, picture), []).append(item.number)
         for picture in item.negatives if judged else ():
-            self._passed.setdefault((item.query, picture), []).append(len(self.items))
+            self._passed.setdefault((item.query, picture), []).append(item.number)
+        if judged and item.negatives:
+            self._negatives[item.number] = item.negatives
         # What is liked, before or later, was never passed over.
         kept = tuple(p for p in item.negatives if p not in verdicts.liked)
         self.items.append(replace(item, negatives=kept) if kept != item.negatives else item)
+        self._numbers.append(item.number)
         del self._digests[first_changed + 1 :]
+
+    def _remove_item(self, number: int) -> bool:
+        """Take back an item that no other one answers or leans on; gives whether it is such a one.
+
+        Everything else about the past is then as it was, but for the session of what follows.
+        """
+        at = self._place(number)
+        if at == len(self.items) or self._numbers[at] != number:
+            return True  # it did not stand
+        item = self.items[at]
+        judged = (*item.liked, *item.disliked) if item.kind == JUDGE else ()
+        alone = {one for one in judged if self._said[item.query, one] == [number]}
+        passed_over = any((item.query, one) in self._passed for one in alone & {*item.liked})
+        if number in self._disputed or passed_over:
+            return False
+        for picture in judged:
+            self._said[item.query, picture].remove(number)
+        if alone:
+            verdicts = self._verdicts[item.query]
+            verdicts.liked -= alone
+            verdicts.disliked -= alone
+        for picture in alone:
+            del self._said[item.query, picture]
+        for picture in self._negatives.pop(number, ()):
+            left = self._passed[item.query, picture]
+            left.remove(number)
+            if not left:
+                del self._passed[item.query, picture]
+        del self.items[at], self._numbers[at], self._digests[at + 1 :]
+        for place in range(at, len(self.items)):
+            now = self._session_of(self.items[place], place)
+            if now == self.items[place].session:
+                break
+            self.items[place] = replace(self.items[place], session=now)
+        return True
+
+    def _place(self, number: int) -> int:
+        """Where an item is, or would be: they are in the order of their numbers."""
+        return bisect_left(self._numbers, number)
 
     def _in_session(self, item: Item) -> Item:
         """Its session, by the items that stand: a pause ends one, whatever was undone in it."""
-        last = self.items[-1] if self.items else None
+        return replace(item, session=self._session_of(item, len(self.items)))
+
+    def _session_of(self, item: Item, place: int) -> int:
+        """The session of an item that stands behind ``place`` others."""
+        last = self.items[place - 1] if place else None
         going_on = last is not None and item.at - last.at < SESSION_GAP
-        return replace(item, session=last.session if last and going_on else item.number)
+        return last.session if last and going_on else item.number
 
     def _remove_negative(self, query: int, picture: int) -> int:
         """A picture is liked now: it leaves the negatives of all items of the query."""
-        places = self._passed.get((query, picture), [])
+        places = [self._place(one) for one in self._passed.get((query, picture), ())]
         for at in places:
             left = tuple(p for p in self.items[at].negatives if p != picture)
             self.items[at] = replace(self.items[at], negatives=left)
@@ -175,7 +233,7 @@ class History:
 
     def _restore_negative(self, query: int, picture: int) -> int:
         """It is liked no more: where it was passed over, that counts again."""
-        places = self._passed.get((query, picture), [])
+        places = [self._place(one) for one in self._passed.get((query, picture), ())]
         for at in places:
             again = tuple(sorted({*self.items[at].negatives, picture}))
             self.items[at] = replace(self.items[at], negatives=again)

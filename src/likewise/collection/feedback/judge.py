@@ -54,7 +54,8 @@ class Judgement:
     contradicts : tuple of int
         Numbers of earlier judgements it says the opposite of.
     changed_words : mapping of str to int
-        How many words' weights moved, by sparse space.
+        How many words' weights moved, by sparse space; not where so much is learned anew that
+        searches go on with the weights of before.
     text : str or None
         What was typed, where something was.
 
@@ -134,7 +135,10 @@ def _count_changed_words(
     for name, space in store.spaces().items():
         if not (space.row_format.learns_weights and space.generation):
             continue
-        now = states.state(entry.profile, space).weights
+        found = states.answer(entry.profile, space)
+        if found.behind:
+            continue
+        now = found.state.weights
         then = before.get(name)
         if then is None:
             then = earlier.state(entry.profile, space).weights

@@ -180,7 +180,7 @@ def report_learned(
         directions = find_directions(view, store, metric, top, examples, report)
         moved = find_moves(views, states, similarity, history, top, report)
     elif space is not None and space.row_format.learns_weights and history.items:
-        state = states.state(profile, space)
+        state = states.answer(profile, space).state
         start = state.start_weight
         change = state.weights - start
         n_gained, n_lost = int(np.sum(change > 0)), int(np.sum(change < 0))

@@ -19,7 +19,7 @@ class LogLine(NamedTuple):
     Attributes
     ----------
     number : int
-        Its place.
+        Counts what was said in all profiles and of tags.
     profile : str
         Who learned.
     kind : str
@@ -44,6 +44,8 @@ class LogLine(NamedTuple):
         Who compared, or whose ``answers`` were taken in; None: the owner.
     answers : int
         How many of them.
+    version : int
+        Counts this profile's lines.
 
     See Also
     --------
@@ -64,6 +66,7 @@ class LogLine(NamedTuple):
     text: str | None = None
     person: str | None = None
     answers: int = 0
+    version: int = 0
 
 
 class Log:
@@ -82,14 +85,15 @@ class Log:
         contradicts: dict[int, list[int]] = {}
         for found in history.contradictions:
             contradicts.setdefault(found.judgement, []).append(found.earlier)
-        lines = history.log() if newest is None else history.log()[-newest:]
+        log = history.log()
+        lines = log if newest is None else log[-newest:]
         subjects: set[int] = set()
         for entry in lines:
             if entry.kind in (JUDGE, COMPARE):
                 subjects |= {entry.body["query"], *entry.body["liked"], *entry.body["disliked"]}
         here = log_tables.subjects_in_collection(self._store, subjects)
         made = []
-        for entry in lines:
+        for version, entry in enumerate(lines, len(log) - len(lines) + 1):
             body = entry.body
             judged = entry.kind in (JUDGE, COMPARE)
             made.append(
@@ -104,6 +108,7 @@ class Log:
                     body.get("text") if judged else None,
                     body.get("by"),
                     int(body.get("answers", 0)),
+                    version,
                 )
             )  # fmt: skip
         return made

@@ -180,6 +180,18 @@ class Profiles(Mapping[str, Similarity]):
 
     # -- learned in bulk --------------------------------------------------------------------
 
+    def behind(self, profile: str = DEFAULT) -> int:
+        """Judgements that a profile is still learning anew; 0: searches know all that stands."""
+        return self._states.behind(resolve_profile(self._store, profile))
+
+    def settle(self, profile: str = DEFAULT, *, report: jobs.Report = jobs.silent) -> None:
+        """Wait until a profile has learned all that stands in its log.
+
+        Taking back or contradicting an old line among many thousand is learned beside: until then
+        searches rank as before, and say how far they are ``behind``.
+        """
+        self._states.settle(resolve_profile(self._store, profile), report)
+
     def learn_triplets(
         self,
         triplets: Iterable[Sequence[PictureName]],
@@ -196,6 +208,7 @@ class Profiles(Mapping[str, Similarity]):
         who = check_person(person)
         written = lessons.learn_triplets(self._views, rows, name, source, report, who)
         self._states.fold_all(name)
+        self._states.settle(name, report)
         return written
 
     def learn_labels(
@@ -258,10 +271,10 @@ class Profiles(Mapping[str, Similarity]):
     ) -> compacting.Compaction:
         """Give a sparse profile an index with its own words only; says what it saved."""
         name = resolve_profile(self._store, profile)
-        with jobs.lease(self._store.root, "compact"):
+        with self._store.lease("compact"):
             space_rows.tidy(self._store)
             space = sparse_space(self._similarities.profiles()[name], self._store.spaces())
-            weights = None if space is None else self._states.weights(name, space)
+            weights = None if space is None else self._states.state(name, space, report).weights
             if space is None or weights is None or not np.any(weights == 0):
                 raise CollectionError(
                     f"profile {name!r} gives no word the weight 0; make a sparse one first"

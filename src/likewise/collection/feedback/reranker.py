@@ -39,6 +39,8 @@ class ProfileReranker:
     ) -> None:
         """``near`` are subjects whose verdicts count too, where the query's own say nothing."""
         self._states, self._profile, self._parts = states, profile, parts
+        self.behind = 0
+        """Judgements that the weights used so far do not know, or know wrongly, yet."""
         subject = None if key is None else log_tables.subject_of(store, key)
         self._verdicts = Verdicts()
         if subject is not None and "query" in parts:
@@ -62,7 +64,8 @@ class ProfileReranker:
         space = view.space
         row, _, _ = self._expand(view, row)
         if "profile" in self._parts:
-            weights = self._states.weights(self._profile, space)
+            weights, behind = self._states.weights_now(self._profile, space)
+            self.behind = max(self.behind, behind)
             if weights is not None:
                 row = apply_weights(row, weights)
             if space.learns_pairs:

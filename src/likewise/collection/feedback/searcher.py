@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from likewise._validation import whole
 from likewise.collection.errors import CollectionError, NoPlaces
@@ -26,6 +26,14 @@ from likewise.collection.search.views import Views
 from likewise.collection.spaces.base import ranked_spaces
 from likewise.collection.spaces.registry import open_spaces
 from likewise.errors import InvalidInput
+
+
+class Ranking(NamedTuple):
+    """Ids and scores, best first; ``behind`` as in :class:`Hits`."""
+
+    ids: list[int]
+    scores: list[float]
+    behind: int = 0
 
 
 class Searcher:
@@ -79,9 +87,12 @@ class Searcher:
             return self.typed.ask(text, k, similarity, **options)
         picture = self.resolve_query(query, region)
         reranker = self._reranker(similarity, picture)
-        return self.typed.ask(
+        found = self.typed.ask(
             text, k, similarity, picture=picture, picture_reranker=reranker, **options
         )
+        if reranker is None:
+            return found
+        return replace(found, behind=max(found.behind, reranker.behind))
 
     def rank(
         self,
@@ -94,16 +105,31 @@ class Searcher:
         above: float | None = None,
     ) -> tuple[list[int], list[float]]:
         """Ids and scores of the k pictures most alike, best first."""
+        found = self.ranking(query, k, by=by, where=where, region=region, above=above)
+        return found.ids, found.scores
+
+    def ranking(
+        self,
+        query: Query,
+        k: int,
+        *,
+        by: str = "default",
+        where: Mapping[str, Any] | None = None,
+        region: Region | None = None,
+        above: float | None = None,
+    ) -> Ranking:
+        """:meth:`rank`, and whether all that was judged is in it yet."""
         k = whole(k, "k")
         similarity = self._similarities.find(by)
         question = self.resolve_query(query, region)
         allowed = self._store.allowed(plain_where(where) if where else None)
         if not self._store.highest_id():
-            return [], []
-        return rank(
-            self._views, similarity, question, k, allowed=allowed, above=above,
-            reranker=self._reranker(similarity, question),
-        )  # fmt: skip
+            return Ranking([], [])
+        reranker = self._reranker(similarity, question)
+        ids, scores = rank(
+            self._views, similarity, question, k, allowed=allowed, above=above, reranker=reranker
+        )
+        return Ranking(ids, scores, 0 if reranker is None else reranker.behind)
 
     def search(
         self,
@@ -124,12 +150,13 @@ class Searcher:
                 text, k, query=query, without=without, weight=weight, today=today, **options
             )
             ids, scores, made.hint = answer.ids, answer.scores, answer.hint
+            made.behind = answer.behind
             why = answer.reasons(ids)
         else:
             if Struck(without).keys:
                 raise InvalidInput("without belongs to text; a picture alone has no reasons")
             question = self.resolve(query, None, options.pop("region", None))
-            ids, scores = self.rank(question, k, **options)
+            ids, scores, made.behind = self.ranking(question, k, **options)
         paths = self._store.paths(ids)
         # A picture removed since the views were taken has no row any more.
         made += [

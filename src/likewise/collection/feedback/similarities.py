@@ -142,7 +142,7 @@ def profile_figures(
         return _pair_figures(judgements, states, similarity.profile, space)
     if not history.items:
         return Figures(judgements, space=space.name)
-    state = states.state(similarity.profile, space)
+    state = states.answer(similarity.profile, space).state
     asked = state.asked
     return Figures(
         judgements,

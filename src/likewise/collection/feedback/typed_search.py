@@ -59,7 +59,7 @@ class TypedAnswer:
     """Pictures that answer to typed words, best first, and what is known of why.
 
     ``hint`` says what would make the answer better; None where nothing is missing.  ``total`` is
-    how many pictures could be answered with.
+    how many pictures could be answered with, ``behind`` that of :class:`Hits`.
     """
 
     ids: list[int]
@@ -76,6 +76,7 @@ class TypedAnswer:
     _liked: Set[int] = frozenset()
     _text: str = ""
     _beside: str = ""
+    behind: int = 0
 
     def reasons(self, images: Iterable[int]) -> dict[int, tuple[Reason, ...]]:
         """Why some of the pictures are there, the most certain reason first."""
@@ -178,6 +179,7 @@ class TypedSearcher:
             () if row is None else row.names, self._store, query.terms, tuple(near), struck,
             frozenset(seen.tolist()), convincing, said.own_liked, query.text,
             self._beside_what(picture, row, said),
+            0 if said.reranker is None else said.reranker.behind,
         )  # fmt: skip
 
     @staticmethod

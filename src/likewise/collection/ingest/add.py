@@ -20,7 +20,7 @@ from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.ingest.backfill import fill_gaps, note_unmade
 from likewise.collection.ingest.generations import spaces_to_describe
 from likewise.collection.ingest.growth import grow_spaces, next_growth
-from likewise.collection.ingest.pool import run
+from likewise.collection.ingest.pool import Workers, run
 from likewise.collection.ingest.shots import fill_shots
 from likewise.collection.ingest.walk import Candidate, candidates
 from likewise.collection.ingest.workers import (
@@ -108,7 +108,7 @@ def add(
     paths: Iterable[str | os.PathLike[str]],
     *,
     metadata: Metadata | None,
-    workers: int | None,
+    workers: Workers | None,
     report: Report,
 ) -> AddResult:
     """Take in what is new below ``paths``; the caller holds the lease."""
@@ -199,7 +199,7 @@ def _take_in(
     store: Store,
     todo: list[Candidate],
     wish: _Wish,
-    workers: int | None,
+    workers: Workers | None,
     course: _Course,
     result: AddResult,
 ) -> None:

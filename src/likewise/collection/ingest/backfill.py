@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from likewise.collection.ingest.derived_rows import derive_rows
 from likewise.collection.ingest.generations import describe_all
+from likewise.collection.ingest.pool import Workers
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.jobs import Report
 from likewise.collection.spaces.registry import open_space, open_spaces
@@ -41,7 +42,7 @@ def note_unmade(store: Store, *, adding_some: bool) -> list[str]:
     return found
 
 
-def fill_gaps(store: Store, *, workers: int | None, report: Report) -> None:
+def fill_gaps(store: Store, *, workers: Workers | None, report: Report) -> None:
     """Rows that a space lacks: its back-fill was interrupted, or they could not be made."""
     for space in open_spaces(store).values():
         lacks = backfill_of(store, space.name)

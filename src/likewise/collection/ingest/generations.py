@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from likewise._durable import private_folder, sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
 from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
-from likewise.collection.ingest.pool import run
+from likewise.collection.ingest.pool import Workers, run
 from likewise.collection.ingest.survey import PictureSurvey
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.ingest.workers import (
@@ -64,7 +64,7 @@ def start_generation(
 
 
 def learn_generation(
-    store: Store, space: Space, *, workers: int, report: Report, seed: int = 0
+    store: Store, space: Space, *, workers: Workers, report: Report, seed: int = 0
 ) -> set[int] | None:
     """Learn from the pictures there are, describe all of them, switch.
 
@@ -110,7 +110,7 @@ def _survey(
     store: Store,
     space: Space,
     pictures: list[tuple[int, str]],
-    workers: int,
+    workers: Workers,
     report: Report,
     seed: int,
 ) -> PictureSurvey:
@@ -153,7 +153,7 @@ def renew_idf(store: Store, space: Space, report: Report) -> None:
 
 
 def describe_all(
-    store: Store, space: Space, pictures: list[tuple[int, str]], workers: int, report: Report
+    store: Store, space: Space, pictures: list[tuple[int, str]], workers: Workers, report: Report
 ) -> None:
     """Raw rows of pictures in one space; of a generation to come they are invisible until then."""
     id_of = {path: image for image, path in pictures}

@@ -6,6 +6,7 @@ import sys
 
 from likewise.collection.ingest.backfill import settle_backfill
 from likewise.collection.ingest.generations import learn_generation, renew_idf, row_survey
+from likewise.collection.ingest.pool import Workers
 from likewise.collection.jobs import Report
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
@@ -22,7 +23,7 @@ def next_growth(store: Store) -> int:
     return min(points)
 
 
-def grow_spaces(store: Store, *, workers: int, report: Report, at_end: bool = False) -> None:
+def grow_spaces(store: Store, *, workers: Workers, report: Report, at_end: bool = False) -> None:
     """Build the next generation of the spaces that the collection has outgrown.
 
     What is learned, as soon as there are pictures, and again when the kind says so (at the end of
@@ -42,7 +43,9 @@ def grow_spaces(store: Store, *, workers: int, report: Report, at_end: bool = Fa
             renew_idf(store, space, report)
 
 
-def learn_space(store: Store, space: Space, *, workers: int, report: Report, seed: int = 0) -> None:
+def learn_space(
+    store: Store, space: Space, *, workers: Workers, report: Report, seed: int = 0
+) -> None:
     """The next generation of a space that learns, from the pictures there are."""
     left = learn_generation(store, space, workers=workers, report=report, seed=seed)
     if left is not None:

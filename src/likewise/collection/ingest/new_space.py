@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from likewise.collection.errors import CannotDescribe
+from likewise.collection.ingest import pool
 from likewise.collection.ingest.backfill import fill_gaps, settle_backfill
 from likewise.collection.ingest.generations import describe_all, start_generation
 from likewise.collection.ingest.growth import learn_space
+from likewise.collection.ingest.pool import Workers
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.jobs import Report
 from likewise.collection.spaces.base import Recipe, Space
@@ -23,6 +26,7 @@ from likewise.collection.spaces.registry import (
 from likewise.collection.store import changes as change
 from likewise.collection.store.backfills import RUNNING, backfill_of, put_backfill
 from likewise.collection.store.store import Store
+from likewise.errors import LikewiseError
 
 WITHOUT_NETWORK = ("words", "holistic")
 """What a collection starts with where there is no network, or when somebody asks for all."""
@@ -73,7 +77,7 @@ def put_first_spaces(store: Store, recipes: dict[str, dict[str, Any]]) -> None:
 
 
 def create_space(
-    store: Store, name: str, recipe: Recipe, *, workers: int | None, report: Report
+    store: Store, name: str, recipe: Recipe, *, workers: Workers | None, report: Report
 ) -> None:
     """Another space, filled for the pictures there are; the caller holds the lease.
 
@@ -82,6 +86,8 @@ def create_space(
     planned = new_space(store.root, name, recipe)
     planned = replace(planned, recipe=planned.bind(open_spaces(store)))
     planned.load()
+    if planned.has_trial:
+        _try_out(planned, workers)
     whole, files = planned.adopt_files()
     width = new_space(store.root, name, whole).fixed_width()
     with store.write(durable=True) as c:
@@ -90,6 +96,27 @@ def create_space(
         if width is not None:
             change.switch_generation(c, name, 1, width=width, n_pictures=0, files=files)
     _fill_or_drop(store, name, workers=workers, report=report)
+
+
+def _try_out(planned: Space, workers: Workers | None) -> None:
+    """Use what somebody else made once, in a worker of this machine: it costs at most that."""
+
+    def failed(_: Space, failure: pool.Failure) -> LikewiseError:
+        return CannotDescribe(f"space {planned.name!r} cannot be tried out: a trial {failure}")
+
+    n = 0 if workers == 0 else 1
+    (refused,) = pool.run(_trial, [planned], n, failed, try_slow_again=False)
+    if refused is not None:
+        raise refused
+
+
+def _trial(planned: Space) -> LikewiseError | None:
+    """In a worker; an error of ours is an answer, and told as what it is."""
+    try:
+        planned.try_out()
+    except LikewiseError as error:
+        return error
+    return None
 
 
 def is_unfinished(store: Store, name: str, recipe: Recipe) -> bool:
@@ -102,7 +129,7 @@ def is_unfinished(store: Store, name: str, recipe: Recipe) -> bool:
     return lacks is not None and lacks.state == RUNNING and same
 
 
-def finish_space(store: Store, name: str, *, workers: int | None, report: Report) -> None:
+def finish_space(store: Store, name: str, *, workers: Workers | None, report: Report) -> None:
     """Fill a space whose job died; the caller holds the lease."""
     if store.spaces()[name].generation:
         fill_gaps(store, workers=workers, report=report)
@@ -110,7 +137,7 @@ def finish_space(store: Store, name: str, *, workers: int | None, report: Report
         _fill_or_drop(store, name, workers=workers, report=report)
 
 
-def _fill_or_drop(store: Store, name: str, *, workers: int | None, report: Report) -> None:
+def _fill_or_drop(store: Store, name: str, *, workers: Workers | None, report: Report) -> None:
     try:
         _fill(store, name, workers=workers, report=report)
     except Exception:
@@ -121,7 +148,7 @@ def _fill_or_drop(store: Store, name: str, *, workers: int | None, report: Repor
     settle_backfill(store, name)
 
 
-def _fill(store: Store, name: str, *, workers: int | None, report: Report) -> None:
+def _fill(store: Store, name: str, *, workers: Workers | None, report: Report) -> None:
     space = open_space(store.root, store.spaces()[name])
     count = n_workers(workers, store.n_images())
     if not (space.describes_pictures or space.must_learn):

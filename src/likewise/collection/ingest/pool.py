@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from likewise._validation import number
 from likewise.collection.errors import CollectionError
@@ -46,6 +46,8 @@ LONGEST = 86_400.0
 START_SECONDS = 120.0
 """Seconds by the clock that starting a worker may take."""
 _TICK = 0.5
+_WATCH = 2.0
+"""Seconds between two looks at who rests."""
 _STARTS = 3
 """Workers in a row that may die before they say that they are ready."""
 
@@ -71,6 +73,34 @@ class Failure(NamedTuple):
 
 class WorkersCannotStart(CollectionError):
     """No worker process can be started here."""
+
+
+class Executor(Protocol):
+    """Workers elsewhere, with the contract of :func:`run`: every task has one answer."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads for what is computed here, from what the workers found."""
+
+    def run(
+        self,
+        work: Callable[[T], R],
+        tasks: Iterable[T],
+        on_failure: Callable[[T, Failure], R],
+        *,
+        tick: Callable[[], None],
+        seconds: float,
+    ) -> Iterator[R]:
+        """``work`` of every task; ``on_failure`` of those that have no answer."""
+
+
+Workers = int | Executor
+"""Who works: so many processes of this machine (0: nobody but the caller), or workers elsewhere."""
+
+
+def n_threads(workers: Workers) -> int:
+    """Threads for what is computed in this process beside such workers."""
+    return max(workers, 1) if isinstance(workers, int) else workers.n_threads
 
 
 @dataclass
@@ -109,6 +139,7 @@ class _Worker(Generic[T]):
 
 _resting: list[_Worker[Any]] = []
 _resting_lock = threading.Lock()
+_undertaker: threading.Thread | None = None
 _term = 0
 """How often everybody was dismissed: a worker rests only in the term it was hired in."""
 # Threads of a server start workers too; what is hidden meanwhile is hidden once.
@@ -130,7 +161,7 @@ def picture_seconds() -> float:
 def run(
     work: Callable[[T], R],
     tasks: Iterable[T],
-    workers: int,
+    workers: Workers,
     on_failure: Callable[[T, Failure], R],
     *,
     tick: Callable[[], None] = lambda: None,
@@ -142,12 +173,16 @@ def run(
 
     ``tick`` is called about twice a second, whatever the workers do.  With no workers the work is
     done here, without limits.  ``seconds`` is the processor time of a task (default: that of a
-    picture), ``stay`` how long a worker then waits for more.
+    picture), ``stay`` how long a worker then waits for more.  Workers elsewhere know when to leave,
+    and try what failed again, by themselves.
     """
     if workers == 0:
         yield from map(work, tasks)
         return
     seconds = picture_seconds() if seconds is None else seconds
+    if not isinstance(workers, int):
+        yield from workers.run(work, tasks, on_failure, tick=tick, seconds=seconds)
+        return
     source, again = iter(tasks), deque[T]()
     # A task that killed its worker is tried once more, and known by its place in memory: tasks need
     # not be hashable, and those under way are kept alive here.
@@ -237,8 +272,35 @@ def run(
                 rests = one.ready and not one.tasks and one.term == _term
                 if rests:
                     _resting.append(one)
+                    _watch_resting()
             if not rests:
                 one.kill()
+
+
+def _watch_resting() -> None:
+    """Under the lock: have somebody bury those that leave while there is no work."""
+    global _undertaker
+    if _undertaker is None:
+        _undertaker = threading.Thread(target=_bury, name="workers that left", daemon=True)
+        _undertaker.start()
+
+
+def _bury() -> None:
+    """A process that ended stays in the system's table until its parent asks how."""
+    global _undertaker
+    while True:
+        with _resting_lock:
+            if not _resting:
+                _undertaker = None
+                return
+            # Kept meanwhile: a worker that is forgotten takes its sentinel with it.
+            staff = _resting[:]
+        wait([one.process.sentinel for one in staff], timeout=_WATCH)
+        with _resting_lock:
+            left = [one for one in _resting if not one.process.is_alive()]
+            _resting[:] = [one for one in _resting if all(one is not other for other in left)]
+        for one in left:
+            one.kill()
 
 
 def dismiss() -> None:
@@ -289,9 +351,17 @@ def _hire() -> _Worker[Any]:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there,), daemon=True)
-    with _starting_lock, _own_children():
-        process.start()
-    there.close()
+    try:
+        with _starting_lock, _own_children():
+            process.start()
+    except OSError as error:
+        here.close()
+        raise WorkersCannotStart(
+            f"the system starts no worker process ({error.strerror or error}); "
+            "--workers 0 works without them"
+        ) from error
+    finally:
+        there.close()
     return _Worker(process, here, term=term)
 
 
@@ -345,7 +415,7 @@ def _serve(connection: Connection) -> None:
     _limit_memory()
     tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
-    connection.send(("ready", None))
+    _tell(connection, ("ready", None))
     stay = STAY
     while True:
         try:
@@ -359,7 +429,14 @@ def _serve(connection: Connection) -> None:
             # A fault of ours, told with its place: not every error survives being sent.
             told = "".join(traceback.format_exception(error))
             answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{told}")
+        _tell(connection, answer)
+
+
+def _tell(connection: Connection, answer: tuple[str, Any]) -> None:
+    try:
         connection.send(answer)
+    except OSError:
+        os._exit(1)  # the parent is gone: there is nobody to complain to either
 
 
 def _listen(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from likewise.collection.ingest.pool import Failure, run
+from likewise.collection.ingest.elsewhere import Elsewhere, Needs
+from likewise.collection.ingest.pool import Failure, Workers, run
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.store.picture_marks import put_shot, unread_shots
@@ -17,18 +18,32 @@ from likewise.shots import Shot
 _BATCH = 500
 
 
+class _ReadTask(NamedTuple):
+    image: int
+    path: str
+
+    def needs(self) -> Needs:
+        return Needs(self.path)
+
+    def at(self, there: Elsewhere) -> _ReadTask:
+        return self._replace(path=there.path(self.path))
+
+    def bring_back(self, answer: _Read) -> _Read:
+        return answer
+
+
 class _Read(NamedTuple):
     image: int
     shot: Shot | None
 
 
-def fill_shots(store: Store, *, workers: int | None, report: Report) -> None:
+def fill_shots(store: Store, *, workers: Workers | None, report: Report) -> None:
     """Read the headers that were not read for this yet; a file out of reach is tried again."""
     left = unread_shots(store)
     if not left:
         return
     paths = store.paths(left)
-    tasks = [(i, path) for i, path in paths.items() if path and os.access(path, os.R_OK)]
+    tasks = [_ReadTask(i, path) for i, path in paths.items() if path and os.access(path, os.R_OK)]
     done: list[_Read] = []
 
     def put() -> None:
@@ -46,12 +61,12 @@ def fill_shots(store: Store, *, workers: int | None, report: Report) -> None:
     put()
 
 
-def _read(task: tuple[int, str]) -> _Read:
+def _read(task: _ReadTask) -> _Read:
     try:
-        return _Read(task[0], probe(task[1]).shot)
+        return _Read(task.image, probe(task.path).shot)
     except ImageError:
-        return _Read(task[0], None)
+        return _Read(task.image, None)
 
 
-def _unread(task: tuple[int, str], _: Failure) -> _Read:
-    return _Read(task[0], None)
+def _unread(task: _ReadTask, _: Failure) -> _Read:
+    return _Read(task.image, None)

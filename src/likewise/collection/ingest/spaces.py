@@ -19,6 +19,7 @@ from likewise.collection.ingest.new_space import (
     is_unfinished,
 )
 from likewise.collection.ingest.own_vectors import put_vectors
+from likewise.collection.ingest.pool import Workers
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.search.views import Views
 from likewise.collection.spaces import rows as space_rows
@@ -91,7 +92,7 @@ class Spaces(Mapping[str, Space]):
         name: str,
         recipe: Mapping[str, Any],
         *,
-        workers: int | None = None,
+        workers: Workers | None = None,
         report: jobs.Report = jobs.silent,
     ) -> None:
         """Another kind of vector for every picture, back-filled.
@@ -107,7 +108,7 @@ class Spaces(Mapping[str, Space]):
                 f"{name!r} is no name for a space; letters, digits, - and _ expected"
             )
         store = self._store
-        with jobs.lease(store.root, "space add"):
+        with store.lease("space add"):
             space_rows.tidy(store)
             if name in self and is_unfinished(store, name, whole):
                 # Whoever was filling it died, since the lease is ours: go on where that was.
@@ -121,7 +122,7 @@ class Spaces(Mapping[str, Space]):
             space_rows.tidy(store)
 
     def add_missing(
-        self, *, workers: int | None = None, report: jobs.Report = jobs.silent
+        self, *, workers: Workers | None = None, report: jobs.Report = jobs.silent
     ) -> list[str]:
         """The spaces that need no network, where they are not there yet; gives their names."""
         missing = [name for name in WITHOUT_NETWORK if name not in self]
@@ -133,7 +134,7 @@ class Spaces(Mapping[str, Space]):
 
     def drop(self, name: str) -> None:
         """Forget a space and its vectors."""
-        with jobs.lease(self._store.root, "space drop"):
+        with self._store.lease("space drop"):
             if name not in self:
                 raise CollectionError(f"there is no space {name!r}")
             for other in self.values():
@@ -156,7 +157,7 @@ class Spaces(Mapping[str, Space]):
 
         The first call fixes the width.  A picture that has a vector gets the new one.
         """
-        with jobs.lease(self._store.root, "add vectors"):
+        with self._store.lease("add vectors"):
             stored = put_vectors(self._store, name, ids, X)
             for space in self.values() if stored else ():
                 if space.takes_rows_of == name and space.has_outgrown(self._store.n_images()):
@@ -181,7 +182,7 @@ class Spaces(Mapping[str, Space]):
             if space.idf is not None and space.generation:
                 renew_idf(self._store, space, report)
 
-    def train(self, workers: int | None, seed: int, report: jobs.Report) -> None:
+    def train(self, workers: Workers | None, seed: int, report: jobs.Report) -> None:
         """New words and codebooks from the pictures there are now."""
         pictures = self._store.n_images()
         count = n_workers(workers, pictures)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from likewise._durable import private_folder
 from likewise.collection.content import read_content
-from likewise.collection.ingest.pool import Failure, run
+from likewise.collection.ingest.elsewhere import Elsewhere, Needs
+from likewise.collection.ingest.pool import Failure, Workers, n_threads, run
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.rows import WORDS_FOLDER
@@ -32,6 +33,15 @@ class SampleTask(NamedTuple):
     space: Space
     options: Mapping[str, Any]
 
+    def needs(self) -> Needs:
+        return Needs(self.path, self.space.root, self.space.needed_files())
+
+    def at(self, there: Elsewhere) -> SampleTask:
+        return self._replace(path=there.path(self.path), space=self.space.at(there.folder))
+
+    def bring_back(self, answer: tuple[int, Any]) -> tuple[int, Any]:
+        return answer
+
 
 class PictureSurvey:
     """Pictures by number, and workers to look at them: a ``Survey`` for one generation.
@@ -47,13 +57,13 @@ class PictureSurvey:
         stem: str,
         paths: Sequence[str],
         *,
-        workers: int,
+        workers: Workers,
         report: Report,
         seed: int,
         rows: RowsOf | None = None,
     ) -> None:
         self.n_pictures, self.seed, self.report = len(paths), seed, report
-        self.n_threads = max(workers, 1)
+        self.n_threads = n_threads(workers)
         self._root, self._stem = root, f"{stem}-{secrets.token_hex(6)}"
         self._paths, self._workers, self._rows = paths, workers, rows
         self._rng = np.random.default_rng(seed)

@@ -7,12 +7,13 @@ import time
 from pathlib import Path
 
 from likewise.collection.ingest.add import AddResult, add
+from likewise.collection.ingest.pool import Workers
 from likewise.collection.jobs import Report
 from likewise.collection.store import changes as change
 from likewise.collection.store.store import Store
 
 
-def sync(store: Store, *, workers: int | None, report: Report) -> AddResult:
+def sync(store: Store, *, workers: Workers | None, report: Report) -> AddResult:
     """Follow what happened below the folders that were added: new, changed and deleted files."""
     started = time.monotonic()
     places = [Path(path) for path in store.roots()]

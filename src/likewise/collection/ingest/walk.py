@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from likewise.collection.store.store import FILE as CATALOG
+from likewise.collection.store.locations import is_collection
 from likewise.errors import ImageError
 from likewise.images import recognise
 
@@ -72,7 +72,7 @@ def _walk(
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(".") and not os.path.exists(os.path.join(folder, name, CATALOG))
+            if not name.startswith(".") and not is_collection(Path(folder, name))
         )
         for name in sorted(files):
             path = os.path.join(folder, name)

@@ -7,22 +7,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from likewise.collection.content import digest_of, read_content
 from likewise.collection.errors import CannotDescribe
-from likewise.collection.ingest.pool import Failure
+from likewise.collection.ingest.elsewhere import Elsewhere, Needs
+from likewise.collection.ingest.pool import Failure, Workers
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.keywords.embedded import embedded_keywords
 from likewise.collection.keywords.xmp_rating import embedded_rating
 from likewise.collection.spaces.base import Space, decode_size
+from likewise.collection.spaces.registry import SpaceSet
 from likewise.collection.store.store import TRANSIENT
-from likewise.collection.thumbnails import FIRST_SIDE, keep_thumbnail
+from likewise.collection.thumbnails import (
+    FIRST_SIDE,
+    keep_thumbnail,
+    make_thumbnail,
+    put_thumbnail,
+)
 from likewise.errors import ImageError, UnreadableImage
 from likewise.features.deep.errors import UnusableModel
 from likewise.images import ImageInfo, decode
 
+W = TypeVar("W", bound=Workers)
 _FEW = 8
 """Pictures for which one worker is enough: starting one costs as much as describing fifty."""
 
@@ -31,7 +40,8 @@ class PictureDescription(NamedTuple):
     """What a worker found out about one file.
 
     ``keywords`` are those inside it, by source; ``remark`` says what of it could not be read
-    though the picture could; ``rating`` is its stars, where its XMP has some.
+    though the picture could; ``rating`` is its stars, where its XMP has some.  ``thumbnail`` is
+    there where the worker cannot keep it itself.
     """
 
     candidate: Candidate
@@ -42,14 +52,40 @@ class PictureDescription(NamedTuple):
     keywords: Mapping[str, list[str]] | None = None
     remark: str | None = None
     rating: int | None = None
+    thumbnail: bytes | None = None
 
 
 class DescribeTask(NamedTuple):
-    """One file, the spaces it shall have rows in, and the collection that keeps its thumbnail."""
+    """One file, the spaces it shall have rows in, and the collection that keeps its thumbnail.
+
+    ``carries_thumbnail``: the collection is out of reach, so the thumbnail comes with the answer.
+    """
 
     candidate: Candidate
     spaces: tuple[Space, ...]
     thumbnails: Path | None = None
+    carries_thumbnail: bool = False
+
+    def needs(self) -> Needs:
+        root = self.spaces[0].root if self.spaces else None
+        return Needs(self.candidate.path, root, _as_set(self.spaces).needed_files)
+
+    def at(self, there: Elsewhere) -> DescribeTask:
+        return self._replace(
+            candidate=replace(self.candidate, path=there.path(self.candidate.path)),
+            spaces=_as_set(self.spaces).at(there.folder),
+            thumbnails=None,
+            carries_thumbnail=self.thumbnails is not None,
+        )
+
+    def bring_back(self, answer: PictureDescription) -> PictureDescription:
+        if self.thumbnails is not None and answer.thumbnail is not None:
+            put_thumbnail(self.thumbnails, answer.digest, answer.thumbnail, FIRST_SIDE)
+        return answer._replace(candidate=self.candidate, thumbnail=None)
+
+
+def _as_set(spaces: tuple[Space, ...]) -> SpaceSet:
+    return spaces if isinstance(spaces, SpaceSet) else SpaceSet(spaces)
 
 
 def describe(task: DescribeTask) -> PictureDescription:
@@ -74,10 +110,11 @@ def describe(task: DescribeTask) -> PictureDescription:
         return _failed(candidate, f"{TRANSIENT}{reason}")
     if task.thumbnails is not None:
         keep_thumbnail(task.thumbnails, digest, picture.pixels, FIRST_SIDE)
+    thumbnail = make_thumbnail(picture.pixels, FIRST_SIDE) if task.carries_thumbnail else None
     keywords, remark = embedded_keywords(picture.packets)
     rating = embedded_rating(picture.packets.xmp)
     return PictureDescription(
-        candidate, None, digest, picture.info, vectors, keywords, remark, rating
+        candidate, None, digest, picture.info, vectors, keywords, remark, rating, thumbnail
     )
 
 
@@ -95,7 +132,7 @@ def _failed(candidate: Candidate, problem: str) -> PictureDescription:
     return PictureDescription(candidate, problem, b"", None, {})
 
 
-def n_workers(wanted: int | None, n_tasks: int) -> int:
+def n_workers(wanted: W | None, n_tasks: int) -> W | int:
     """Processes for a job: one a core, one for a handful, and always one.
 
     Decoding is never done in the process that holds the catalog: a decoder may crash.

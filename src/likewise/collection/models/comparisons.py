@@ -39,6 +39,8 @@ class ComparisonRecord(NamedTuple):
         Who said so; None: the owner.
     source : str
         Where it came from.
+    at : float
+        When it was said, in seconds since 1970.
 
     See Also
     --------
@@ -51,6 +53,7 @@ class ComparisonRecord(NamedTuple):
     farther: int | None
     person: str | None
     source: str
+    at: float = 0.0
 
 
 class Comparisons:
@@ -89,6 +92,10 @@ class Comparisons:
         self._states.fold_all(name)
         return number
 
+    def profiles(self) -> dict[str, answers_waiting.AnswerProfile]:
+        """The profiles that only hold answers, by name: whose they are, and for which profile."""
+        return {one.profile: one for one in answers_waiting.answer_profiles(self._store)}
+
     def waiting(self, profile: str = DEFAULT) -> list[answers_waiting.Waiting]:
         """Whose answers a profile has not taken in, and how many."""
         name = resolve_profile(self._store, profile)
@@ -117,7 +124,7 @@ class Comparisons:
         return [
             ComparisonRecord(
                 one.number, here.get(one.anchor), here.get(one.nearer), here.get(one.farther),
-                one.person, one.source,
+                one.person, one.source, one.at,
             )
             for one in said
         ]  # fmt: skip

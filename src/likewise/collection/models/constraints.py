@@ -153,6 +153,7 @@ class Comparison:
     farther: int
     person: str | None
     source: str
+    at: float = 0.0
 
 
 def standing_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
@@ -163,7 +164,7 @@ def standing_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison
         Comparison(
             item.number, item.query, item.liked[0], item.disliked[0],
             said.get(item.number, {}).get("by"),
-            str(said.get(item.number, {}).get("source", "compare")),
+            str(said.get(item.number, {}).get("source", "compare")), item.at,
         )
         for item in kept
     ]  # fmt: skip

@@ -97,7 +97,7 @@ class Models(Mapping[str, Model]):
         Where there is too little to learn from, or it does not help on queries held out, the
         space's own distance is kept: ``figures["learned"]`` is false and ``"reason"`` says why.
         """
-        with jobs.lease(self._store.root, "learn metric"):
+        with self._store.lease("learn metric"):
             return self._learn_metric(name, space, profile, report, seed=seed)
 
     def learn_map(
@@ -115,7 +115,7 @@ class Models(Mapping[str, Model]):
         Where nobody compared anything, comparisons are made from the space (neighbours are near),
         or from ``labels`` ("folders" or "tags"); ``figures["source"]`` says what it was made from.
         """
-        with jobs.lease(self._store.root, "learn map"):
+        with self._store.lease("learn map"):
             return self._learn_map(name, space, profile, report, labels=labels, seed=seed)
 
     def relearn(self, name: str, *, report: jobs.Report = jobs.silent) -> Model:
@@ -131,7 +131,7 @@ class Models(Mapping[str, Model]):
         """Forget a metric or map; the log it was learned from stays."""
         if name not in self:
             raise self._unknown(name)
-        with jobs.lease(self._store.root, "delete model"):
+        with self._store.lease("delete model"):
             with self._store.write(durable=True) as c:
                 drop_model(c, name)
             space_rows.tidy(self._store)

@@ -41,9 +41,15 @@ class Hit:
 
 
 class Hits(list[Hit]):
-    """Pictures found, best first; ``hint`` says what would make the answer better, if anything."""
+    """Pictures found, best first; ``hint`` says what would make the answer better, if anything.
+
+    ``behind`` is 0 where all that was judged counts.  After an old judgement among very many was
+    taken back or contradicted, it counts those still to be learned anew: until then the ranking
+    is that of before.
+    """
 
     hint: str | None = None
+    behind: int = 0
 
 
 class Reranker(Protocol):

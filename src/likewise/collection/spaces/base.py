@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -34,6 +34,9 @@ DECODE_SIDE = 1024
 """Pictures are decoded no larger than this."""
 SAMPLE_PICTURES = 2_000
 """Pictures a space learns from, at most."""
+
+_FOR_READERS = {"bag", "graph", "graph_ids", "graph_rows"}
+"""Entries of ``files`` that weigh, find and count rows: no row is made with them."""
 
 Pixels = NDArray[np.uint8]
 """A picture as kinds get it: upright RGB, (height, width, 3)."""
@@ -272,6 +275,12 @@ class Space(SpaceRow, ABC):
         """The space whose rows this one's are made of; None: it needs no other."""
         return None
 
+    has_trial = False
+    """Whether its files are to be tried out by a worker before they are taken in."""
+
+    def try_out(self) -> None:
+        """In a worker, which has limits: use what somebody else made, and refuse by an error."""
+
     def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Before a space is added: its recipe as it is stored, and files copied into ``root``."""
         return dict(self.recipe), {}
@@ -279,6 +288,14 @@ class Space(SpaceRow, ABC):
     def fixed_width(self) -> int | None:
         """Columns of a row, where they are known before anything is learned or given."""
         return None
+
+    def needed_files(self) -> tuple[str, ...]:
+        """Files below ``root`` that a worker on another machine needs to describe and sample."""
+        return tuple(sorted(name for key, name in self.files.items() if key not in _FOR_READERS))
+
+    def at(self, root: Path) -> Space:
+        """The same space where the files of its collection lie in another folder."""
+        return replace(self, root=root)
 
     # -- describing -------------------------------------------------------------------------
 

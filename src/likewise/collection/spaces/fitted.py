@@ -104,6 +104,9 @@ class FittedKind(Space):
     def takes_rows_of(self) -> str | None:
         return str(self.recipe["source"])
 
+    def needed_files(self) -> tuple[str, ...]:
+        return tuple(sorted({*super().needed_files(), *self.source.needed_files()}))
+
     def is_available(self) -> bool:
         return self.source.is_available()
 

@@ -76,6 +76,12 @@ class OnnxSpace(Space):
     def fixed_width(self) -> int:
         return int(self.recipe["width"])
 
+    has_trial = True
+
+    def try_out(self) -> None:
+        """A graph may loop for ever, or ask for all memory there is, as soon as it is opened."""
+        open_network(self.recipe, str(absolute(self.recipe["path"]))).width()
+
     def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
         """The recipe with hash and width in the place of the path; the network has run once.
 

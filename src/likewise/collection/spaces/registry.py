@@ -132,14 +132,28 @@ class SpaceSet(tuple[Space, ...]):
         """Where they are, and their records."""
         return json.dumps([str(self[0].root), [asdict(one.record) for one in self]])
 
+    @cached_property
+    def needed_files(self) -> tuple[str, ...]:
+        """Files that a worker on another machine needs for all of them."""
+        return tuple(sorted({name for one in self for name in one.needed_files()}))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (_open_set, (self.text,)) if self else (SpaceSet, ())
+
+    def at(self, root: Path) -> SpaceSet:
+        """The same spaces where the files of their collection lie in another folder."""
+        return _set_at(self.text, str(root)) if self else self
 
 
 @lru_cache(maxsize=8)
 def _open_set(text: str) -> SpaceSet:
     root, records = json.loads(text)
     return SpaceSet(open_space(Path(root), SpaceRow(**one)) for one in records)
+
+
+@lru_cache(maxsize=8)
+def _set_at(text: str, root: str) -> SpaceSet:
+    return SpaceSet(one.at(Path(root)) for one in _open_set(text))
 
 
 def new_space(root: Path, name: str, recipe: Recipe) -> Space:

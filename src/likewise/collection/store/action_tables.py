@@ -8,11 +8,11 @@ Stars, favourites, hidden pictures and albums likewise, beside their tables (``p
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from likewise.collection.store.database import Row
 from likewise.collection.store.sidecar_table import SidecarRow
 from likewise.collection.store.store import Store, Transaction, read_json
 from likewise.collection.store.tag_tables import Pair
@@ -99,7 +99,7 @@ def _sidecar(known: Sequence[Any] | None) -> SidecarRow | None:
     return SidecarRow(path, size, mtime, tuple(tags), tuple(written), problem)
 
 
-def _action(row: sqlite3.Row) -> ActionRow:
+def _action(row: Row) -> ActionRow:
     body = read_json(row["body"], f"action {row['id']}")
     return ActionRow(
         row["id"], row["kind"], row["made"], row["who"], row["pictures"], body, row["undone"]

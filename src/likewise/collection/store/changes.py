@@ -171,7 +171,8 @@ def drop_space(c: Transaction, name: str) -> None:
     # Readers forget what they know by its name: another space may come to bear it.
     c.execute(
         """INSERT INTO settings VALUES (?, '1')
-           ON CONFLICT (key) DO UPDATE SET value = value + 1""",
+           ON CONFLICT (key) DO UPDATE
+           SET value = CAST(CAST(settings.value AS INTEGER) + 1 AS TEXT)""",
         (SPACES_DROPPED,),
     )
     forget_space(c, name)

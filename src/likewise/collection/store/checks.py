@@ -30,11 +30,12 @@ def loose_ends(store: Store) -> list[str]:
                     SELECT json_extract(body, '$.query') AS value
                     UNION ALL SELECT value FROM json_each(body, '$.liked')
                     UNION ALL SELECT value FROM json_each(body, '$.disliked')
-                    UNION ALL SELECT value FROM json_each(body, '$.negatives'))
-                WHERE value NOT IN (SELECT id FROM subjects))""",
+                    UNION ALL SELECT value FROM json_each(body, '$.negatives')) AS said
+                WHERE CAST(value AS INTEGER) NOT IN (SELECT id FROM subjects))""",
         "line {} of the log takes back what was never said": """SELECT number FROM log l
             WHERE kind = 'undo' AND json_valid(body) AND NOT EXISTS (SELECT 1 FROM log e
-                WHERE e.number = json_extract(l.body, '$.judgement') AND e.number < l.number)""",
+                WHERE e.number = CAST(json_extract(l.body, '$.judgement') AS INTEGER)
+                AND e.number < l.number)""",
         "profile {} is a copy of one that is not there": """SELECT name FROM profiles
             WHERE parent IS NOT NULL AND parent NOT IN (SELECT name FROM profiles)""",
         "a code of picture {} that is no vector": """SELECT subject FROM codes

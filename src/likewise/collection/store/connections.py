@@ -81,7 +81,10 @@ def retell(error: Exception, path: Path) -> Exception:
     if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT):
         return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
     if kind in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL):
-        return CollectionError(f"{path} cannot be read or written: {error}")
+        return CollectionError(
+            f"the disk that holds {path} cannot be read or written: {error}; what was not "
+            "confirmed was not done"
+        )
     if (
         type(error) is sqlite3.DatabaseError
         or isinstance(error, UnicodeDecodeError)

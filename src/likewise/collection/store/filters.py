@@ -37,7 +37,7 @@ def folder_condition(store: Store, folder: str) -> Condition:
     """Pictures in a folder or below it; in each of them where several bear the name."""
     paths = find_folders(store, folder)
     if not paths:
-        return "0", []
+        return "FALSE", []
     wanted = ", ".join("(?)" for _ in paths)
     # What lies below a folder sorts between its name with the separator and with the sign after it.
     after = chr(ord(SEPARATOR) + 1)
@@ -97,9 +97,9 @@ def _is_part(name: str, part: str) -> bool:
 def camera_condition(camera: str) -> Condition:
     """Pictures whose camera, as the file or somebody's metadata names it, has all these words."""
     words = [word.casefold() for word in camera.split()] or [""]
-    in_file = " AND ".join("instr(lower(camera), ?)" for _ in words)
-    said = " AND ".join("instr(lower(json_extract(i.metadata, '$.camera')), ?)" for _ in words)
-    clause = f"(i.id IN (SELECT image FROM cameras WHERE {in_file}) OR coalesce({said}, 0))"
+    in_file = " AND ".join("instr(lower(camera), ?) > 0" for _ in words)
+    said = " AND ".join("instr(lower(json_extract(i.metadata, '$.camera')), ?) > 0" for _ in words)
+    clause = f"(i.id IN (SELECT image FROM cameras WHERE {in_file}) OR coalesce({said}, FALSE))"
     return clause, [*words, *words]
 
 

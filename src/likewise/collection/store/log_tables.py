@@ -215,10 +215,8 @@ def put_subject(c: Transaction, key: bytes, jpeg: bytes | None) -> int:
     row = c.execute("SELECT id FROM subjects WHERE key = ?", (key,)).fetchone()
     if row is not None:
         # It was in the collection once, and is asked about from outside now.
-        c.execute(
-            "UPDATE subjects SET jpeg = ? WHERE id = ? AND jpeg IS NULL AND ? IS NOT NULL",
-            (jpeg, row[0], jpeg),
-        )
+        if jpeg is not None:
+            c.execute("UPDATE subjects SET jpeg = ? WHERE id = ? AND jpeg IS NULL", (jpeg, row[0]))
         return int(row[0])
     cursor = c.execute("INSERT INTO subjects (key, jpeg) VALUES (?, ?)", (key, jpeg))
     assert cursor.lastrowid is not None

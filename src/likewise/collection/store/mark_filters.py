@@ -25,23 +25,23 @@ def mark_condition(key: str, value: Any) -> tuple[str, list[Any]]:
         # Stars that somebody keeps in metadata of their own count as before.
         rated = (
             "(i.hash IN (SELECT hash FROM picture_marks WHERE stars >= ?) "
-            "OR coalesce(json_type(i.metadata, '$.stars') IN ('integer', 'real') "
-            "AND json_extract(i.metadata, '$.stars') >= ?, 0))"
+            "OR CASE WHEN json_type(i.metadata, '$.stars') IN ('integer', 'real') "
+            "THEN CAST(json_extract(i.metadata, '$.stars') AS REAL) ELSE 0 END >= ?)"
         )
-        return (rated, [value, value]) if value else ("1", [])
+        return (rated, [value, value]) if value else ("TRUE", [])
     if key == "favourite":
         loved = "i.hash IN (SELECT hash FROM picture_marks WHERE favourite = 1)"
         return (loved if value else f"NOT {loved}"), []
     if key == "hidden":
         if value == "any":
-            return "1", []
+            return "TRUE", []
         return (HIDDEN if value else HIDDEN_OUT), []
     if key == "album":
         # Whoever named albums in metadata of their own goes on finding them.
         return (
             "(i.hash IN (SELECT hash FROM album_pictures WHERE album = "
             "(SELECT id FROM albums WHERE name = ?)) "
-            "OR coalesce(json_extract(i.metadata, '$.album') = ? COLLATE NOCASE, 0))",
+            "OR coalesce(json_extract(i.metadata, '$.album') = ? COLLATE NOCASE, FALSE))",
             [str(value), str(value)],
         )
     if key == "month":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from likewise.collection.store.database import Row
 from likewise.collection.store.names import check_names
 from likewise.collection.store.store import Store, Transaction, marks, parts, read_json
 from likewise.collection.store.sums import LINE, check_line
@@ -92,7 +92,7 @@ def last_tombstone(store: Store) -> int:
     return int(store.one("SELECT max(number) FROM tombstones") or 0)
 
 
-def _model(row: sqlite3.Row) -> Model:
+def _model(row: Row) -> Model:
     return Model(
         row["name"], row["kind"], row["space"], row["generation"], row["profile"],
         row["position"], row["made"], check_names(read_json(row["files"], "files")),

@@ -227,7 +227,7 @@ def undo_album(
     wanted = "SELECT hash FROM action_album_pictures WHERE action = :action"
     album = "SELECT id FROM albums WHERE name = :name"
     values = {"action": action, "name": name}
-    (n,) = c.execute(f"SELECT count(*) FROM ({wanted})", values).fetchone()
+    (n,) = c.execute(f"SELECT count(*) FROM ({wanted}) AS wanted", values).fetchone()
     if came:
         back = c.execute(
             f"DELETE FROM album_pictures WHERE album = ({album}) AND hash IN ({wanted})", values

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from likewise.collection.store import tag_tables
 from likewise.collection.store.backfills import WAITING, put_backfill
 from likewise.collection.store.changes import put_vector, take_out
+from likewise.collection.store.database import try_execute
 from likewise.collection.store.store import REMOVED, Store, Transaction, read_json
 from likewise.collection.store.sums import blob_sum, check_blob
+from likewise.collection.store.tables import tables
 
 # ``files`` and ``tag_sources`` come back by rules of their own, ``tags`` follows from the latter,
 # and back-fills are found out anew.
@@ -73,7 +74,7 @@ def remove_remembered(
     ``moved`` says where files of theirs are to go.
     """
     taken = list(images)
-    tables = _tables_of_images(c)
+    tables = _tables_of_images()
     for image in taken:
         row = _rows(c, "SELECT * FROM images WHERE id = ?", image)[0]
         digest = row.pop("hash")
@@ -128,7 +129,7 @@ def restore_removed(
         files = [one for one in kept["files"] if one[0] not in changed and _is_free(c, one[0])]
         if not files or store.image_of_hash(digest) is not None:
             continue
-        image = _insert(c, "images", {"hash": digest, **kept["image"]})
+        image = c.execute(*_insertion("images", {"hash": digest, **kept["image"]})).lastrowid
         assert image is not None
         for path, size, mtime in files:
             c.execute("DELETE FROM files WHERE path = ?", (path,))
@@ -159,15 +160,13 @@ def _is_free(c: Transaction, path: str) -> bool:
 def _restore_more(
     c: Transaction, image: int, more: Mapping[str, Any], spaces: Mapping[str, int]
 ) -> None:
-    there = {table for table, _ in _tables_of_images(c)}
+    there = {table for table, _ in _tables_of_images()}
     for table, found in more.items():
         for row in found["rows"] if table in there else ():
             if table == "gaps" and spaces.get(row["space"]) != row["generation"]:
                 continue
-            try:
-                _insert(c, table, {**row, found["column"]: image})
-            except sqlite3.IntegrityError:
-                continue  # what it belonged to besides (an album, say) is gone
+            # Not where what it belonged to besides (an album, say) is gone.
+            try_execute(c, *_insertion(table, {**row, found["column"]: image}))
 
 
 def _restore_vectors(
@@ -187,15 +186,14 @@ def _restore_vectors(
     return {name for name, generation in spaces.items() if generation} - fitting - gaps
 
 
-def _tables_of_images(c: Transaction) -> list[tuple[str, str]]:
+def _tables_of_images() -> list[tuple[str, str]]:
     """Tables whose rows belong to a picture, and the column that names it."""
-    names = c.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY 1")
     return [
-        (name, key[3])
-        for (name,) in map(tuple, names.fetchall())
-        if name not in _APART
-        for key in c.execute(f'PRAGMA main.foreign_key_list("{name}")').fetchall()
-        if key[2] == "images"
+        (table.name, column)
+        for table in tables()
+        if table.name not in _APART
+        for column, other in table.references
+        if other == "images"
     ]
 
 
@@ -205,12 +203,10 @@ def _rows(c: Transaction, sql: str, image: int) -> list[dict[str, Any]]:
     return [dict(zip(names, tuple(row), strict=True)) for row in cursor.fetchall()]
 
 
-def _insert(c: Transaction, table: str, row: Mapping[str, Any]) -> int | None:
+def _insertion(table: str, row: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
     names = ", ".join(f'"{name}"' for name in row)
     marks = ", ".join("?" * len(row))
-    return c.execute(
-        f'INSERT INTO "{table}" ({names}) VALUES ({marks})', tuple(row.values())
-    ).lastrowid
+    return f'INSERT INTO "{table}" ({names}) VALUES ({marks})', tuple(row.values())
 
 
 def _bytes_out(value: object) -> dict[str, str]:

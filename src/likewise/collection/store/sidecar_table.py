@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from likewise.collection.store.database import Row
 from likewise.collection.store.store import Store, Transaction
 
 
@@ -31,7 +31,7 @@ def sidecar(store: Store, path: str) -> SidecarRow | None:
     return _sidecar(rows[0]) if rows else None
 
 
-def _sidecar(row: sqlite3.Row) -> SidecarRow:
+def _sidecar(row: Row) -> SidecarRow:
     return SidecarRow(
         row["path"], row["size"], row["mtime_ns"], tuple(json.loads(row["tags"])),
         tuple(json.loads(row["written"])), row["problem"],

@@ -1,4 +1,4 @@
-"""The store: a directory and its catalog, SQLite in WAL mode, the source of truth.
+"""The store: a directory and its catalog, a database (``database.py``), the source of truth.
 
 Everything else on disk (segments, vocabularies) is an immutable file that exists for the
 collection only once a row here names it.  A change is one transaction, so a crash leaves the old
@@ -8,32 +8,23 @@ state or the new one.  ``revision`` grows with every change a reader must notice
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-import threading
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from likewise.collection.errors import (
-    CollectionBusy,
-    CollectionError,
-    DamagedCollection,
-    ReadOnlyCollection,
-)
+from likewise.collection.errors import DamagedCollection
 from likewise.collection.store import filters, sums
-from likewise.collection.store.connections import connect, is_writable, retell
+from likewise.collection.store.database import Catalog, Row
+from likewise.collection.store.database import Transaction as Transaction
 from likewise.collection.store.mark_filters import HIDDEN_OUT, MARK_FILTERS, mark_condition
+from likewise.collection.store.moments import moment_condition
 from likewise.collection.store.names import check_names, plain_name
 from likewise.collection.store.row_formats import FORMATS, RowFormat
-from likewise.collection.store.schema import MIGRATIONS
-from likewise.collection.store.schema_check import check_schema
-from likewise.collection.store.written_index import refresh_written
+from likewise.collection.store.sqlite_catalog import FILE as FILE
+from likewise.collection.store.sqlite_catalog import SQLiteCatalog
 
-FILE = "catalog.sqlite"
-BUSY_SECONDS = 30.0
 TRANSIENT = "for now: "
 """How a problem begins that is not the picture's own fault: it is tried again every time."""
 REMOVED = "was removed from the collection"
@@ -44,7 +35,11 @@ SPACES_DROPPED = "spaces_dropped"
 
 @dataclass(frozen=True)
 class ImageRow:
-    """One picture of the collection; ``path`` is one of the files that hold it."""
+    """One picture of the collection; ``path`` is one of the files that hold it.
+
+    ``date`` is the moment it was taken, in local time; ``date_source`` says what tells it:
+    ``exif``, the file's ``name``, or the time of the ``file``.
+    """
 
     id: int
     path: str
@@ -54,6 +49,7 @@ class ImageRow:
     date: str | None
     n_bytes: int
     metadata: Mapping[str, Any]
+    date_source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -106,235 +102,70 @@ class AllBut:
         return id_ not in self.out
 
 
-Transaction = sqlite3.Connection
-"""What :meth:`Store.write` gives: writes inside it are whole or not at all."""
-
-
 class Store:
-    """The directory of a collection and its database.  Connections are made per thread."""
+    """The directory of a collection and its database."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.root = path.parent
-        self.read_only = path.exists() and not is_writable(path)
+    def __init__(self, catalog: Catalog, root: Path) -> None:
+        self.catalog = catalog
+        self.root = root
         self.actor = "a program"
         """Who acts, as the list of actions names them."""
-        self._local = threading.local()
-        self._open: list[tuple[threading.Thread, sqlite3.Connection]] = []
-        self._lock = threading.Lock()
 
     @classmethod
     def create(cls, path: Path, settings: Mapping[str, Any]) -> Store:
-        """A new, empty catalog."""
-        # What people keep in a collection is theirs: names of pictures, small copies of them, what
-        # they said.  The journal gets the rights of the file.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        store = cls(path)
-        try:
-            connection = store._connect()
-            connection.execute("PRAGMA journal_mode = WAL")
-            store._migrate(connection)
-        except sqlite3.Error as error:
-            raise retell(error, path) from error
-        with store.write() as c:
-            c.executemany(
-                "INSERT INTO settings VALUES (?, ?)",
-                [(key, json.dumps(value)) for key, value in settings.items()],
-            )
-        return store
+        """A new, empty catalog in a file of SQLite."""
+        return cls(SQLiteCatalog.create(path, settings), path.parent)
 
     @classmethod
     def open(cls, path: Path) -> Store:
-        """An existing catalog, brought up to this version's schema."""
-        if not path.is_file():
-            raise CollectionError(f"{path.parent} is not a collection (it has no {FILE})")
-        store = cls(path)
-        try:
-            connection = store._connect()
-            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                raise DamagedCollection(f"{path} is empty; restore it from a backup")
-            store._migrate(connection)
-            check_schema(connection, MIGRATIONS, str(path))
-            if store.one("SELECT 1 FROM written_stale LIMIT 1") is not None:
-                with store.write():
-                    pass  # an index that a migration left empty is filled by any transaction
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            store.close()
-            told = retell(error, path)
-            if isinstance(told, CollectionError):
-                raise told from error
-            raise DamagedCollection(f"{path} cannot be read as a catalog: {error}") from error
-        except BaseException:
-            store.close()
-            raise
-        return store
+        """An existing catalog in a file of SQLite, brought up to this version's schema."""
+        return cls(SQLiteCatalog.open(path), path.parent)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing here may be changed."""
+        return self.catalog.read_only
 
     def fold_journal(self) -> None:
-        """Bring everything from the write-ahead log into the file itself."""
-        try:
-            self._connect().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
-            raise retell(error, self.path) from error
+        """Bring everything from the write-ahead log into the file itself, where there is one."""
+        self.catalog.fold_journal()
 
     def close(self) -> None:
-        with self._lock:
-            for _, connection in self._open:
-                connection.close()
-            self._open.clear()
-        self._local = threading.local()
+        self.catalog.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is not None:
-            # A file that cannot be locked is read as one that never changes; where it did, anew.
-            if self._local.fixed is None or self._local.fixed == _state_of(self.path):
-                return found
-            if found.in_transaction:
-                return found
-        connection, fixed = connect(self.path, BUSY_SECONDS, read_only=self.read_only)
-        self._local.connection, self._local.ledger = connection, None
-        self._local.fixed = _state_of(self.path) if fixed else None
-        with self._lock:
-            # A server's threads come and go; their connections would stay open for ever.
-            for thread, left in self._open:
-                if not thread.is_alive():
-                    left.close()
-            self._open = [pair for pair in self._open if pair[0].is_alive()]
-            self._open.append((threading.current_thread(), connection))
-        return connection
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version > len(MIGRATIONS):
-            raise CollectionError(
-                f"{self.path} has schema {version}; this Likewise knows {len(MIGRATIONS)}. "
-                "Use a newer Likewise"
-            )
-        if version < len(MIGRATIONS) and self.read_only:
-            raise ReadOnlyCollection(
-                f"{self.root} is of an earlier Likewise and read-only; open it once where it can "
-                "be written, or restore a copy"
-            )
-        for number in range(version, len(MIGRATIONS)):
-            try:
-                connection.executescript(
-                    f"BEGIN IMMEDIATE;{MIGRATIONS[number]};PRAGMA user_version = {number + 1};"
-                )
-                if number + 1 == len(MIGRATIONS):
-                    sums.seal(connection)
-                connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                # Another process may have been first, while this one waited for its turn.
-                if connection.execute("PRAGMA user_version").fetchone()[0] <= number:
-                    if "fts5" in str(error):
-                        raise CollectionError(
-                            f"SQLite {sqlite3.sqlite_version} of this Python was built without "
-                            "FTS5, which the index of words needs; use another Python"
-                        ) from error
-                    raise
-
-    @contextmanager
-    def write(self, *, durable: bool = False) -> Iterator[Transaction]:
+    def write(self, *, durable: bool = False) -> AbstractContextManager[Transaction]:
         """One transaction that readers notice; nothing of it remains after an error.
 
-        In WAL mode a commit survives the death of the process; ``durable`` makes it survive a
-        power cut too.
+        A commit survives the death of the process; ``durable`` makes it survive a power cut too.
         """
-        if self.read_only:
-            raise ReadOnlyCollection(f"{self.root} is read-only: it can be searched, not changed")
-        connection = self._connect()
-        if durable:
-            connection.execute("PRAGMA synchronous = FULL")
-        try:
-            ledger = self._begin(connection)
-            try:
-                yield connection
-                refresh_written(connection)
-                connection.execute("UPDATE revision SET number = number + 1")
-                ledger.write()
-                connection.execute("COMMIT")
-            except BaseException as error:
-                # On a full disk SQLite has rolled back already; the first error is the one to see.
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                ledger.forget()
-                if isinstance(error, sqlite3.Error):
-                    told = retell(error, self.path)
-                    if told is not error:
-                        raise told from error
-                raise
-        finally:
-            if durable:
-                with suppress(sqlite3.Error):
-                    connection.execute("PRAGMA synchronous = NORMAL")
+        return self.catalog.write(durable=durable)
 
-    def _begin(self, connection: sqlite3.Connection) -> sums.Ledger:
-        try:
-            ledger: sums.Ledger | None = self._local.ledger
-            if ledger is None:
-                # Outside the transaction, which would take its triggers away when it fails.
-                ledger = self._local.ledger = sums.Ledger(connection)
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            if "locked" not in str(error):
-                raise retell(error, self.path) from error
-            raise CollectionBusy(
-                f"{self.path.parent} was being written for {BUSY_SECONDS:.0f} s; try again"
-            ) from error
-        try:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version != len(MIGRATIONS):
-                # Rows written by older rules would be rows without their sums.
-                raise CollectionError(
-                    f"{self.path} was brought to schema {version} meanwhile; start Likewise again"
-                )
-            ledger.forget()
-        except BaseException:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
-        return ledger
+    def lease(self, job: str) -> AbstractContextManager[None]:
+        """Hold the one lease of the collection for a job, or raise ``CollectionBusy``."""
+        return self.catalog.lease(job)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def running_job(self) -> str | None:
+        """The job that holds the lease now, in words; None when nobody does."""
+        return self.catalog.running_job()
+
+    def snapshot(self) -> AbstractContextManager[None]:
         """Reads inside see one and the same state."""
-        connection = self._connect()
-        connection.execute("BEGIN")
-        try:
-            self.one("SELECT number FROM revision")
-            yield
-        finally:
-            # Nothing was written.  An error of the disk may have ended it: that is the one to see.
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
+        return self.catalog.snapshot()
 
-    @contextmanager
-    def telling(self) -> Iterator[None]:
-        """What SQLite finds wrong inside is told in the words of a collection."""
-        try:
-            yield
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise retell(error, self.path) from error
+    def telling(self) -> AbstractContextManager[None]:
+        """What the database finds wrong inside is told in the words of a collection."""
+        return self.catalog.telling()
 
     @property
     def connection(self) -> Transaction:
-        """This thread's connection, for reads of several tables."""
-        return self._connect()
+        """A connection for reads of several tables."""
+        return self.catalog.connection
 
-    def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        try:
-            return self._connect().execute(sql, parameters).fetchall()
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise retell(error, self.path) from error
+    def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        return self.catalog.all(sql, parameters)
 
     def one(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
-        try:
-            row = self._connect().execute(sql, parameters).fetchone()
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise retell(error, self.path) from error
-        return None if row is None else row[0]
+        return self.catalog.one(sql, parameters)
 
     # -- what readers ask -------------------------------------------------------------------
 
@@ -342,7 +173,9 @@ class Store:
     def revision(self) -> int:
         found = self.one("SELECT number FROM revision")
         if not isinstance(found, int):
-            raise DamagedCollection(f"the revision of {self.path} is gone; restore a backup")
+            raise DamagedCollection(
+                f"the revision of {self.catalog.name} is gone; restore a backup"
+            )
         return found
 
     def setting(self, key: str, default: Any = None) -> Any:
@@ -361,8 +194,8 @@ class Store:
         found: dict[int, ImageRow] = {}
         for part in parts(list(ids)):
             rows = self.all(
-                f"""SELECT i.*, min(f.path) AS path FROM images i
-                    LEFT JOIN files f ON f.image = i.id
+                f"""SELECT i.*, min(f.path) AS path, m.moment, m.source FROM images i
+                    LEFT JOIN files f ON f.image = i.id LEFT JOIN moments m ON m.image = i.id
                     WHERE i.id IN ({marks(part)}) GROUP BY i.id""",
                 part,
             )
@@ -397,8 +230,8 @@ class Store:
         last = 0
         while True:
             rows = self.all(
-                """SELECT i.*, min(f.path) AS path FROM images i
-                   LEFT JOIN files f ON f.image = i.id
+                """SELECT i.*, min(f.path) AS path, m.moment, m.source FROM images i
+                   LEFT JOIN files f ON f.image = i.id LEFT JOIN moments m ON m.image = i.id
                    WHERE i.id > ? GROUP BY i.id ORDER BY i.id LIMIT 1000""",
                 (last,),
             )
@@ -484,7 +317,7 @@ class Store:
     def matching(self, where: Mapping[str, Any]) -> set[int]:
         """Ids of the pictures that satisfy every condition of a ``where``."""
         clauses, parameters = self.conditions(where)
-        kept = " AND ".join(clauses) or "1"
+        kept = " AND ".join(clauses) or "TRUE"
         rows = self.all(f"SELECT i.id FROM images i WHERE {kept}", parameters)
         return {row[0] for row in rows}
 
@@ -520,12 +353,10 @@ class Store:
                 clause, values = filters.folder_condition(self, str(value))
                 clauses.append(clause)
                 parameters += values
-            elif key == "after":
-                clauses.append("i.date >= ?")
-                parameters.append(str(value))
-            elif key == "before":
-                clauses.append("i.date < ?")
-                parameters.append(str(value))
+            elif key in ("after", "before"):
+                clause, values = moment_condition(key, value)
+                clauses.append(clause)
+                parameters += values
             elif key == "tag":
                 for tag in [value] if isinstance(value, str) else value:
                     clauses.append("i.id IN (SELECT image FROM tags WHERE tag = ?)")
@@ -636,72 +467,31 @@ class Store:
         return [(row[0], row[1]) for row in rows]
 
     def integrity(self) -> list[str]:
-        """What SQLite itself and the checksums find wrong; empty when all is well."""
-        found = [row[0] for row in self.all("PRAGMA integrity_check")]
-        broken = self.all("PRAGMA foreign_key_check")
-        return [
-            *(text for text in found if text != "ok"),
-            *(
-                f"table {row[0]}, row {row[1]} refers to a row of {row[2]} that is not there"
-                for row in broken
-            ),
-            *self._compare_sums(),
-        ]
-
-    def _compare_sums(self) -> list[str]:
-        try:
-            return sums.compare(self._connect())
-        except sqlite3.Error as error:
-            return [f"the checksums cannot be compared: {error}"]
+        """What the database itself and the checksums find wrong; empty when all is well."""
+        return self.catalog.integrity()
 
     def check_index_of_words(self) -> list[str]:
-        """Whether the pages of the index of words say what its documents do."""
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
-            connection = self._connect()
-            if self.read_only or connection.in_transaction:
-                # The check is a write to SQLite, so that it needs a catalog that may be written.
-                connection.backup(copy)
-                connection = copy
-            try:
-                connection.execute("BEGIN")
-                connection.execute("INSERT INTO written(written) VALUES ('integrity-check')")
-            except sqlite3.OperationalError as error:
-                if "locked" in str(error):
-                    raise CollectionBusy(f"{self.root} is being written; try again") from error
-                return [f"the index of words cannot be read: {error}"]
-            except sqlite3.DatabaseError as error:
-                return [f"the index of words is damaged: {error}"]
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-        return []
+        """Whether the index of words says what its documents do."""
+        return self.catalog.check_index_of_words()
 
     def backup_to(self, path: Path) -> None:
-        """A copy of the state now, in one file."""
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        target = sqlite3.connect(path)
-        try:
-            self._connect().backup(target)
-            target.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.Error as error:
-            raise retell(error, path) from error
-        finally:
-            target.close()
+        """A copy of the state now, as a catalog of SQLite in one file."""
+        self.catalog.backup_to(path)
 
 
-def _image(row: sqlite3.Row) -> ImageRow:
+def _image(row: Row) -> ImageRow:
     return ImageRow(
-        row["id"], row["path"] or "", row["format"], row["width"], row["height"], row["date"],
-        row["n_bytes"], _metadata(row),
+        row["id"], row["path"] or "", row["format"], row["width"], row["height"], row["moment"],
+        row["n_bytes"], _metadata(row), row["source"],
     )  # fmt: skip
 
 
-def _metadata(row: sqlite3.Row) -> Mapping[str, Any]:
+def _metadata(row: Row) -> Mapping[str, Any]:
     found: Mapping[str, Any] = read_json(row["metadata"], f"metadata of picture {row['id']}")
     return found
 
 
-def _segment(row: sqlite3.Row) -> SegmentRow:
+def _segment(row: Row) -> SegmentRow:
     plain_name(row["name"])
     return SegmentRow(**dict(row))
 
@@ -714,12 +504,7 @@ def read_json(text: Any, what: str) -> Any:
         raise DamagedCollection(f"{what} in the catalog: no JSON; run verify") from error
 
 
-def _state_of(path: Path) -> tuple[int, int, int]:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def _file(row: sqlite3.Row) -> FileRow:
+def _file(row: Row) -> FileRow:
     return FileRow(row["path"], row["size"], row["mtime_ns"], row["image"], row["problem"])
 
 

@@ -24,6 +24,7 @@ from typing import Any
 from zlib import crc32
 
 from likewise.collection.errors import DamagedCollection
+from likewise.collection.store.database import KEEP_SUMS, RESTORE_SUMS, Row, Transaction
 
 _WIDTH = 16
 _ALL = 1 << (8 * _WIDTH)
@@ -84,7 +85,7 @@ LINE = f"log.number, profile, kind, made, session, body, digest, {BEFORE}"
 """The columns that :func:`check_line` reads."""
 
 
-def check_line(row: sqlite3.Row) -> sqlite3.Row:
+def check_line(row: Row) -> Row:
     """A line of the log with all its columns (``LINE``), or a refusal."""
     due = line_digest(
         START if row["before"] is None else row["before"], row["number"], row["profile"],
@@ -119,7 +120,10 @@ class Ledger:
         self._connection = connection
         self._changes: dict[str, int] = {}
         self._rows: dict[str, int] = {}
+        self._kept: tuple[dict[str, int], dict[str, int]] = {}, {}
         connection.create_function(_FOLLOW, -1, self._follow)
+        connection.create_function(KEEP_SUMS, 0, self._keep)
+        connection.create_function(RESTORE_SUMS, 0, self._restore)
         connection.execute("PRAGMA temp_store = MEMORY")
         # So that a row that INSERT OR REPLACE takes away is followed too.
         connection.execute("PRAGMA recursive_triggers = ON")
@@ -151,6 +155,12 @@ class Ledger:
         self._changes[table] = self._changes.get(table, 0) + sign * row_digest(values)
         self._rows[table] = self._rows.get(table, 0) + sign
 
+    def _keep(self) -> None:
+        self._kept = dict(self._changes), dict(self._rows)
+
+    def _restore(self) -> None:
+        self._changes, self._rows = dict(self._kept[0]), dict(self._kept[1])
+
     def forget(self) -> None:
         """A transaction begins, or came to nothing."""
         self._changes.clear()
@@ -169,7 +179,7 @@ class Ledger:
                 "UPDATE sums SET digest = ?, n_rows = ? WHERE name = ?",
                 (digest.to_bytes(_WIDTH, "big"), row[1] + self._rows[table], table),
             )
-        _put(self._connection, _COUNTERS)
+        put_sum(self._connection, _COUNTERS)
         self.forget()
 
 
@@ -186,9 +196,14 @@ def seal(c: sqlite3.Connection) -> None:
     for row in lines.fetchall():
         before = line_digest(before, *row)
         c.execute("UPDATE log SET digest = ? WHERE number = ?", (before, row[0]))
+    put_all(c)
+
+
+def put_all(c: sqlite3.Connection) -> None:
+    """Sums of all tables as they are now."""
     c.execute("DELETE FROM sums")
     for table in (*_tables(c), _COUNTERS):
-        _put(c, table)
+        put_sum(c, table)
 
 
 def compare(c: sqlite3.Connection) -> list[str]:
@@ -197,17 +212,17 @@ def compare(c: sqlite3.Connection) -> list[str]:
     wrong: list[str] = []
     for table in (*_tables(c), _COUNTERS):
         try:
-            due = _add_up(c, table)
+            due = add_up(c, table)
         except sqlite3.Error as error:
             wrong.append(f"table {table} cannot be read: {error}")
             continue
         if due != held.pop(table, None):
             wrong.append(f"table {table} is not what was written")
     wrong += [f"there is a sum of table {name}, which is not there" for name in sorted(held)]
-    return wrong + list(_broken_lines(c))
+    return wrong + list(broken_lines(c))
 
 
-def _broken_lines(c: sqlite3.Connection) -> Iterator[str]:
+def broken_lines(c: Transaction) -> Iterator[str]:
     before = START
     columns = "number, profile, kind, made, session, body, digest"
     for row in c.execute(f"SELECT {columns} FROM log ORDER BY 1"):
@@ -229,17 +244,19 @@ def _columns(c: sqlite3.Connection, table: str) -> list[str]:
     return [row[1] for row in c.execute(f'PRAGMA main.table_info("{table}")')]
 
 
-def _add_up(c: sqlite3.Connection, table: str) -> tuple[bytes, int]:
+def add_up(c: sqlite3.Connection, table: str) -> tuple[bytes, int]:
+    return add_up_rows(c.execute(f'SELECT * FROM main."{table}"'))
+
+
+def add_up_rows(rows: Iterable[Any]) -> tuple[bytes, int]:
+    """(the digests of rows added up, how many there are)."""
     total = n_rows = 0
-    for row in _rows(c.execute(f'SELECT * FROM main."{table}"')):
-        total += row_digest(row)
+    for row in rows:
+        total += row_digest(tuple(row))
         n_rows += 1
     return (total % _ALL).to_bytes(_WIDTH, "big"), n_rows
 
 
-def _rows(rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    return map(tuple, rows)
-
-
-def _put(c: sqlite3.Connection, table: str) -> None:
-    c.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", (table, *_add_up(c, table)))
+def put_sum(c: sqlite3.Connection, table: str) -> None:
+    """The sum of one table as it is now."""
+    c.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", (table, *add_up(c, table)))

@@ -6,10 +6,10 @@ The log only grows, so nothing here reads more of it than is asked for.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from likewise.collection.store.database import Row
 from likewise.collection.store.store import Store
 from likewise.collection.store.sums import LINE, check_line
 
@@ -35,7 +35,7 @@ class TagLine(NamedTuple):
 # The kinds in full, each time: so SQLite sees that its index of these lines serves.
 _LINES = f"""SELECT {LINE} FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw')"""
-_TAKEN_BACK = """SELECT json_extract(body, '$.line') FROM log
+_TAKEN_BACK = """SELECT CAST(json_extract(body, '$.line') AS INTEGER) FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw') AND kind = 'withdraw'"""
 _STANDING = f"{_LINES} AND kind <> 'withdraw' AND number NOT IN ({_TAKEN_BACK})"
 
@@ -75,7 +75,7 @@ def standing_before(store: Store, line: TagLine) -> Iterator[TagLine]:
         below = page[-1]["number"]
 
 
-def _line(row: sqlite3.Row) -> TagLine:
+def _line(row: Row) -> TagLine:
     body = json.loads(check_line(row)["body"])
     return TagLine(
         row["number"], row["kind"], row["made"],

@@ -25,7 +25,9 @@ KINDS = (ACCEPT, REJECT, WITHDRAW)
 
 
 class TagRow(NamedTuple):
-    """A tag, how many pictures have it, and how many of these by each source.
+    """A tag, how many pictures have it, and how many by each source.
+
+    Suggestions nobody confirmed are no tags yet: they are told by their source, and not counted.
 
     See Also
     --------
@@ -79,7 +81,9 @@ def sources_of(store: Store, image: int) -> dict[str, list[str]]:
 
 def counts(store: Store, prefix: str = "", limit: int | None = None) -> list[TagRow]:
     """Tags with their counts, the most frequent first; ``prefix`` in any case of letters."""
-    rows = store.all("SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY count(*) DESC, tag")
+    rows = store.all(
+        "SELECT tag, sum(source <> 'suggested') FROM tags GROUP BY tag ORDER BY 2 DESC, tag"
+    )
     if prefix:
         # Here, since SQLite knows the case of ASCII letters only.
         plain = fold_case(prefix)
@@ -157,7 +161,7 @@ def images_of(store: Store, hashes: Iterable[bytes]) -> dict[bytes, int]:
 
 def refused_tags(store: Store, digest: bytes) -> set[str]:
     """Tags a person refused for a picture."""
-    rows = store.all("SELECT tag FROM tag_words WHERE hash = ? AND NOT accepted", (digest,))
+    rows = store.all("SELECT tag FROM tag_words WHERE hash = ? AND accepted = 0", (digest,))
     return {row[0] for row in rows}
 
 
@@ -167,7 +171,7 @@ def refused_of_many(store: Store, ids: Iterable[int]) -> dict[int, set[str]]:
     for part in parts(list(ids)):
         rows = store.all(
             f"""SELECT i.id, w.tag FROM images i JOIN tag_words w ON w.hash = i.hash
-                WHERE NOT w.accepted AND i.id IN ({marks(part)})""",
+                WHERE w.accepted = 0 AND i.id IN ({marks(part)})""",
             part,
         )
         for image, tag in rows:
@@ -212,15 +216,15 @@ def loose_tags(store: Store) -> list[str]:
                 WHERE s.image = t.image AND s.tag = t.tag)""",
         "picture {} has the tag {!r} that was refused": """SELECT t.image, t.tag FROM tags t
             JOIN images i ON i.id = t.image JOIN tag_words w ON w.hash = i.hash AND w.tag = t.tag
-            WHERE NOT w.accepted""",
+            WHERE w.accepted = 0""",
         "picture {} lacks the tag {!r} that its sources say": """
             SELECT s.image, s.tag FROM tag_sources s JOIN images i ON i.id = s.image
             WHERE NOT EXISTS (SELECT 1 FROM tags t WHERE t.image = s.image AND t.tag = s.tag)
             AND NOT EXISTS (SELECT 1 FROM tag_words w
-                WHERE w.hash = i.hash AND w.tag = s.tag AND NOT w.accepted)""",
+                WHERE w.hash = i.hash AND w.tag = s.tag AND w.accepted = 0)""",
         "picture {} lacks the tag {!r} that a person gave it": """SELECT i.id, w.tag
             FROM tag_words w JOIN images i ON i.hash = w.hash
-            WHERE w.accepted AND NOT EXISTS (SELECT 1 FROM tags t
+            WHERE w.accepted = 1 AND NOT EXISTS (SELECT 1 FROM tags t
                 WHERE t.image = i.id AND t.tag = w.tag)""",
     }
     return [text.format(*row) for text, sql in questions.items() for row in store.all(sql)]
@@ -330,7 +334,7 @@ def settle(c: Transaction, pairs: Iterable[Pair]) -> None:
     for image, tag in pairs:
         no = c.execute(
             """SELECT 1 FROM tag_words w JOIN images i ON i.hash = w.hash
-               WHERE i.id = ? AND w.tag = ? AND NOT w.accepted""",
+               WHERE i.id = ? AND w.tag = ? AND w.accepted = 0""",
             (image, tag),
         ).fetchone()
         rows = c.execute(

@@ -1,7 +1,4 @@
-"""Questions to the index of what people wrote: pictures by a word, by a date, and what they say.
-
-What somebody typed is data here: it goes into FTS5 inside quotes, never as syntax.
-"""
+"""Questions to the index of what people wrote: pictures by a word, by a date, and what they say."""
 
 from __future__ import annotations
 
@@ -29,26 +26,14 @@ def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: boo
     With ``beginnings`` words that begin with the first one count too.
     """
     assert field in FIELDS
-    asked = [_quoted(word) for word in words]
-    if beginnings:
-        asked[0] = f"{asked[0]} *"
-    text = f"{field} : ({' OR '.join(asked)})"
-    rows = store.all(
-        "SELECT rowid FROM written WHERE written MATCH ? ORDER BY rowid LIMIT ?", (text, MOST)
-    )
-    return np.fromiter((row[0] for row in rows), np.int64, len(rows))
-
-
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
+    return np.array(store.catalog.find_words(field, words, beginnings, MOST), np.int64)
 
 
 def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
     """Ids of the pictures taken in one of some spans [from, to), ascending; ISO dates."""
     found: set[int] = set()
     for first, end in spans:
-        # Dates carry their offset from UTC at the end, so as text they compare by local time.
-        rows = store.all("SELECT id FROM images WHERE date >= ? AND date < ?", (first, end))
+        rows = store.all("SELECT image FROM moments WHERE moment >= ? AND moment < ?", (first, end))
         found |= {row[0] for row in rows}
     return np.array(sorted(found), np.int64)
 
@@ -56,7 +41,7 @@ def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
 def find_month(store: Store, month: int) -> Ids:
     """Ids of the pictures taken in a month of any year, ascending."""
     rows = store.all(
-        "SELECT id FROM images WHERE date IS NOT NULL AND substr(date, 6, 2) = ? ORDER BY id",
+        "SELECT image FROM moments WHERE substr(moment, 6, 2) = ? ORDER BY image",
         (f"{month:02d}",),
     )
     return np.fromiter((row[0] for row in rows), np.int64, len(rows))
@@ -141,7 +126,8 @@ def sample_ids(store: Store, n: int, most: int) -> list[int]:
     step = max(1, -(-n // most))
     rows = store.all(
         """SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place
-                           FROM images ORDER BY id LIMIT ?) WHERE place % ? = 0""",
+                           FROM images ORDER BY id LIMIT ?) AS numbered
+           WHERE place % ? = 0""",
         (n, step),
     )
     return [row[0] for row in rows]

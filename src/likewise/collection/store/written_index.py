@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from likewise.collection.store.database import Transaction
 from likewise.collection.store.moments import refresh_moments
 from likewise.collection.written_words import spread
 
@@ -36,7 +36,11 @@ class Written(NamedTuple):
         return tuple(" ".join(map(spread, names)) for names in self)
 
 
-def refresh_written(c: sqlite3.Connection) -> None:
+PutDocuments = Callable[[Transaction, Mapping[int, tuple[str, ...]]], None]
+"""Writes documents of pictures that have none, by id: each database has an index of its own."""
+
+
+def refresh_written(c: Transaction, put_documents: PutDocuments) -> None:
     """Inside a transaction: write the documents that it left out of date."""
     while stale := [
         row[0] for row in c.execute("SELECT image FROM written_stale LIMIT ?", (_CHUNK,))
@@ -44,16 +48,12 @@ def refresh_written(c: sqlite3.Connection) -> None:
         marks = [(image,) for image in stale]
         found = read_written(c, stale)
         c.executemany("DELETE FROM written WHERE rowid = ?", marks)
-        c.executemany(
-            "INSERT INTO written (rowid, tags, suggested, folders, files, camera) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            [(image, *one.document()) for image, one in found.items()],
-        )
+        put_documents(c, {image: one.document() for image, one in found.items()})
         refresh_moments(c, stale)
         c.executemany("DELETE FROM written_stale WHERE image = ?", marks)
 
 
-def read_written(c: sqlite3.Connection, images: Sequence[int]) -> dict[int, Written]:
+def read_written(c: Transaction, images: Sequence[int]) -> dict[int, Written]:
     """What is written about some pictures (at most 500), as the tables have it; by id."""
     marks = ", ".join("?" * len(images))
     found: dict[int, dict[str, dict[str, None]]] = {

@@ -8,11 +8,14 @@ Suggestions are no evidence, so a run never changes what it or the next one woul
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from likewise._validation import number, whole
+from likewise.collection.ingest.pool import Workers, run
 from likewise.collection.jobs import Progress, Report
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.registry import open_spaces
@@ -20,13 +23,23 @@ from likewise.collection.store import action_tables, tag_tables
 from likewise.collection.store.changes import drop_setting, put_setting
 from likewise.collection.store.store import Store, Transaction, parts
 from likewise.collection.store.tag_tables import SUGGESTED
+from likewise.collection.tags.bulk_tasks import (
+    FILE,
+    AskedPictures,
+    SuggestTask,
+    no_suggestion,
+    suggest_best,
+    suggest_in_worker,
+)
 from likewise.collection.tags.calibration import Calibration
-from likewise.collection.tags.evidence import Evidence, Reconstruction, usable_spaces
-from likewise.collection.tags.suggest import Suggester, best_tags
+from likewise.collection.tags.evidence import Evidence, usable_spaces
+from likewise.collection.tags.suggest import Suggester
 
 RUN = "tag_run"
 """The setting that says how far a bulk run is."""
 BATCH = 64
+SECONDS = 600.0
+"""Processor time a worker may take for a batch, with reading the tagged pictures first."""
 
 
 @dataclass
@@ -71,8 +84,12 @@ def suggest_for_all(
     also_tagged: bool,
     dry_run: bool,
     report: Report,
+    workers: Workers = 0,
 ) -> TagRun:
-    """Suggested tags with at least a confidence of ``above`` for every picture that wants them."""
+    """Suggested tags with at least a confidence of ``above`` for every picture that wants them.
+
+    With workers the tagged pictures are those of the beginning.
+    """
     above, k = number(above, "above", above=0, most=1), whole(k, "k")
     result = TagRun()
     options = usable_spaces(open_spaces(views.store))
@@ -93,13 +110,23 @@ def suggest_for_all(
         if not also_tagged:
             todo = [image for image in todo if image not in evidence.tags]
     changed = 0
-    for part in parts(todo, BATCH):
+
+    def tell() -> None:
         report(Progress("suggesting tags", result.pictures, len(todo)))
-        # A batch at a time: whoever looks at a picture meanwhile waits no longer than that.  Tags
-        # given meanwhile count from then on, and let the next run begin anew.
-        with suggester.lock:
-            wanted = [image for image in part if also_tagged or image not in evidence.tags]
-            found = _suggest_batch(views, evidence, wanted, above, k, calibration)
+
+    batches = _Batches(views, suggester, evidence, also_tagged, k, calibration.mix)
+    suggested = (
+        batches.suggest_here(todo, tell) if workers == 0 else batches.send(todo, workers, tell)
+    )
+    for part, best in suggested:
+        found = {
+            image: [
+                (tag, sure)
+                for tag, score in some
+                if (sure := calibration.confidence(score)) >= above
+            ]
+            for image, some in best.items()
+        }
         if dry_run:
             result.found |= {image: tags for image, tags in found.items() if tags}
         else:
@@ -122,35 +149,91 @@ def suggest_for_all(
     return result
 
 
-def _suggest_batch(
-    views: Views,
-    evidence: Evidence,
-    part: Iterable[int],
-    above: float,
-    k: int,
-    calibration: Calibration,
-) -> dict[int, list[tuple[str, float]]]:
-    """(tag, confidence) for a batch; pictures without a row get none."""
-    images, mix = list(part), calibration.mix
-    found, rows = evidence.rows_of(views, images)
-    refused = tag_tables.refused_of_many(views.store, images)
-    made: dict[int, list[tuple[str, float]]] = {image: [] for image in images}
-    tagged = [at for at, image in enumerate(found) if image in evidence.tags]
-    plain = [at for at, image in enumerate(found) if image not in evidence.tags]
-    # Those with tags are evidence themselves: each is asked about without itself alone.
-    reconstructions: list[tuple[int, Reconstruction]] = list(
-        zip(plain, evidence.reconstruct(rows[plain], (), mix) if plain else [], strict=True)
-    )
-    reconstructions += [
-        (at, evidence.reconstruct(rows[at : at + 1], [found[at]], mix)[0]) for at in tagged
-    ]
-    for at, reconstruction in reconstructions:
-        image = found[at]
-        known = {*refused.get(image, ()), *evidence.tags.get(image, ())}
-        best = best_tags(reconstruction, k, known)
-        scored = ((tag, calibration.confidence(score)) for tag, score in best)
-        made[image] = [one for one in scored if one[1] >= above]
-    return made
+def _sure_enough(
+    best: Sequence[tuple[str, float]], calibration: Calibration, above: float
+) -> list[tuple[str, float]]:
+    """(tag, confidence) of those with enough of it."""
+    scored = ((tag, calibration.confidence(score)) for tag, score in best)
+    return [one for one in scored if one[1] >= above]
+
+
+BestOf = dict[int, list[tuple[str, float]]]
+"""(tag, score) of pictures, the best first; none for those without a row."""
+
+
+class _Batch(NamedTuple):
+    """Pictures of a part that are wanted, and those of them that have a row, with it."""
+
+    wanted: list[int]
+    asked: AskedPictures
+
+    def whole(self, best: list[list[tuple[str, float]]]) -> BestOf:
+        """What was found, by picture; pictures without a row get nothing."""
+        found = dict(zip(self.asked.images, best, strict=True))
+        return {image: found.get(image, []) for image in self.wanted}
+
+
+class _Batches(NamedTuple):
+    """How the pictures of a run are asked about, a batch at a time."""
+
+    views: Views
+    suggester: Suggester
+    evidence: Evidence
+    also_tagged: bool
+    k: int
+    mix: float
+
+    def suggest_here(
+        self, todo: list[int], tell: Callable[[], None]
+    ) -> Iterator[tuple[Sequence[int], BestOf]]:
+        """Batch after batch in this process."""
+        for part in parts(todo, BATCH):
+            tell()
+            # A batch at a time: whoever looks at a picture meanwhile waits no longer than that.
+            # Tags given meanwhile count from then on, and let the next run begin anew.
+            with self.suggester.lock:
+                batch = self._ask(part)
+                best = suggest_best(self.evidence, batch.asked, self.k, self.mix)
+            yield part, batch.whole(best)
+
+    def send(
+        self, todo: list[int], workers: Workers, tell: Callable[[], None]
+    ) -> Iterator[tuple[Sequence[int], BestOf]]:
+        """Batches by workers, in their order whoever was first: a run goes on behind the last."""
+        batches: dict[int, tuple[Sequence[int], _Batch]] = {}
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            with self.suggester.lock:
+                self.evidence.save(folder / FILE, self.views)
+
+            def tasks() -> Iterator[SuggestTask]:
+                for number, part in enumerate(parts(todo, BATCH)):
+                    with self.suggester.lock:
+                        batch = self._ask(part)
+                    batches[number] = part, batch
+                    yield SuggestTask(number, folder, batch.asked, self.k, self.mix)
+
+            done: dict[int, list[list[tuple[str, float]]]] = {}
+            following = 0
+            answers = run(
+                suggest_in_worker, tasks(), workers, no_suggestion, tick=tell, seconds=SECONDS
+            )
+            for answer in answers:
+                done[answer.number] = answer.found
+                while following in done:
+                    part, batch = batches.pop(following)
+                    tell()
+                    yield part, batch.whole(done.pop(following))
+                    following += 1
+
+    def _ask(self, part: Sequence[int]) -> _Batch:
+        tags = self.evidence.tags
+        wanted = [image for image in part if self.also_tagged or image not in tags]
+        found, rows = self.evidence.rows_of(self.views, wanted)
+        refused = tag_tables.refused_of_many(self.views.store, wanted)
+        known = [frozenset((*refused.get(i, ()), *tags.get(i, ()))) for i in found]
+        own = frozenset(found) & tags.keys()
+        return _Batch(wanted, AskedPictures(found, rows, own, known))
 
 
 def clear_suggestions(store: Store) -> int:

@@ -7,8 +7,10 @@ itself.
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,6 +153,27 @@ class Evidence:
             row = np.asarray(query_row(view, question), np.float32).reshape(1, -1)
             parts.append(comparable_rows(view.space, row))
         return join_rows(parts)
+
+    def save(self, path: Path, views: Views) -> None:
+        """The tagged pictures with their rows, for another process."""
+        ids = [] if self._model is None else self._model.ids_.tolist()
+        found, rows = self.rows_of(views, ids)
+        text = json.dumps([self.tags[image] for image in found]).encode()
+        tags = np.frombuffer(text, np.uint8)
+        with path.open("wb") as file:
+            np.savez(file, ids=np.asarray(found, np.int64), rows=rows, tags=tags)
+
+    @classmethod
+    def open(cls, path: Path) -> Evidence:
+        """What ``save`` wrote, ready to be asked; it follows no catalog."""
+        made = cls(())
+        with np.load(path) as file:
+            ids, rows = file["ids"].tolist(), file["rows"]
+            tags = json.loads(file["tags"].tobytes())
+        if ids:
+            made._model = MixedAnnotator(alpha=ALPHA, widest=WIDEST).partial_fit(rows, tags, ids)
+            made.tags = dict(zip(ids, tags, strict=True))
+        return made
 
     def reconstruct(
         self, rows: Rows, images: Sequence[int] = (), mix: float = 0.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise._validation import whole
@@ -35,6 +36,7 @@ from likewise.errors import InvalidInput
 if TYPE_CHECKING:
     from likewise.collection.feedback.log import Log
     from likewise.collection.feedback.searcher import Searcher
+    from likewise.collection.ingest.pool import Workers
     from likewise.collection.tags.bulk import TagRun
     from likewise.collection.tags.save_query import SavedQuery
     from likewise.collection.tags.suggest import Suggester, Suggestion
@@ -244,33 +246,28 @@ class Tags:
         k: int = 5,
         also_tagged: bool = False,
         dry_run: bool = False,
+        workers: Workers = 0,
         report: jobs.Report = jobs.silent,
     ) -> TagRun:
         """Suggested tags for every picture nobody tagged (``also_tagged``: for all pictures).
 
         Only those with a confidence of at least ``above``.  A run that is stopped goes on where it
         was; suggestions are marked as such, and are no evidence for others until accepted.
+        ``workers`` may be a cluster (0: this process alone).
         """
-        if dry_run:
-            return self._suggest_for_all(above, k, also_tagged, True, report)
-        with jobs.lease(self._store.root, "tag"):
-            return self._suggest_for_all(above, k, also_tagged, False, report)
-
-    def _suggest_for_all(
-        self, above: float, k: int, also_tagged: bool, dry_run: bool, report: jobs.Report
-    ) -> TagRun:
         from likewise.collection.tags import bulk
 
-        return bulk.suggest_for_all(
-            self._views, self.suggester, above=above, k=k,
-            also_tagged=also_tagged, dry_run=dry_run, report=report,
-        )  # fmt: skip
+        with nullcontext() if dry_run else self._store.lease("tag"):
+            return bulk.suggest_for_all(
+                self._views, self.suggester, above=above, k=k,
+                also_tagged=also_tagged, dry_run=dry_run, report=report, workers=workers,
+            )  # fmt: skip
 
     def clear_suggestions(self) -> int:
         """Take back every suggestion nobody confirmed; gives how many there were."""
         from likewise.collection.tags import bulk
 
-        with jobs.lease(self._store.root, "tags clear"):
+        with self._store.lease("tags clear"):
             return bulk.clear_suggestions(self._store)
 
     # -- in and out -------------------------------------------------------------------------
@@ -292,7 +289,7 @@ class Tags:
 
     def read_files(self, *, report: jobs.Report = jobs.silent) -> picture_keywords.KeywordsFound:
         """Read keywords inside and beside all pictures again; ``add`` reads those of new ones."""
-        with jobs.lease(self._store.root, "tags read"):
+        with self._store.lease("tags read"):
             found = picture_keywords.reread_keywords(self._store, report)
             beside = sidecars.follow_sidecars(self._store, every=True)
         return found + beside
@@ -310,7 +307,7 @@ class Tags:
         nobody confirmed, too.
         """
         folder = xmp_export.check_place(place)
-        with jobs.lease(self._store.root, "export"):
+        with self._store.lease("export"):
             return xmp_export.export_xmp(self._store, folder, suggested=suggested, report=report)
 
     def plan_xmp(

@@ -28,6 +28,8 @@ MAX_BYTES = 2_000_000_000
 """ONNX files end here: larger models keep their weights in other files beside them."""
 MAX_WIDTH = 65_536
 """Numbers in a vector, at most: a map that was flattened makes more, and nothing finds by them."""
+SECONDS = 30.0
+"""How long a network of the user's may take for a picture, by the clock."""
 _KEPT = 2
 
 
@@ -145,9 +147,9 @@ def open_model(path: str, layer: str | None, sha256: str | None = None) -> Netwo
 def open_content(content: bytes, name: str, layer: str | None, key: object) -> Network:
     """A model by its bytes, kept open under ``key``: its hash."""
     check_whole(content, name)
-    network = Network(content, name)
+    network = Network(content, name, seconds=SECONDS)
     if layer is not None and layer not in network.outputs:
-        network = Network(_with_output(content, name, layer), name)
+        network = Network(_with_output(content, name, layer), name, seconds=SECONDS)
     with _opening:
         while len(_open) >= _KEPT:
             del _open[next(iter(_open))]

@@ -8,7 +8,9 @@ forward pass when they are given its ``activations``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +31,26 @@ KEEP = 128
 .004 more on the fourth, and 44 % fewer bytes (docs/results/deep.md)."""
 CELLS_SIZE = 320
 """Pixels a side for the map of cells: 10 x 10 of them."""
+BATCH = 64
+"""Pictures a forward pass where many are described at once: a device is busy from there on."""
 
 
 def activations(picture: Pixels) -> Floats:
     """The 1280 pooled activations of a picture: numbers from 0 to 6, about a third above 0."""
     return np.asarray(network().run(PREPARATION(picture)[None], POOLED)[0])
+
+
+def activations_of(pictures: Iterable[Pixels], batch: int = BATCH) -> Iterator[Floats]:
+    """:func:`activations` of many pictures, in order, ``batch`` of them a forward pass.
+
+    Pays on a CUDA device (``LIKEWISE_DEVICE=cuda``), where a pass costs the same for one picture
+    as for many.  Numbers are those of single passes but for the last digits.
+    """
+    whole(batch, "batch")
+    left = iter(pictures)
+    while some := list(islice(left, batch)):
+        prepared = np.stack([PREPARATION(picture) for picture in some])
+        yield from network().run(prepared, POOLED)
 
 
 def activation_map(picture: Pixels) -> Floats:

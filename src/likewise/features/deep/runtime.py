@@ -1,13 +1,19 @@
 """Networks at work: an ONNX file opened by onnxruntime, pixels in, activations out.
 
 One session a process and model, on one thread: workers are one a core already, and a single thread
-gives the same bits every time on one machine.  :class:`Preparation` is all there is to
-preprocessing: the picture is resized to a square as it is (nothing is cut off, so a cell of the map
-has a place in the picture) and each channel becomes ``(x / scale - mean) / std``.
+gives the same bits every time on one machine.  ``LIKEWISE_DEVICE=cuda`` asks for a CUDA device in
+place of the processor (extra ``gpu``); its numbers differ from the processor's in the last digits.
+
+:class:`Preparation` is all there is to preprocessing: the picture is resized to a square as it is
+(nothing is cut off, so a cell of the map has a place in the picture) and each channel becomes
+``(x / scale - mean) / std``.
 """
 
 from __future__ import annotations
 
+import os
+import threading
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise._lazy import cv2
-from likewise._validation import is_number, whole
+from likewise._validation import is_number, one_of, whole
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import INSTALL, DeepMissing, UnusableModel
 from likewise.features.pixels import Pixels, as_pixels
 
 Floats = NDArray[np.float32]
 MAX_SIZE = 2048
+DEVICES = ("cpu", "cuda")
+_CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+# Rounding to 10 bits inside of products would change what pictures look like to each other.
+_CUDA_OPTIONS = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
 
 
 @dataclass(frozen=True)
@@ -83,11 +93,25 @@ class Preparation:
 
 
 class Network:
-    """An opened ONNX model with one picture input; ``run`` takes a batch (n, 3, height, width)."""
+    """An opened ONNX model with one picture input; ``run`` takes a batch (n, 3, height, width).
 
-    def __init__(self, model: bytes, name: str, *, n_threads: int = 1) -> None:
-        self.name = name
-        self._session = open_session(model, name, n_threads)
+    ``device`` is where it runs: what was asked for ("cpu" or "cuda", by default what
+    ``LIKEWISE_DEVICE`` says), or the processor, with a warning, where that cannot be had.
+    ``seconds`` is how long a run may take by the clock; None: as long as it takes.
+    """
+
+    def __init__(
+        self,
+        model: bytes,
+        name: str,
+        *,
+        n_threads: int = 1,
+        device: str | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self.name, self._seconds = name, seconds
+        self._session = open_session(model, name, n_threads, wanted_device(device))
+        self.device = "cuda" if self._session.get_providers()[0] == _CUDA else "cpu"
         inputs = self._session.get_inputs()
         if len(inputs) != 1 or len(inputs[0].shape) != 4:
             shapes = ", ".join(f"{one.name} {one.shape}" for one in inputs)
@@ -108,15 +132,55 @@ class Network:
         fed: NDArray[Any] = batch.transpose(0, 2, 3, 1) if self.channels_last else batch
         if self._type == "tensor(float16)":
             fed = fed.astype(np.float16)
+        options, watch = _run_options(self._seconds)
         try:
-            (made,) = self._session.run([output], {self._input: np.ascontiguousarray(fed)})
+            (made,) = self._session.run([output], {self._input: np.ascontiguousarray(fed)}, options)
         except Exception as error:  # onnxruntime's errors share no other base
+            if options is not None and options.terminate:
+                raise UnusableModel(
+                    f"{self.name} takes more than {self._seconds:g} s for a picture"
+                ) from error
             raise UnusableModel(f"{self.name} does not run on {batch.shape}: {error}") from error
+        finally:
+            if watch is not None:
+                watch.cancel()
         return np.asarray(made, np.float32)
 
 
-def open_session(model: bytes, name: str, n_threads: int = 1) -> Any:
-    """A session of onnxruntime over the bytes of a model, on the processor alone."""
+def _run_options(seconds: float | None) -> tuple[Any, threading.Timer | None]:
+    """Options of a run that ends after so many seconds, and the watch that ends it.
+
+    A graph may hold loops.  onnxruntime looks between two steps whether it shall go on; no signal
+    and no thread of ours could end it.
+    """
+    if seconds is None:
+        return None, None
+    import onnxruntime
+
+    options = onnxruntime.RunOptions()
+    options.log_severity_level = 4
+    watch = threading.Timer(seconds, lambda: setattr(options, "terminate", True))
+    watch.daemon = True
+    watch.start()
+    return options, watch
+
+
+def wanted_device(device: str | None = None) -> str:
+    """The device asked for: the argument, else ``LIKEWISE_DEVICE``, else the processor."""
+    found = os.environ.get("LIKEWISE_DEVICE") or "cpu" if device is None else device
+    one_of(found, "device" if device is not None else "LIKEWISE_DEVICE", DEVICES)
+    return found
+
+
+def providers(device: str, available: Sequence[str]) -> list[Any]:
+    """What onnxruntime is to run a network with, best first."""
+    if device == "cuda" and _CUDA in available:
+        return [(_CUDA, _CUDA_OPTIONS), _CPU]
+    return [_CPU]
+
+
+def open_session(model: bytes, name: str, n_threads: int = 1, device: str = "cpu") -> Any:
+    """A session of onnxruntime over the bytes of a model; on the processor unless asked."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -126,10 +190,21 @@ def open_session(model: bytes, name: str, n_threads: int = 1) -> Any:
     options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
     options.log_severity_level = 4
+    with_what = providers(device, onnxruntime.get_available_providers())
     try:
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(model, options, providers=with_what)
     except Exception as error:
         raise UnusableModel(f"{name} cannot be opened as ONNX: {error}") from error
+    # Where the provider is there but its libraries or a device are not, it is the processor too.
+    if device == "cuda" and session.get_providers()[0] != _CUDA:
+        warnings.warn(
+            f"{name} runs on the processor: this onnxruntime finds no CUDA device to work with "
+            f"({', '.join(onnxruntime.get_available_providers())}); "
+            "pip install 'likewise[gpu]' in place of onnxruntime",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return session
 
 
 def three(value: Any, name: str) -> tuple[float, float, float]:

@@ -4,7 +4,7 @@ Labels: one solve a class, rank-one blocks, sorted ranges.  With h_c = Pi(2 y_c 
 between a free row i and a labelled j of class c W = (h_c(i) + Pi_ji)/2, the same for all of the
 class but where Pi_ji is not 0; between labelled i and j of classes b and c W = (h_c(i) + h_b(j))/2.
 
-Pairs: a column of Pi W0 for each of their rows, solved in blocks.  Between a free row i and a row j
+Pairs: a column of Pi W0 for each of their rows, pushed against the links.  Between a free row i and a row j
 in pairs W = (z_j(i) + Pi_ji)/2 with z_j = Pi W0 e_j; among rows in pairs (z_j(i) + z_i(j))/2.
 
 Both: docs/methods/s3ml.md, (16) and (17).
@@ -15,11 +15,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise.metric.pairs import Constraints
+from likewise.metric.propagation.kernels import push_pairs
 from likewise.metric.propagation.matrix_free import COLUMNS, Floats, chunks, solve
 from likewise.metric.propagation.sums import Sum, threshold
+
+# Links a column may follow, as a multiple of all there are, before sweeps over all rows, which do
+# several columns at once, are the faster way.
+BUDGET = 4
+# Rows in pairs, and entries found, at a time.
+AT_ONCE = 2_000
+ROOM = 4_000_000
 
 
 def add_classes(
@@ -68,7 +77,8 @@ def _class_and_free(
     total.product += A + A.T
     total.d += g * len(members)
     total.d[members] += g.sum()
-    for where, row in pusher.rows(members, 0.0, free, "classes: neighbourhoods"):
+    floors = np.where(free, 1e-300, np.inf)
+    for where, row in pusher.rows(members, floors, "classes: neighbourhoods"):
         change = (h[row.indices] + row.data) / 2
         row.data = threshold(change, least) - g[row.indices]
         near = np.unique(row.indices)
@@ -128,19 +138,82 @@ def _running(values: Floats) -> Floats:
 def add_pairs(
     total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
 ) -> None:
-    """Add these parts; memory of a few blocks of n x 16 numbers and one of pairs x pairs."""
+    """Add these parts, in time and memory that go with the pairs: each column is found where it
+    is not small, by pushes against the links (docs/methods/s3ml.md, (19))."""
     rows = said.constrained_rows()
+    if not len(rows):
+        return
+    n, least = len(free), said.least(theta)
+    # Entries are cut at theta times the weight of a dissimilar pair where that is below 1.
+    eps = pusher.eps * (min(1.0, said.minus) if said.minus > 0 else 1.0)
+    budget = BUDGET * n * max(pusher.graph.shape[1], 1)
+    W0 = said.start_rows(rows)
+    place = np.full(n, -1, np.int32)
+    place[rows] = np.arange(len(rows))
+    hard = np.zeros(len(rows), np.int8)
+    other = pusher.again()
+    room = max(ROOM, 2 * n)
+    columns, values = np.empty(room, np.int32), np.empty(room)
+    own_columns, own_values = np.empty(room, np.int32), np.empty(room)
+    own: list[Any] = []
+    begin = 0
+    while begin < len(rows):
+        ends, own_ends = np.zeros((2, min(AT_ONCE, len(rows) - begin) + 1), np.int64)
+        stop = push_pairs(
+            pusher.graph, pusher.links, rows, begin, W0.indptr.astype(np.int64),
+            W0.indices.astype(np.int32), W0.data, pusher.a, eps, budget, least, place,
+            pusher.work, other, ends, columns, values, own_ends, own_columns, own_values, hard,
+        )  # fmt: skip
+        count = stop - begin
+        part = _piece(values, columns, ends[: count + 1], n)
+        near = np.unique(part.indices)
+        total.add_block(rows[begin:stop], near, part[:, near])
+        own.append(_piece(own_values, own_columns, own_ends[: count + 1], len(rows)))
+        begin = stop
+        pusher.tell("pairs: columns", begin, len(rows))
+    among = sp.csr_array(sp.vstack(own))
+    del own, columns, values, own_columns, own_values
+    slow = np.flatnonzero(hard)
+    if len(slow):
+        among = among + _sweep_pairs(total, pusher, W0, rows, slow, free, least)
+    W = sp.csr_array((among + among.T) / 2)
+    threshold(W.data, least)
+    total.add_symmetric(rows, W)
+    kept = W[np.searchsorted(rows, said.first), np.searchsorted(rows, said.second)] != 0
+    total.similar += int((kept & said.alike).sum())
+    total.dissimilar += int((kept & ~said.alike).sum())
+
+
+def _piece(values: Floats, columns: Any, ends: Any, width: int) -> sp.csr_array:
+    used = int(ends[-1])
+    parts = (values[:used].copy(), columns[:used].copy(), ends)
+    return sp.csr_array(parts, shape=(len(ends) - 1, width))
+
+
+def _sweep_pairs(
+    total: Sum,
+    pusher: Any,
+    W0: sp.csr_array,
+    rows: NDArray[np.int64],
+    slow: NDArray[np.int64],
+    free: NDArray[np.bool_],
+    least: tuple[float, float],
+) -> sp.csr_array:
+    """The same for rows whose column is large nearly everywhere: sweeps over all rows, some
+    columns at a time; gives z among rows in pairs."""
     n = len(free)
-    S = said.pair_matrix()
-    least = said.least(theta)
-    own = np.zeros((len(rows), len(rows)))
-    for part in chunks(len(rows), COLUMNS):
-        block = rows[part]
-        start = S[:, block].toarray()
-        start[block, np.arange(len(block))] += 1
-        Z = solve(pusher.graph, start, pusher.a)
-        own[:, part] = Z[rows]
-        for where, row in pusher.rows(block, 0.0, free, "pairs: neighbourhoods"):
+    floors = np.where(free, 1e-300, np.inf)
+    places, parts = [], []
+    for part in chunks(len(slow), COLUMNS):
+        which = slow[part]
+        block = rows[which]
+        Z = solve(pusher.graph, W0[which].T.toarray(), pusher.a)
+        mine = Z[rows]
+        mine[which, np.arange(len(which))] = 0
+        there = np.nonzero(mine)
+        places.append(np.stack([which[there[1]], there[0]]))
+        parts.append(mine[there])
+        for where, row in pusher.rows(block, floors, "pairs: neighbourhoods"):
             entries = row.tocoo()
             Z[entries.col, entries.row + where.start] += entries.data
         Z[~free] = 0
@@ -148,9 +221,6 @@ def add_pairs(
         for some in chunks(n):
             touched = some.start + np.flatnonzero(Z[some].any(axis=1))
             total.add_block(touched, block, Z[touched])
-        pusher.tell("pairs: columns", part.stop, len(rows))
-    W = threshold((own + own.T) / 2, least)
-    total.add_symmetric(rows, W)
-    kept = W[np.searchsorted(rows, said.first), np.searchsorted(rows, said.second)] != 0
-    total.similar += int((kept & said.alike).sum())
-    total.dissimilar += int((kept & ~said.alike).sum())
+        pusher.tell("pairs: sweeps", part.stop, len(slow))
+    i, j = np.concatenate(places, axis=1)
+    return sp.csr_array((np.concatenate(parts), (i, j)), shape=(len(rows), len(rows)))

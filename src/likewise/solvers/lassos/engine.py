@@ -14,6 +14,7 @@ are computed again in float64, and all others are then known to stay below gamma
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from likewise.solvers.lassos.input import (
     as_gammas,
     as_start,
     check_data,
+    check_device,
     check_settings,
 )
 from likewise.solvers.lassos.queries import QueryCode, Settings, run
@@ -73,6 +75,7 @@ def lasso(
     batch: int | None = None,
     n_jobs: int = 1,
     max_rounds: int | None = None,
+    device: str = "cpu",
 ) -> Codes:
     """Codes of the rows of Y over the rows of A, which are scaled to unit length.
 
@@ -112,6 +115,11 @@ def lasso(
         Threads.
     max_rounds : int, optional
         Ends what does not converge; by default 500, or 20 times d if that is more.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to work.  ``"cuda"`` (extra ``gpu``) takes hundreds of queries at a time, by homotopy
+        and by scans: neither another ``solver`` nor ``start`` or ``search`` goes with it.  A
+        :class:`Dictionary` stays on the device for the next call.  Without a device, or where the
+        dictionary does not fit it, the same call runs on the processor, with a warning.
 
     Returns
     -------
@@ -146,6 +154,7 @@ def lasso(
         {"nonnegative": nonnegative, "certify": certify},
         solver,
     )
+    check_device(device, solver, start is None and search is None)
     dictionary = A if isinstance(A, Dictionary) else Dictionary([matrix(A, "A")])
     Y = matrix(Y, "Y").astype(np.float64)
     check_data(dictionary, Y)
@@ -161,6 +170,9 @@ def lasso(
     if start is not None:
         start = sizes.start(as_start(start, (len(Y), dictionary.n)))
     Y = sizes.queries(Y)
+    if device == "cuda" and (solved := _on_device(dictionary, Y, scaled, settings, batch)):
+        back = [sizes.back(query, one, given) for query, one in enumerate(solved)]
+        return _collect(back, dictionary.n)
     parts = np.array_split(np.arange(len(Y)), max(1, min(int(n_jobs), len(Y))))
     # Fewer slots than queries a thread would only be memory.
     most = max(1, min(settings.batch, max(len(part) for part in parts)))
@@ -180,6 +192,27 @@ def lasso(
                 solved = [one for some in pool.map(work, parts) for one in some]
     back = [sizes.back(query, one, given) for query, one in enumerate(solved)]
     return _collect(back, dictionary.n)
+
+
+def _on_device(
+    dictionary: Dictionary, Y: Floats, gamma: Floats | None, settings: Settings, batch: int | None
+) -> list[QueryCode]:
+    """Codes from a CUDA device; nothing, and a warning, where there is none to be had."""
+    from likewise.solvers.lassos.cuda.device import why_not
+    from likewise.solvers.lassos.cuda.solve import on_device, solve
+
+    if not (reason := why_not()):
+        try:
+            operations = on_device(dictionary)
+            slots = operations.slots(settings.expand)
+        except MemoryError:
+            slots = 0
+        if slots:
+            slots = min(slots, len(Y) if batch is None else batch)
+            return solve(operations, dictionary, Y, gamma, settings, slots)
+        reason = f"{dictionary.n:,} rows of {dictionary.width:,} do not fit the device"
+    warnings.warn(f"the lasso runs on the processor: {reason}", RuntimeWarning, stacklevel=3)
+    return []
 
 
 def _collect(solved: Sequence[QueryCode], n: int) -> Codes:

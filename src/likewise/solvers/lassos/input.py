@@ -55,6 +55,16 @@ def check_settings(
     one_of(solver, "solver", tuple(SOLVERS))
 
 
+def check_device(device: Any, solver: str, plain: bool) -> None:
+    """Refuse what a device cannot do, wherever the call runs in the end."""
+    one_of(device, "device", ("cpu", "cuda"))
+    if device == "cuda" and (solver != "homotopy" or not plain):
+        raise InvalidInput(
+            'device "cuda" goes with solver "homotopy", without start and search; '
+            'leave them out, or take device "cpu"'
+        )
+
+
 def as_gammas(gamma: Any, n: int) -> Floats:
     """One gamma for all queries, or one each."""
     try:

@@ -1,0 +1,1 @@
+"""Adding by the workers of a Dask cluster, beside the pool of this machine; ``make bench-dask``."""

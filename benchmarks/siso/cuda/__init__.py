@@ -1,0 +1,1 @@
+"""The lasso on a CUDA device: ``bench-siso-cuda``, and others there: ``bench-siso-cuda-peers``."""
