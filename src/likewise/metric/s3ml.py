@@ -97,7 +97,7 @@ class S3ML(LearnedMetric):
     n_neighbors : int, default=6
         Neighbours of a row over which affinities spread; where there are fewer rows, all others.
     propagation : float, default=0.5
-        How far they spread, a.
+        How far they spread, a; at least 0 and below 1.
     threshold : float, default=0.01
         theta, below which affinities do not count (negative ones: relative to what a dissimilar
         pair weighs).

@@ -106,7 +106,7 @@ def scatter(
         How far affinities spread.
     threshold : float
         Below it they do not count.
-    method : str, default="auto"
+    method : {"auto", "dense", "matrix-free", "push"}, default="auto"
         How it is computed.
     progress : callable, optional
         Hears how far it is.
@@ -153,7 +153,7 @@ def scatter_and_counts(
         How far affinities spread.
     threshold : float
         Below it they do not count.
-    method : str, default="auto"
+    method : {"auto", "dense", "matrix-free", "push"}, default="auto"
         How it is computed.
     progress : callable, optional
         Hears how far it is.
