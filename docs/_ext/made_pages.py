@@ -1,4 +1,5 @@
-"""Pages that are made of the code: the reference of every public name, and the HTTP interface.
+"""Pages that are made of the code: the reference of every public name, the commands, and the HTTP
+interface.
 
 Public is what the table of lazy doors lists.  A thing that several rooms offer is described once,
 in the room with the shortest name but the front door's.
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from command_page import command_page
 from sphinx.application import Sphinx
 
 import likewise
@@ -99,8 +101,8 @@ def index_page() -> str:
     lines = [
         "# Reference", "",
         "Every public name, room by room; rooms import nothing until a name is asked for. A name",
-        "that several rooms offer is described once. The interface over HTTP is on",
-        "[its own page](http.md).",
+        "that several rooms offer is described once. [Commands](cli.md) and the interface over",
+        "[HTTP](http.md) have pages of their own.",
         "", "```{toctree}", ":maxdepth: 1", "", "http", *sorted(DOORS), "```", "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -194,6 +196,9 @@ def make_pages(app: Sphinx, config: Any) -> None:
     from describe import description
 
     write(folder / "http.md", http_page(json.loads(description())))
+    from likewise.cli.app import app as commands
+
+    write(folder / "cli.md", command_page(commands))
 
 
 # Pages of the repository's root that the site has under another name.

@@ -140,7 +140,24 @@ class Picture:
 
 
 def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
-    """Format, upright size and date of a picture, from its header alone."""
+    """Format, upright size and date of a picture, from its header alone.
+
+    Parameters
+    ----------
+    source : path or bytes
+        A file or its content.
+    max_pixels : int, optional
+        Larger pictures are refused.
+
+    Returns
+    -------
+    ImageInfo
+        What the header says.
+
+    See Also
+    --------
+    decode : the pixels too.
+    """
     with _open_image(source, max_pixels) as (_, info):
         return info
 
@@ -172,11 +189,37 @@ def decode(
 
     The first frame of an animation and the first page of a document are taken.  Transparent
     parts become white.  16-bit greys keep their high byte; other integer or float greys are
-    stretched to their own range.  CMYK is converted without a colour profile.  ``max_side``
-    shrinks the picture to that longer side (never enlarges it); a large JPEG is then decoded at a
-    half, a quarter or an eighth of its size to begin with.  ``slack`` leaves pixels alone that are
-    no more than so many times ``max_side``: for whoever resamples them anyway.
+    stretched to their own range.  CMYK is converted without a colour profile.
 
+    Parameters
+    ----------
+    source : path or bytes
+        A file or its content.
+    max_side : int, optional
+        Shrinks the picture to that longer side (never enlarges it); a large JPEG is then decoded at
+        a half, a quarter or an eighth of its size to begin with.
+    slack : float, default=1.0
+        Leaves pixels alone that are no more than so many times ``max_side``: for whoever resamples
+        them anyway.
+    max_pixels : int, optional
+        Larger pictures are refused.
+
+    Returns
+    -------
+    Picture
+        Pixels, and what the header says.
+
+    Raises
+    ------
+    ImageError
+        Whatever is wrong with the content.
+
+    See Also
+    --------
+    probe : the header only.
+
+    Examples
+    --------
     >>> import io
     >>> from PIL import Image
     >>> buffer = io.BytesIO()

@@ -46,37 +46,69 @@ Floats = NDArray[np.float64]
 class SparseAnnotator(Estimator):
     """Tagging by sparse reconstruction over all tagged pictures.
 
-    ``search`` says how columns for the reconstruction are found: "exact" scans all pictures,
-    "lsh" and "hnsw" ask an index first.  With ``certify`` a closing scan makes each of them the
-    exact lasso, to a relative duality gap of ``tol``; a query for which that scan finds pictures
-    the index had missed stays on scans from then on.  Without, "lsh" and "hnsw" stop when the index
-    finds nothing more (approximate; ``docs/results/siso-speed.md`` says what it saves and costs),
-    while "exact" certifies in any case.
-
-    ``alpha``: gamma is alpha times the largest correlation of the query with any picture.
-    ``expand``: about how many pictures join a query's working set in a round.  ``nonnegative``
-    allows no negative coefficients; ``scores`` "positive" ignores them when tags are scored.
-    ``random_state`` seeds the hashes of "lsh", whose number suits the pictures there at ``fit``:
-    fit again after large growth.  Rows are scaled to unit length inside.
-
+    There is no training: pictures come and go at any time.  Rows are scaled to unit length inside.
     float32 rows are held as such (half the memory, and faster), other numbers as float64.  A
     C-contiguous ``numpy.memmap`` of either stays on disk and must not change meanwhile; that is
     of use with "exact" search only, as "lsh" and "hnsw" build their index from a float32 copy of
     all rows in memory.
 
-    After ``fit``: ``ids_`` (columns of ``transform``), ``tags_`` (columns of ``predict_scores``),
-    ``n_features_in_``.  After ``transform`` or a prediction: ``gap_``, (P - D) / P over all
-    pictures for each query (without ``certify`` it is measured when asked for), and ``codes_``,
-    what the solver said; adding or removing pictures takes both away.
-
-    ``without`` (ids) passes over some pictures for one call, as if they had been removed: a tagged
-    picture can be asked about as if it were new.  Nothing is copied, and columns stay those of
-    ``ids_``.
-
     There is no ``fit_transform``: the pictures would be reconstructed from themselves, each with
     one coefficient.  ``transform`` gives a sparse matrix whose width changes as pictures come and
     go, so the annotator has the tags of a transformer but is meant for the end of a pipeline.
 
+    Parameters
+    ----------
+    search : {"exact", "lsh", "hnsw"}, default="exact"
+        How columns for the reconstruction are found: by scans of all pictures, or by an index that
+        is asked first.
+    alpha : float, default=0.002
+        gamma is alpha times the largest correlation of the query with any picture; between 0 and 1.
+    expand : int, default=100
+        About how many pictures join a query's working set in a round.
+    certify : bool, default=True
+        Whether a closing scan makes the answer of an index the exact lasso; a query for which that
+        scan finds pictures the index had missed stays on scans from then on.  Without, "lsh" and
+        "hnsw" stop when the index finds nothing more (approximate; ``docs/results/siso-speed.md``
+        says what it saves and costs), while "exact" certifies in any case.
+    tol : float, default=1e-4
+        The relative duality gap at which a query is done.
+    nonnegative : bool, default=False
+        Whether coefficients may not be negative.
+    scores : {"signed", "positive"}, default="signed"
+        "positive" ignores negative coefficients when tags are scored.
+    n_jobs : int, default=1
+        Threads.
+    random_state : int, Generator or None, default=None
+        Seeds the hashes of "lsh", whose number suits the pictures there at ``fit``: fit again after
+        large growth.
+
+    Attributes
+    ----------
+    ids_ : array
+        Ids of the pictures held: the columns of ``transform``.
+    tags_ : list
+        Names or numbers of the tags: the columns of ``predict_scores``.
+    n_features_in_ : int
+        Columns of a row.
+    gap_ : array of shape (queries,)
+        (P - D) / P over all pictures for each query of the last call (without ``certify`` it is
+        measured when asked for); adding or removing pictures takes it away.
+    codes_ : Codes
+        What the solver said about the last call; likewise.
+
+    See Also
+    --------
+    LinearAnnotator : a linear machine for every tag.
+    MixedAnnotator : both opinions in one score.
+    likewise.solvers.lasso : the solver by itself.
+
+    References
+    ----------
+    SISO.  Title and authors of its paper are not known to us; the method as it is computed here:
+    docs/methods/siso.md, (1) to (7) and (13), with an index (9) to (12).
+
+    Examples
+    --------
     >>> X = [[1.0, 0.0, 0.1], [0.9, 0.3, 0.0], [0.0, 1.0, 0.2]]
     >>> model = SparseAnnotator().fit(X, [["sea"], ["sea", "boat"], ["forest"]])
     >>> model.predict([[1.0, 0.1, 0.1]], k=1)
@@ -110,7 +142,21 @@ class SparseAnnotator(Estimator):
     # -- pictures come and go ---------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
-        """Forget, then hold these pictures; Y is a 0/1 matrix or a list of names for each."""
+        """Forget, then hold these pictures.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of pictures.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            The tags of each.
+        ids : sequence of n ids, optional
+            Numbered from 0 by default.
+
+        Returns
+        -------
+        self
+        """
         check_parameters(self)
         found = as_rows(X)
         if not len(found):
@@ -138,8 +184,19 @@ class SparseAnnotator(Estimator):
     def partial_fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
         """Hold more pictures, perhaps with new tags; nothing is computed again.
 
-        Without ``ids`` they are numbered on from the largest number ever used, removed ones
-        included.
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of pictures.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            The tags of each.
+        ids : sequence of n ids, optional
+            Without them pictures are numbered on from the largest number ever used, removed ones
+            included.
+
+        Returns
+        -------
+        self
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, ids)
@@ -159,7 +216,17 @@ class SparseAnnotator(Estimator):
         return self
 
     def remove(self, ids: Any) -> Self:
-        """Let go of the pictures with these ids (one, or several); tags stay known."""
+        """Let go of pictures; tags stay known.
+
+        Parameters
+        ----------
+        ids : id or sequence of ids
+            One, or several.
+
+        Returns
+        -------
+        self
+        """
         check_is_fitted(self)
         moved = self._pictures.remove(self._pictures.rows_of(ids))
         if self._index is not None:
@@ -208,10 +275,22 @@ class SparseAnnotator(Estimator):
     # -- codes and tags ---------------------------------------------------------------------
 
     def transform(self, X: Any, without: Any = None) -> Any:
-        """Coefficients as CSR, queries by pictures (``ids_``); queries are scaled to unit length.
+        """Coefficients of the reconstruction; queries are scaled to unit length.
 
-        A query of zeros has no code and no scores; a warning says which.  Pictures of ``without``
-        take no part: what is found is the exact lasso over the others.
+        A query of zeros has no code and no scores; a warning says which.
+
+        Parameters
+        ----------
+        X : array of shape (q, columns)
+            Queries.
+        without : sequence of ids, optional
+            Pictures that take no part in this call, as if they had been removed: what is found is
+            the exact lasso over the others, and a tagged picture can be asked about as if it were
+            new. Nothing is copied, and columns stay those of ``ids_``.
+
+        Returns
+        -------
+        CSR matrix of shape (q, pictures)
         """
         return self._of_living(self._code(X, without))
 
@@ -225,7 +304,19 @@ class SparseAnnotator(Estimator):
         return sp.csr_array((x.data, column[x.indices], x.indptr), shape=shape)
 
     def predict_scores(self, X: Any, without: Any = None) -> Floats:
-        """Scores (queries, tags): the sum of the coefficients of the pictures that have a tag."""
+        """Scores: the sum of the coefficients of the pictures that have a tag.
+
+        Parameters
+        ----------
+        X : array of shape (q, columns)
+            Queries.
+        without : sequence of ids, optional
+            As for ``transform``.
+
+        Returns
+        -------
+        array of shape (q, tags)
+        """
         return self.codes_and_scores(X, without)[1]
 
     def codes_and_scores(self, X: Any, without: Any = None) -> tuple[Any, Floats]:
@@ -272,8 +363,20 @@ class SparseAnnotator(Estimator):
         The k best whatever their sign: a tag with a score of zero or less is among them where
         fewer than k tags are above; ``predict_scores`` tells.
 
-        Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
-        -1 where there are fewer than k tags.  A query without a code gets no tags.
+        Parameters
+        ----------
+        X : array of shape (q, columns)
+            Queries.
+        k : int, default=5
+            Tags a query.
+        without : sequence of ids, optional
+            As for ``transform``.
+
+        Returns
+        -------
+        list of lists of names, or int array of shape (q, k)
+            Names if ``fit`` was given names; numbers are padded with -1 where there are fewer than
+            k tags.  A query without a code gets no tags.
         """
         k = whole(k, "k")
         scores = self.predict_scores(X, without)
@@ -291,7 +394,19 @@ class SparseAnnotator(Estimator):
         return made
 
     def explain(self, x: Any, without: Any = None) -> list[tuple[Any, float]]:
-        """(id, coefficient) of the pictures that reconstruct one query, largest size first."""
+        """The pictures that reconstruct one query, largest size first.
+
+        Parameters
+        ----------
+        x : array of shape (columns,)
+            A query.
+        without : sequence of ids, optional
+            As for ``transform``.
+
+        Returns
+        -------
+        list of (id, coefficient)
+        """
         check_is_fitted(self)
         one = np.atleast_2d(np.asarray(dense(x)))
         if len(one) != 1:

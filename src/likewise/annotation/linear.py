@@ -72,18 +72,37 @@ class Solution(NamedTuple):
 class LinearAnnotator(Estimator):
     """Ridge regression of every tag on all tagged pictures, as log odds; exact in any order.
 
-    ``penalty``: of the ridge, in units of the total variance of the rows.  Rows are scaled to unit
-    length inside and not kept: ``remove`` and ``without`` take rows and tags again, and what is
-    left is what a fit of the others gives, up to rounding.  Either also takes a sparse 0/1 matrix
-    over ``tags_`` where ``fit`` was given names.
+    Rows are scaled to unit length inside and not kept: ``remove`` and ``without`` take rows and
+    tags again, and what is left is what a fit of the others gives, up to rounding.  Either also
+    takes a sparse 0/1 matrix over ``tags_`` where ``fit`` was given names.
 
-    ``without`` leaves pictures out for one call: (X, Y) as they were given to ``fit``.  The
-    penalty stays that of all pictures (``penalty_``).  Leaving a few out corrects the factor of
-    all, so each picture can be asked about without itself for the price of a prediction.
+    Parameters
+    ----------
+    penalty : float, default=2.0
+        Of the ridge, in units of the total variance of the rows; above 0.
 
-    After ``fit``: ``tags_`` (columns of ``predict_scores``), ``n_pictures_``, ``n_features_in_``,
-    ``penalty_``.
+    Attributes
+    ----------
+    tags_ : list
+        Columns of ``predict_scores``.
+    n_pictures_ : int
+        Pictures learned.
+    penalty_ : float
+        The penalty in the scale of the rows.
+    n_features_in_ : int
+        Columns of a row.
 
+    See Also
+    --------
+    SparseAnnotator : names the pictures a tag comes from.
+    MixedAnnotator : both opinions in one score.
+
+    References
+    ----------
+    docs/methods/siso.md, (21).
+
+    Examples
+    --------
     >>> X = [[1.0, 0.0, 0.1], [0.9, 0.3, 0.0], [0.0, 1.0, 0.2]]
     >>> model = LinearAnnotator().fit(X, [["sea"], ["sea", "boat"], ["forest"]])
     >>> model.predict([[1.0, 0.1, 0.1]], k=1)
@@ -96,7 +115,19 @@ class LinearAnnotator(Estimator):
     # -- pictures come and go ---------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Forget, then learn these pictures; Y is a 0/1 matrix or a list of names for each."""
+        """Forget, then learn these pictures.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of pictures.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            The tags of each.
+
+        Returns
+        -------
+        self
+        """
         number(self.penalty, "penalty", above=0)
         found = as_rows(X)
         if not len(found):
@@ -117,7 +148,19 @@ class LinearAnnotator(Estimator):
         return self
 
     def partial_fit(self, X: Any, Y: Any) -> Self:
-        """Learn more pictures, perhaps with new tags."""
+        """Learn more pictures, perhaps with new tags.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of pictures.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            The tags of each.
+
+        Returns
+        -------
+        self
+        """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y)
         found = as_rows(X, self.n_features_in_)
@@ -131,7 +174,19 @@ class LinearAnnotator(Estimator):
         return self
 
     def remove(self, X: Any, Y: Any) -> Self:
-        """Unlearn pictures; rows and tags as they were given.  Tags stay known."""
+        """Unlearn pictures.  Tags stay known.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of pictures, as they were given.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            Their tags, as they were given.
+
+        Returns
+        -------
+        self
+        """
         check_is_fitted(self)
         found = as_rows(X, self.n_features_in_)
         labels, _ = self._labels(Y, len(found), new=False)
@@ -162,7 +217,21 @@ class LinearAnnotator(Estimator):
     # -- scores -----------------------------------------------------------------------------
 
     def predict_scores(self, X: Any, without: tuple[Any, Any] | None = None) -> Floats:
-        """Log odds (queries, tags); minus infinity for a tag that no picture has (any more)."""
+        """Log odds; minus infinity for a tag that no picture has (any more).
+
+        Parameters
+        ----------
+        X : array of shape (q, columns)
+            Queries.
+        without : (X, Y), optional
+            Pictures that are left out for this call, as they were given to ``fit``.  The penalty
+            stays that of all pictures.  Leaving a few out corrects the factor of all, so each
+            picture can be asked about without itself for the price of a prediction.
+
+        Returns
+        -------
+        array of shape (q, tags)
+        """
         check_is_fitted(self)
         number(self.penalty, "penalty", above=0)
         rows, _ = unit(as_rows(X, self.n_features_in_).astype(np.float64))
@@ -189,8 +258,18 @@ class LinearAnnotator(Estimator):
     def predict(self, X: Any, k: int = 5) -> Any:
         """The k tags with the highest odds, best first, equal ones by number of the tag.
 
-        Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
-        -1 where there are fewer than k tags.
+        Parameters
+        ----------
+        X : array of shape (q, columns)
+            Queries.
+        k : int, default=5
+            Tags a query.
+
+        Returns
+        -------
+        list of lists of names, or int array of shape (q, k)
+            Names if ``fit`` was given names; numbers are padded with -1 where there are fewer than
+            k tags.
         """
         k = whole(k, "k")
         scores = self.predict_scores(X)

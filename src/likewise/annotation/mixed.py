@@ -35,12 +35,40 @@ class Opinions(NamedTuple):
 class MixedAnnotator(Estimator):
     """``SparseAnnotator`` and ``LinearAnnotator`` together; pictures come and go in both.
 
-    ``mix`` is the weight of the linear machine, from 0 (none) to 1; ``alpha`` and ``penalty`` are
-    those of the two.  Rows wider than ``widest`` have no linear machine, as an update costs the
-    square of the width for each tag: the mix is 0 then.
+    Parameters
+    ----------
+    alpha : float, default=0.05
+        That of the reconstruction.
+    penalty : float, default=2.0
+        That of the linear machine.
+    mix : float, default=0.5
+        The weight of the linear machine, from 0 (none) to 1.
+    widest : int, default=512
+        Wider rows have no linear machine, as an update costs the square of the width for each tag:
+        the mix is 0 then.
 
-    After ``fit``: ``sparse_`` and ``linear_`` (None where rows are too wide), ``ids_``, ``tags_``.
+    Attributes
+    ----------
+    sparse_ : SparseAnnotator
+        The reconstruction.
+    linear_ : LinearAnnotator or None
+        The linear machine; None where rows are too wide.
+    ids_ : array
+        Ids of the pictures held.
+    tags_ : list
+        Columns of ``predict_scores``.
 
+    See Also
+    --------
+    SparseAnnotator : the one half.
+    LinearAnnotator : the other.
+
+    References
+    ----------
+    docs/methods/siso.md, (22).
+
+    Examples
+    --------
     >>> X = [[1.0, 0.0, 0.1], [0.9, 0.3, 0.0], [0.0, 1.0, 0.2]]
     >>> model = MixedAnnotator().fit(X, [["sea"], ["sea", "boat"], ["forest"]])
     >>> model.predict_scores([[1.0, 0.1, 0.1]]).argmax(axis=1).tolist()
@@ -56,7 +84,21 @@ class MixedAnnotator(Estimator):
         self.widest = widest
 
     def fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
-        """Forget, then hold these pictures; Y is a 0/1 matrix or a list of names for each."""
+        """Forget, then hold these pictures.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of pictures.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            The tags of each.
+        ids : sequence of n ids, optional
+            Numbered from 0 by default.
+
+        Returns
+        -------
+        self
+        """
         number(self.mix, "mix", least=0, most=1)
         whole(self.widest, "widest")
         Y = as_list(Y)
@@ -67,7 +109,21 @@ class MixedAnnotator(Estimator):
         return self
 
     def partial_fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
-        """Hold more pictures, perhaps with new tags."""
+        """Hold more pictures, perhaps with new tags.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of pictures.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            The tags of each.
+        ids : sequence of n ids, optional
+            Numbered on by default.
+
+        Returns
+        -------
+        self
+        """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, ids)
         Y = as_list(Y)
@@ -107,7 +163,19 @@ class MixedAnnotator(Estimator):
         return Opinions(codes, shares, self.linear_.predict_scores(X, out))
 
     def predict_scores(self, X: Any, without: Any = None) -> Floats:
-        """Scores (queries, tags) of both, as shares."""
+        """Scores of both, as shares.
+
+        Parameters
+        ----------
+        X : array of shape (q, columns)
+            Queries.
+        without : sequence of ids, optional
+            Pictures that take no part.
+
+        Returns
+        -------
+        array of shape (q, tags)
+        """
         _, shares, odds = self.opinions(X, without)
         return mixed_shares(shares, odds, self.mix)
 

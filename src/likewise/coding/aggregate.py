@@ -33,19 +33,46 @@ def add_residuals(X, labels, words, out):  # type: ignore[no-untyped-def]
 
 
 class VLAD(WordSearch, Transformer):
-    """One vector a picture, of ``words * columns`` numbers.
-
-    Parameters
-    ----------
-    n_words : words that ``fit`` learns by k-means; 32 to 256 are usual.
-    power : exponent of the signed root; 1 leaves the sums as they are.
-    intra : whether each word's part gets unit length before the whole does.
-    codebook : (words, columns); given, ``fit`` is not needed.
-    n_iter, random_state, n_threads : as for :class:`~likewise.coding.hard.VQ`.
+    """One vector a picture, of ``words * columns`` numbers: what is left when words are taken away.
 
     A picture is an array of descriptors, or an iterator of such arrays (its batches): what is kept
     does not grow with their number.  A picture without descriptors has the zero vector.
 
+    Parameters
+    ----------
+    n_words : int, default=64
+        Words that ``fit`` learns by k-means; 32 to 256 are usual.
+    power : float, default=0.5
+        Exponent of the signed root, above 0 and at most 1; 1 leaves the sums as they are.
+    intra : bool, default=False
+        Whether each word's part gets unit length before the whole does.
+    codebook : array of shape (words, columns), optional
+        The words; given, ``fit`` is not needed.
+    n_iter : int, default=12
+        Rounds of k-means.
+    random_state : int, Generator or None, default=None
+        Draws the first words.
+    n_threads : int, default=1
+        Threads for training and search.
+
+    Attributes
+    ----------
+    codebook_ : array of shape (words, columns)
+        The words in use.
+    n_features_in_ : int
+        Columns of a descriptor.
+
+    See Also
+    --------
+    FisherVector : means and variances of a mixture in place of words.
+    MaxPooling : the largest code by word.
+
+    References
+    ----------
+    Jégou et al., 2010; ``intra``: Arandjelović and Zisserman, 2013.
+
+    Examples
+    --------
     >>> coder = VLAD(power=1, codebook=[[0.0, 0.0], [4.0, 4.0]])
     >>> coder.transform([np.array([[3.0, 0.0], [4.0, 8.0]])])
     array([[0.6, 0. , 0. , 0.8]], dtype=float32)
@@ -71,13 +98,36 @@ class VLAD(WordSearch, Transformer):
         self.n_threads = n_threads
 
     def fit(self, X: Descriptors, y: object = None) -> Self:
-        """Learn words from an array of descriptors, or an iterable of such arrays."""
+        """Learn the words.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns), or iterable of such arrays
+            Descriptors.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         checked_power(self.power)
         self._fit_words(X, self.n_iter, self.random_state)
         return self
 
     def transform(self, pictures: Any) -> Floats:
-        """One row a picture; ``pictures`` is an iterable of pictures, or a single array."""
+        """One row a picture.
+
+        Parameters
+        ----------
+        pictures : iterable of pictures, or one array
+            Each an array of descriptors, or an iterator of such arrays.
+
+        Returns
+        -------
+        float32 array of shape (pictures, words * columns)
+            Rows of unit length, or zero.
+        """
         made = [self.encode(picture) for picture in pictures_of(pictures)]
         return np.stack(made) if made else np.zeros((0, self.words().size), np.float32)
 

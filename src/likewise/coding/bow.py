@@ -26,9 +26,27 @@ _WEIGHTINGS = ("tf-idf", "tf", "tf-idf2", "sqrt-tf-idf")
 def count(words: Any, n_words: int, shares: Any = None) -> sparse.csr_array:
     """Term counts, one CSR row a picture, from the word numbers of its descriptors.
 
-    ``words`` is an integer array (one picture) or an iterable of such arrays (many).  ``shares``
-    has the same shapes and says how much each entry counts (soft assignment); 1 if absent.
+    Parameters
+    ----------
+    words : int array, or iterable of int arrays
+        Word numbers of one picture, or of many.
+    n_words : int
+        Words there are.
+    shares : array or iterable of arrays, optional
+        Of the shapes of ``words``: how much each entry counts (soft assignment); 1 if absent.
 
+    Returns
+    -------
+    float32 CSR array of shape (pictures, n_words)
+        The counts.
+
+    See Also
+    --------
+    BagOfWords : weighs them.
+    Vocabulary : gives the word numbers.
+
+    Examples
+    --------
     >>> count([np.array([2, 0, 2]), np.array([], int)], n_words=4).toarray()
     array([[1., 0., 2., 0.],
            [0., 0., 0., 0.]], dtype=float32)
@@ -77,14 +95,41 @@ def _one_picture(
 
 
 class BagOfWords(Transformer):
-    """Weights term counts by what is rare in the database.
+    """Weights term counts by what is rare in the database; rows have unit l2 norm, or are empty.
 
-    ``weighting``: "tf-idf" as in the module; "tf" without idf; "tf-idf2" with idf squared;
-    "sqrt-tf-idf" with the root of the counts.  Rows always have unit l2 norm, or are empty.
+    Counts follow pictures as they come and go; the idf in use changes with ``refresh`` only, so
+    that vectors of one generation stay comparable.
 
-    Attributes: ``df_`` and ``n_pictures_`` follow ``partial_fit`` and ``forget``; ``idf_`` is
-    what they gave at the last ``refresh``; ``generation_`` counts refreshes.
+    Parameters
+    ----------
+    weighting : {"tf-idf", "tf", "tf-idf2", "sqrt-tf-idf"}, default="tf-idf"
+        "tf" is without idf, "tf-idf2" has idf squared, "sqrt-tf-idf" the root of the counts.
 
+    Attributes
+    ----------
+    df_ : array of shape (words,)
+        Pictures that have a word; follows ``partial_fit`` and ``forget``.
+    n_pictures_ : int
+        Pictures counted; likewise.
+    idf_ : array of shape (words,)
+        What these gave at the last ``refresh``.
+    generation_ : int
+        Refreshes so far.
+    n_features_in_ : int
+        Number of words.
+
+    See Also
+    --------
+    count : term counts from word numbers.
+    likewise.index.InvertedIndex : searches the rows.
+    likewise.similarity.SOLIS : learns another weight for each word.
+
+    References
+    ----------
+    docs/methods/solis.md, (15).
+
+    Examples
+    --------
     >>> counts = count([np.array([0, 1]), np.array([1, 1, 2])], n_words=3)
     >>> bag = BagOfWords().fit(counts)
     >>> bag.transform(counts).toarray().tolist()  # word 1 is everywhere and says nothing
@@ -97,7 +142,19 @@ class BagOfWords(Transformer):
         self.weighting = weighting
 
     def fit(self, counts: Any, y: object = None) -> Self:
-        """Count afresh, and weigh by what was counted."""
+        """Count afresh, and weigh by what was counted.
+
+        Parameters
+        ----------
+        counts : array or sparse matrix of shape (pictures, words)
+            Term counts, none negative.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         self._check_weighting()
         counts = _term_counts(counts)
         self.df_ = np.zeros(counts.shape[1], np.int64)
@@ -106,7 +163,19 @@ class BagOfWords(Transformer):
         return self.partial_fit(counts).refresh()
 
     def partial_fit(self, counts: Any, y: object = None) -> Self:
-        """Pictures arrived: count them.  ``transform`` does not change before ``refresh``."""
+        """Pictures arrived: count them.  ``transform`` does not change before ``refresh``.
+
+        Parameters
+        ----------
+        counts : array or sparse matrix of shape (pictures, words)
+            Their term counts.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         self._check_weighting()
         counts = _term_counts(counts, self._n_words())
         if not hasattr(self, "df_"):
@@ -117,7 +186,17 @@ class BagOfWords(Transformer):
         return self
 
     def forget(self, counts: Any) -> Self:
-        """Pictures left: take back what ``partial_fit`` counted for them."""
+        """Pictures left: take back what ``partial_fit`` counted for them.
+
+        Parameters
+        ----------
+        counts : array or sparse matrix of shape (pictures, words)
+            Their term counts, as they were counted.
+
+        Returns
+        -------
+        self
+        """
         check_is_fitted(self, "df_")
         counts = _term_counts(counts, self._n_words())
         df = self.df_ - np.bincount(counts.indices, minlength=len(self.df_))
@@ -138,7 +217,17 @@ class BagOfWords(Transformer):
         return self
 
     def transform(self, counts: Any) -> sparse.csr_array:
-        """Weighted rows of unit length, float32 CSR with sorted indices and no stored zeros."""
+        """Weighted rows of unit length, float32 CSR with sorted indices and no stored zeros.
+
+        Parameters
+        ----------
+        counts : array or sparse matrix of shape (pictures, words)
+            Term counts.
+
+        Returns
+        -------
+        CSR array of shape (pictures, words)
+        """
         self._check_weighting()
         check_is_fitted(self, "idf_")
         counts = _term_counts(counts, self._n_words())

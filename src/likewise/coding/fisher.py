@@ -32,23 +32,47 @@ from likewise.neighbours.protocol import rows
 class FisherVector(Transformer):
     """One vector a picture, of ``2 * components * dimensions`` numbers.
 
+    A picture is an array of descriptors, or an iterator of such arrays (its batches).
+
     Parameters
     ----------
-    n_components : Gaussians of the mixture.
-    n_dims : columns after the projection; None leaves descriptors as they are.
-    power : exponent of the signed root.
-    n_iter : rounds of expectation maximisation, after k-means.
-    sample : descriptors kept for training, at most; None: 1,000 a component.
-    random_state : int, ``numpy.random.Generator`` or None.
+    n_components : int, default=256
+        Gaussians of the mixture.
+    n_dims : int or None, default=80
+        Columns after the projection; None leaves descriptors as they are.
+    power : float, default=0.5
+        Exponent of the signed root, above 0 and at most 1.
+    n_iter : int, default=12
+        Rounds of expectation maximisation, after k-means.
+    sample : int, optional
+        Descriptors kept for training, at most; by default 1,000 a component.
+    random_state : int, Generator or None, default=None
+        Draws the sample and the start.
 
     Attributes
     ----------
-    mixture_ : weights, means and variances.
-    mean_, directions_ : of the projection (None without one).
-    history_ : mean log likelihood of the sample before each round.
+    mixture_ : Mixture
+        Weights, means and variances.
+    mean_, directions_ : array
+        Of the projection (None without one).
+    history_ : list of float
+        Mean log likelihood of the sample before each round.
+    n_features_in_ : int
+        Columns of a descriptor.
 
-    A picture is an array of descriptors, or an iterator of such arrays (its batches).
+    See Also
+    --------
+    VLAD : words in place of a mixture.
+    SpatialPyramid : pooled codes by region.
 
+    References
+    ----------
+    Perronnin et al., 2010.
+
+    docs/methods/psc.md, (18).
+
+    Examples
+    --------
     >>> X = np.random.default_rng(0).normal(size=(200, 6))
     >>> coder = FisherVector(n_components=4, n_dims=3, random_state=0).fit(X)
     >>> coder.transform([X[:50], X[50:]]).shape
@@ -73,7 +97,19 @@ class FisherVector(Transformer):
         self.random_state = random_state
 
     def fit(self, X: Descriptors, y: object = None) -> Self:
-        """Learn projection and mixture from descriptors: an array, or an iterable of arrays."""
+        """Learn projection and mixture.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns), or iterable of such arrays
+            Descriptors.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         n_components = whole(self.n_components, "n_components")
         checked_power(self.power)
         n_iter = whole(self.n_iter, "n_iter")
@@ -94,7 +130,18 @@ class FisherVector(Transformer):
         return self
 
     def transform(self, pictures: Any) -> Floats:
-        """One row a picture; ``pictures`` is an iterable of pictures, or a single array."""
+        """One row a picture.
+
+        Parameters
+        ----------
+        pictures : iterable of pictures, or one array
+            Each an array of descriptors, or an iterator of such arrays.
+
+        Returns
+        -------
+        float32 array of shape (pictures, 2 * components * dimensions)
+            Rows of unit length, or zero.
+        """
         check_is_fitted(self, "mixture_")
         made = [self.encode(picture) for picture in pictures_of(pictures)]
         width = 2 * self.mixture_.means.size

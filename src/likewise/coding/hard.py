@@ -18,16 +18,40 @@ from likewise.neighbours.protocol import rows
 
 
 class VQ(WordSearch, Transformer):
-    """Hard assignment.
+    """Hard assignment: each descriptor becomes its nearest word, and nothing else.
 
     Parameters
     ----------
-    n_words : words that ``fit`` learns by k-means.
-    codebook : (words, columns); given, ``fit`` is not needed.
-    n_iter : rounds of k-means.
-    random_state : int, ``numpy.random.Generator`` or None.
-    n_threads : threads for training and search.
+    n_words : int, default=1024
+        Words that ``fit`` learns by k-means.
+    codebook : array of shape (words, columns), optional
+        The words; given, ``fit`` is not needed.
+    n_iter : int, default=12
+        Rounds of k-means.
+    random_state : int, Generator or None, default=None
+        Draws the first words.
+    n_threads : int, default=1
+        Threads for training and search.
 
+    Attributes
+    ----------
+    codebook_ : array of shape (words, columns)
+        The words in use.
+    n_features_in_ : int
+        Columns of a descriptor.
+
+    See Also
+    --------
+    Vocabulary : words by the ten thousand and the million.
+    LLC : several words share a descriptor.
+    SparseCoder : a sparse combination of words.
+
+    References
+    ----------
+    Sivic and Zisserman, 2003.
+
+    Examples
+    --------
     >>> coder = VQ(codebook=[[0.0, 0.0], [4.0, 4.0]])
     >>> coder.transform([[1.0, 0.0], [3.0, 5.0]]).toarray()
     array([[1., 0.],
@@ -50,12 +74,34 @@ class VQ(WordSearch, Transformer):
         self.n_threads = n_threads
 
     def fit(self, X: Descriptors, y: object = None) -> Self:
-        """Learn words from an array of descriptors, or an iterable of such arrays."""
+        """Learn the words.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns), or iterable of such arrays
+            Descriptors.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         self._fit_words(X, self.n_iter, self.random_state)
         return self
 
     def transform(self, X: ArrayLike) -> sparse.csr_array:
-        """One row a descriptor, a one at its word."""
+        """One row a descriptor, a one at its word.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Descriptors.
+
+        Returns
+        -------
+        float32 CSR array of shape (n, words)
+        """
         words = self.words()
         checked = rows(X, "X", words.shape[1])
         found = [self.nearest(part, 1)[1][:, 0] for part in in_batches(checked, ROWS_AT_ONCE)]

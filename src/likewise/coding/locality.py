@@ -22,16 +22,45 @@ from likewise.neighbours.protocol import rows
 
 
 class LLC(WordSearch, Transformer):
-    """Locality-constrained linear coding.
+    """Locality-constrained linear coding: an affine combination of the nearest words.
 
     Parameters
     ----------
-    n_words : words that ``fit`` learns by k-means.
-    n_nearest : words that share a descriptor.
-    ridge : how much of tr(C) is added to the diagonal; larger makes the shares more alike.
-    codebook : (words, columns); given, ``fit`` is not needed.
-    n_iter, random_state, n_threads : as for :class:`~likewise.coding.hard.VQ`.
+    n_words : int, default=1024
+        Words that ``fit`` learns by k-means.
+    n_nearest : int, default=5
+        Words that share a descriptor.
+    ridge : float, default=1e-4
+        How much of tr(C) is added to the diagonal, above 0; larger makes the shares more alike.
+    codebook : array of shape (words, columns), optional
+        The words; given, ``fit`` is not needed.
+    n_iter : int, default=12
+        Rounds of k-means.
+    random_state : int, Generator or None, default=None
+        Draws the first words.
+    n_threads : int, default=1
+        Threads for training and search.
 
+    Attributes
+    ----------
+    codebook_ : array of shape (words, columns)
+        The words in use.
+    n_features_in_ : int
+        Columns of a descriptor.
+
+    See Also
+    --------
+    VQ : one word a descriptor.
+    SparseCoder : non-negative, over all words.
+
+    References
+    ----------
+    Wang et al., 2010.
+
+    docs/methods/psc.md, (17).
+
+    Examples
+    --------
     >>> coder = LLC(n_nearest=2, ridge=1e-9, codebook=[[0.0, 0.0], [4.0, 0.0], [0.0, 9.0]])
     >>> coder.transform([[1.0, 0.0]]).toarray().round(3)
     array([[0.75, 0.25, 0.  ]], dtype=float32)
@@ -57,14 +86,36 @@ class LLC(WordSearch, Transformer):
         self.n_threads = n_threads
 
     def fit(self, X: Descriptors, y: object = None) -> Self:
-        """Learn words from an array of descriptors, or an iterable of such arrays."""
+        """Learn the words.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns), or iterable of such arrays
+            Descriptors.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         self._checked_ridge()
         whole(self.n_nearest, "n_nearest")
         self._fit_words(X, self.n_iter, self.random_state)
         return self
 
     def transform(self, X: ArrayLike) -> sparse.csr_array:
-        """One row a descriptor with ``n_nearest`` entries that sum to 1."""
+        """One row a descriptor with ``n_nearest`` entries that sum to 1.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Descriptors.
+
+        Returns
+        -------
+        float32 CSR array of shape (n, words)
+        """
         ridge = self._checked_ridge()
         words = self.words()
         each = whole(self.n_nearest, "n_nearest")

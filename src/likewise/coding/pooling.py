@@ -26,16 +26,30 @@ Cells = NDArray[np.int64]
 class MaxPooling(Transformer):
     """The largest code by word; a word nobody uses is zero, and nothing falls below zero.
 
+    There is nothing to learn: ``fit`` does nothing, and the coder must be ready.
+
     Parameters
     ----------
-    coder : a fitted coder (``transform``, and ``marginals`` for product codes); then a picture is
-        an array of descriptors.  None: a picture is a matrix of codes, dense or sparse.
-    normalise : "l2", "l1" or None: the length of the pooled vector.
-    batch : descriptors coded at a time.
+    coder : fitted coder, optional
+        Anything with ``transform`` (and ``marginals`` for product codes); then a picture is an
+        array of descriptors.  Without one a picture is a matrix of codes, dense or sparse.  Either
+        may also be an iterator of such arrays (its batches).
+    normalise : {"l2", "l1", None}, default="l2"
+        The length of the pooled vector.
+    batch : int, default=8192
+        Descriptors coded at a time.
 
-    A picture may also be an iterator of such arrays (its batches).  There is nothing to learn:
-    ``fit`` does nothing, and the coder must be ready.
+    See Also
+    --------
+    SpatialPyramid : the same by region.
+    ProductSparseCoder : codes that are pooled from their marginals.
 
+    References
+    ----------
+    docs/methods/psc.md, (16).
+
+    Examples
+    --------
     >>> MaxPooling(normalise=None).transform([np.array([[0.0, 2.0], [1.0, 0.5]])]).toarray()
     array([[1., 2.]], dtype=float32)
     """
@@ -52,7 +66,17 @@ class MaxPooling(Transformer):
         return self
 
     def transform(self, pictures: Any) -> sparse.csr_array:
-        """One sparse row a picture; ``pictures`` is an iterable of pictures, or a single matrix."""
+        """One sparse row a picture.
+
+        Parameters
+        ----------
+        pictures : iterable of pictures, or one matrix
+            Descriptors or codes of each; see the class.
+
+        Returns
+        -------
+        float32 CSR array of shape (pictures, words)
+        """
         return stack_rows(self.pool(picture) for picture in pictures_of(pictures))
 
     def pool(self, picture: Any) -> Floats:

@@ -32,38 +32,67 @@ _ROWS = 4096
 
 class ProductSparseCoder(Transformer):
     """Non-negative sparse codes over a product codebook: for each row x the minimum over y >= 0 of
-    ||x - A y||^2 + alpha |y|_1, A having the k^m products of words as columns
-    (docs/methods/psc.md, (1)).
+    ||x - A y||^2 + alpha |y|_1, A having the k^m products of words as columns.
 
     Rows are coded as they are given; alpha = 0.3 is meant for rows of unit norm.
 
     Parameters
     ----------
-    n_words : words of each sub-codebook.
-    n_subspaces : parts of a vector, m.
-    alpha : weight of the code's sum.
-    method : "exact" (the optimum), "approximate" (APSC: every part by itself at alpha / m) or
-        "iterative" (IPSC: two parts, thresholds within (0, alpha) bisected ``n_steps`` times).
-    mass : the mass of a code from parts whose masses differ: their "geometric" mean as in the
-        paper, or the "optimal" one for the directions found (never worse).
-    split : which columns make a part: "contiguous" for any vector; of SIFT's 4 x 4 cells and 8
-        orientations "horizontal" (upper and lower cells), "vertical" (left and right),
-        "structural" (orientations).
-    codebooks : sub-codebooks, each (n_words, columns of its part) with one word of norm
-        1 / sqrt(m) a row; ``fit`` is then unnecessary and trains nothing, but it saves every call
-        the preparation.  "contiguous" parts may then have different widths.
-    random_state : int, ``numpy.random.Generator`` or None; first words and new seeds in ``fit``.
-    n_iter : rounds of training.
-    n_steps : bisections of "iterative".
-    n_threads : threads for coding.
-    progress : True for a progress bar, or a function of (round, rounds, mean objective).
+    n_words : int, default=128
+        Words of each sub-codebook.
+    n_subspaces : int, default=2
+        Parts of a vector, m.
+    alpha : float, default=0.3
+        Weight of the code's sum; above 0.
+    method : {"approximate", "exact", "iterative"}, default="approximate"
+        "exact" is the optimum, "approximate" codes every part by itself at alpha / m (APSC), and
+        "iterative" bisects the thresholds of two parts within (0, alpha) (IPSC).
+    mass : {"geometric", "optimal"}, default="geometric"
+        The mass of a code from parts whose masses differ: their geometric mean as in the paper, or
+        the best for the directions found (never worse).
+    split : {"contiguous", "horizontal", "vertical", "structural"}, default="contiguous"
+        Which columns make a part: "contiguous" for any vector; of SIFT's 4 x 4 cells and 8
+        orientations "horizontal" (upper and lower cells), "vertical" (left and right), "structural"
+        (orientations).
+    codebooks : m arrays of shape (n_words, columns of the part), optional
+        Words of norm 1 / sqrt(m), one a row; ``fit`` is then unnecessary and trains nothing, but
+        it saves every call the preparation.  "contiguous" parts may then have different widths.
+    random_state : int, Generator or None, default=None
+        Draws the first words and new seeds in ``fit``.
+    n_iter : int, default=15
+        Rounds of training.
+    n_steps : int, default=10
+        Bisections of "iterative".
+    n_threads : int, default=1
+        Threads for coding.
+    progress : bool or callable, default=False
+        True for a progress bar, or a function of (round, rounds, mean objective).
 
     Attributes
     ----------
-    codebooks_ : list of m arrays (n_words, columns of the part).
-    history_ : mean objective of the training rows before each round's new words.
-    n_features_in_ : columns.
+    codebooks_ : list of m arrays of shape (n_words, columns of the part)
+        The words in use.
+    history_ : list of float
+        Mean objective of the training rows before each round's new words.
+    n_features_in_ : int
+        Columns of a row.
 
+    See Also
+    --------
+    SparseCoder : the same over a codebook that is written out.
+    likewise.solvers.product_codes : the solver by itself.
+    SpatialPyramid : pools codes by region.
+
+    References
+    ----------
+    T. Ge, K. He and J. Sun: Product sparse coding.  IEEE Conference on Computer Vision and Pattern
+    Recognition (CVPR), 2014.
+
+    The problem: docs/methods/psc.md, (1); codes from marginals: (3); the methods of the paper:
+    (10) to (13); training: (15).
+
+    Examples
+    --------
     >>> words = [np.eye(2) / np.sqrt(2), np.eye(2) / np.sqrt(2)]
     >>> coder = ProductSparseCoder(2, alpha=0.2, method="exact", codebooks=words)
     >>> coder.transform(np.array([[0.0, 0.8, 0.6, 0.0]])).toarray().round(3).tolist()
@@ -100,7 +129,19 @@ class ProductSparseCoder(Transformer):
         self.progress = progress
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn the sub-codebooks from rows; with ``codebooks`` given, only check them and X."""
+        """Learn the sub-codebooks from rows; with ``codebooks`` given, only check them and X.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         self._check()
         X = finite_rows(X, "X", objects=True)
         if self.codebooks is not None:
@@ -130,12 +171,32 @@ class ProductSparseCoder(Transformer):
         return self
 
     def marginals(self, X: ArrayLike) -> list[Any]:
-        """m CSR matrices (rows, n_words): the marginals of the codes ``transform`` returns."""
+        """The marginals of the codes that ``transform`` returns, which are never written out.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        list of m CSR arrays of shape (n, n_words)
+        """
         X, paths, parts = self._ready(X)
         return [_as(one, X.dtype) for one in self._marginals(paths, parts)]
 
     def transform(self, X: ArrayLike) -> Any:
-        """Codes as CSR (rows, n_words^m); word (j1, ..., jm) in C order, j1 k + j2 for two."""
+        """Codes; word (j1, ..., jm) in C order, j1 k + j2 for two.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        CSR array of shape (n, n_words^m)
+        """
         X, paths, parts = self._ready(X)
         k, m = paths.k, paths.m
         if k**m > np.iinfo(np.int64).max:
@@ -155,7 +216,18 @@ class ProductSparseCoder(Transformer):
         return objectives(parts, found, paths.codebooks, float(self.alpha))
 
     def gap(self, X: ArrayLike) -> Floats:
-        """How far each row's objective is above the optimum at most: its duality gap, absolute."""
+        """How far each row's objective is above the optimum at most: its duality gap, absolute.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            0 up to rounding for "exact".
+        """
         _, paths, parts = self._ready(X)
         found = self._marginals(paths, parts)
         return certify(parts, found, paths.codebooks, float(self.alpha))[1]

@@ -41,18 +41,36 @@ class PlacedDescriptors(NamedTuple):
 class SpatialPyramid(Transformer):
     """Pooled codes by region: the whole first, then each finer grid row by row.
 
+    There is nothing to learn; the coder must be ready.
+
     Parameters
     ----------
-    coder : as for :class:`~likewise.coding.pooling.MaxPooling`.
-    levels : regions a side, coarse to fine; each must divide the last.
-    pooling : "max", or "sum" (histograms of hard assignments).
-    normalise : "l2", "l1" or None.
-    by_region : whether each region gets that length, instead of the whole vector.
-    batch : descriptors coded at a time.
+    coder : fitted coder, optional
+        As for :class:`MaxPooling`.
+    levels : tuple of int, default=(1, 2, 4)
+        Regions a side, coarse to fine; each must divide the last.
+    pooling : {"max", "sum"}, default="max"
+        "sum" makes histograms of hard assignments.
+    normalise : {"l2", "l1", None}, default="l2"
+        The length of the vector.
+    by_region : bool, default=False
+        Whether each region gets that length, instead of the whole vector.
+    batch : int, default=8192
+        Descriptors coded at a time.
 
-    ``transform`` takes pictures as (descriptors, positions, (width, height)); positions are in
-    pixels, their centres at whole numbers, as the local features give them.
+    See Also
+    --------
+    MaxPooling : the whole picture only.
+    likewise.features.DenseSIFT : descriptors with their places.
 
+    References
+    ----------
+    Lazebnik et al., 2006; Yang et al., 2009.
+
+    docs/methods/psc.md, (16).
+
+    Examples
+    --------
     >>> codes = np.array([[1.0, 0.0], [0.0, 2.0]])
     >>> picture = (codes, [[1.0, 1.0], [8.0, 8.0]], (10, 10))
     >>> made = SpatialPyramid(levels=(1, 2), normalise=None).transform([picture])
@@ -82,7 +100,17 @@ class SpatialPyramid(Transformer):
         return self
 
     def transform(self, pictures: Iterable[Any]) -> sparse.csr_array:
-        """One sparse row a picture."""
+        """One sparse row a picture.
+
+        Parameters
+        ----------
+        pictures : iterable of (descriptors, positions, (width, height))
+            Positions are in pixels, their centres at whole numbers, as local features give them.
+
+        Returns
+        -------
+        float32 CSR array of shape (pictures, regions * words)
+        """
         return stack_rows(self.pool(*picture) for picture in pictures)
 
     def pool(self, descriptors: Any, positions: ArrayLike, size: tuple[float, float]) -> Floats:

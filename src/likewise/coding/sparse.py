@@ -29,26 +29,50 @@ class SparseCoder(Transformer):
 
     Parameters
     ----------
-    n_words : words of the codebook.
-    alpha : weight of the code's sum.
-    method : "homotopy" and "feature-sign" are exact; "nearest" codes on the ``n_nearest`` words
-        nearest to the row only, by feature-sign.
-    gram : "precomputed" (n_words^2 numbers are kept) or "on-the-fly" (rows of the Gram matrix are
-        computed when a word is taken up).
-    n_nearest : words looked at by "nearest".
-    codebook : (n_words, columns), one word of unit norm a row; ``fit`` is then unnecessary and
-        trains nothing, but keeps the precomputed Gram matrix for all later calls.
-    random_state : int, ``numpy.random.Generator`` or None; first words and new seeds in ``fit``.
-    n_iter : rounds of training.  Above 2,048 words they code on the nearest 200 words.
-    n_threads : threads for coding.
-    progress : True for a progress bar, or a function of (round, rounds, mean objective).
+    n_words : int, default=1024
+        Words of the codebook.
+    alpha : float, default=0.3
+        Weight of the code's sum; above 0.
+    method : {"homotopy", "feature-sign", "nearest"}, default="homotopy"
+        The first two are exact; "nearest" codes on the ``n_nearest`` words nearest to the row only,
+        by feature-sign.
+    gram : {"precomputed", "on-the-fly"}, default="precomputed"
+        Whether n_words^2 numbers are kept, or rows of the Gram matrix computed when a word is taken
+        up.
+    n_nearest : int, default=200
+        Words looked at by "nearest".
+    codebook : array of shape (n_words, columns), optional
+        Words of unit norm, one a row; ``fit`` is then unnecessary and trains nothing, but keeps the
+        precomputed Gram matrix for all later calls.
+    random_state : int, Generator or None, default=None
+        Draws the first words and new seeds in ``fit``.
+    n_iter : int, default=15
+        Rounds of training.  Above 2,048 words they code on the nearest 200 words.
+    n_threads : int, default=1
+        Threads for coding.
+    progress : bool or callable, default=False
+        True for a progress bar, or a function of (round, rounds, mean objective).
 
     Attributes
     ----------
-    codebook_ : (n_words, columns).
-    history_ : mean objective of the training rows before each round's new words.
-    n_features_in_ : columns.
+    codebook_ : array of shape (n_words, columns)
+        The words in use.
+    history_ : list of float
+        Mean objective of the training rows before each round's new words.
+    n_features_in_ : int
+        Columns of a row.
 
+    See Also
+    --------
+    ProductSparseCoder : very many words at the cost of few.
+    likewise.solvers.nonnegative_codes : the solver by itself.
+
+    References
+    ----------
+    docs/methods/psc.md, (1), with the words themselves for columns.
+
+    Examples
+    --------
     >>> coder = SparseCoder(2, alpha=0.2, codebook=[[1.0, 0.0], [0.6, 0.8]])
     >>> coder.transform([[0.0, 1.0], [1.0, 0.1]]).toarray().round(3).tolist()
     [[0.0, 0.7], [0.862, 0.062]]
@@ -80,7 +104,19 @@ class SparseCoder(Transformer):
         self.progress = progress
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn the codebook from rows; with ``codebook`` given, only check it and X."""
+        """Learn the codebook from rows; with ``codebook`` given, only check it and X.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         self._check()
         X = finite_rows(X, "X", objects=True)
         if self.codebook is not None:
@@ -110,7 +146,17 @@ class SparseCoder(Transformer):
         return self
 
     def transform(self, X: ArrayLike) -> Any:
-        """Codes as CSR (rows, n_words), in the type of X."""
+        """Codes, in the type of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        CSR array of shape (n, n_words)
+        """
         paths, X = self._ready(X)
         codes = self._code(paths, X)
         codes.data = codes.data.astype(X.dtype, copy=False)
@@ -123,7 +169,17 @@ class SparseCoder(Transformer):
 
     def gap(self, X: ArrayLike) -> Floats:
         """How far each row's objective is above the optimum at most: its duality gap, absolute,
-        over all words in float64."""
+        over all words in float64.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
         paths, X = self._ready(X)
         return certify([X], [self._code(paths, X)], [paths.words], float(self.alpha))[1]
 

@@ -40,32 +40,55 @@ _TINY = float(np.finfo(np.float32).tiny)
 
 
 class Vocabulary(Estimator):
-    """Words for local descriptors.
+    """Words for local descriptors: approximate k-means over a sample of them.
 
     Parameters
     ----------
-    n_words : number of words.
-    sample : descriptors kept for training; ``None`` takes 40 a word up to 4 million, and never
-        fewer than 8 a word.
-    n_iter : rounds of k-means.
-    n_near : words a descriptor is compared with in a round (see ``kmeans``).
-    assignment : how ``quantise`` finds words: "exact", "hnsw", or "auto" (exact up to 10,000).
-    random_state : int, ``numpy.random.Generator`` or None.  One seed, thread count, set of
-        library versions and kind of processor give the same bits, however the stream is cut into
-        batches.
-    n_threads : threads for training and assignment.
-    progress : True for a progress bar, or a function of (round, rounds, mean squared error).
+    n_words : int, default=10000
+        Number of words.
+    sample : int, optional
+        Descriptors kept for training; by default 40 a word up to 4 million, and never fewer than 8
+        a word.
+    n_iter : int, default=20
+        Rounds of k-means.
+    n_near : int, default=32
+        Words a descriptor is compared with in a round (see ``kmeans``).
+    assignment : {"auto", "exact", "hnsw"}, default="auto"
+        How ``quantise`` finds words; "auto" is exact up to 10,000.
+    random_state : int, Generator or None, default=None
+        One seed, thread count, set of library versions and kind of processor give the same bits,
+        however the stream is cut into batches.
+    n_threads : int, default=1
+        Threads for training and assignment.
+    progress : bool or callable, default=False
+        True for a progress bar, or a function of (round, rounds, mean squared error).
 
     Attributes
     ----------
-    words_ : the words, (n_words, columns); a copy made when asked for.
-    distortion_ : mean squared distance of the training sample to ``words_``, each descriptor to
-        the word it was given in the last round; no less than `distortion` of the sample, which
-        looks for the nearest, and hardly more.
-    history_ : the same at the start, after each round's assignment, and at the end, when words
-        had moved once more (``distortion_``).
-    n_seen_, n_features_in_ : descriptors offered to ``fit``, and their width.
+    words_ : array of shape (n_words, columns)
+        The words; a copy made when asked for.
+    distortion_ : float
+        Mean squared distance of the training sample to ``words_``, each descriptor to the word it
+        was given in the last round; no less than `distortion` of the sample, which looks for the
+        nearest, and hardly more.
+    history_ : list of float
+        The same at the start, after each round's assignment, and at the end, when words had moved
+        once more (``distortion_``).
+    n_seen_, n_features_in_ : int
+        Descriptors offered to ``fit``, and their width.
 
+    See Also
+    --------
+    BagOfWords : rows from word numbers.
+    VQ : a small codebook, and codes as rows.
+    likewise.features.SIFT : descriptors.
+
+    References
+    ----------
+    Soft assignment: Philbin et al., 2008.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
     >>> X = np.repeat(centres, 50, axis=0) + rng.normal(size=(150, 2))
@@ -100,9 +123,18 @@ class Vocabulary(Estimator):
         self.progress = progress
 
     def fit(self, X: Descriptors, y: object = None) -> Self:
-        """Learn words from an array of descriptors or an iterable of such arrays, read once.
+        """Learn words from descriptors, read once.
 
-        A list of plain rows (a list of lists of numbers) counts as one array.
+        Parameters
+        ----------
+        X : array of shape (n, columns), or iterable of such arrays
+            Descriptors.  A list of plain rows (a list of lists of numbers) counts as one array.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
         """
         n_words = whole(self.n_words, "n_words")
         n_iter, n_near = whole(self.n_iter, "n_iter", 0), whole(self.n_near, "n_near")
@@ -172,7 +204,17 @@ class Vocabulary(Estimator):
         return self._index.vectors()
 
     def quantise(self, X: ArrayLike) -> Words:
-        """Number of the nearest word of each descriptor."""
+        """Number of the nearest word of each descriptor.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Descriptors.
+
+        Returns
+        -------
+        int array of shape (n,)
+        """
         return self._nearest(X, 1)[0][:, 0]
 
     def quantise_soft(
@@ -181,7 +223,22 @@ class Vocabulary(Estimator):
         """The ``n_nearest`` words of each descriptor, nearest first, and their shares.
 
         Shares are ``exp(-d^2 / (2 sigma^2))`` scaled to sum 1 (Philbin et al. 2008).
-        ``sigma=None`` takes the root of ``distortion_``, the typical distance to a word.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Descriptors.
+        n_nearest : int, default=5
+            Words a descriptor.
+        sigma : float, optional
+            By default the root of ``distortion_``, the typical distance to a word.
+
+        Returns
+        -------
+        words : int array of shape (n, n_nearest)
+            Word numbers.
+        shares : float32 array of shape (n, n_nearest)
+            What each counts.
         """
         check_is_fitted(self)
         if whole(n_nearest, "n_nearest") > len(self._index):

@@ -30,14 +30,35 @@ class Whitening(Transformer):
 
     Parameters
     ----------
-    n_components : columns kept; fewer than the rows ``fit`` sees.
-    ridge : added to each variance, as a share of the largest; 0 whitens fully, and makes the
-        weakest directions as loud as the strongest.
-    normalise : whether rows get unit length at the end.
+    n_components : int, default=128
+        Columns kept; fewer than the rows ``fit`` sees.
+    ridge : float, default=0.0
+        Added to each variance, as a share of the largest; 0 whitens fully, and makes the weakest
+        directions as loud as the strongest.
+    normalise : bool, default=True
+        Whether rows get unit length at the end.
 
-    Attributes: ``mean_``, ``directions_`` (components, columns; already divided by the roots) and
-    ``variances_``.
+    Attributes
+    ----------
+    mean_ : array of shape (columns,)
+        The mean row.
+    directions_ : array of shape (n_components, columns)
+        Already divided by the roots of the variances.
+    variances_ : array of shape (n_components,)
+        Along the directions.
+    n_features_in_ : int
+        Columns of a row.
 
+    See Also
+    --------
+    likewise.metric.FittedSpace : stretches by how neighbours differ, too.
+
+    References
+    ----------
+    Jégou and Chum, 2012.
+
+    Examples
+    --------
     >>> X = np.random.default_rng(0).normal(size=(500, 3)) * [9.0, 3.0, 1.0]
     >>> made = Whitening(2, normalise=False).fit_transform(X)
     >>> made.std(axis=0).round(2)
@@ -54,7 +75,19 @@ class Whitening(Transformer):
         self.normalise = normalise
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn mean, directions and variances."""
+        """Learn mean, directions and variances.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         n_components = whole(self.n_components, "n_components")
         number(self.ridge, "ridge", least=0)
         X = _matrix(X)
@@ -80,7 +113,17 @@ class Whitening(Transformer):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Whitened rows, dense float32."""
+        """Whitened rows, dense float32.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n, n_components)
+        """
         check_is_fitted(self, "directions_")
         X = _matrix(X, self.n_features_in_)
         made = np.asarray(X @ self.directions_.T, np.float32)

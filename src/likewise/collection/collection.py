@@ -56,8 +56,35 @@ class Collection:
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
     ``searcher``, ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``,
-    ``pictures``, ``colours``, ``actions``, ``shares`` and ``shipping``.
+    ``pictures``, ``colours``, ``actions``, ``shares`` and ``shipping``.  It is opened by
+    :meth:`create` or :meth:`open`, and is a context manager that closes it.
 
+    Parameters
+    ----------
+    store : Store
+        The opened catalog.
+
+    Attributes
+    ----------
+    root : Path
+        The folder it lies in.
+    pictures : Pictures
+        Files and content of pictures.
+
+    See Also
+    --------
+    Hit : one picture found.
+    Judgement : what a person said.
+    Suggestion : a tag a picture may deserve.
+
+    References
+    ----------
+    Judgements: docs/methods/staying.md, (10) to (16), and over words docs/methods/solis.md, (8);
+    typed words: docs/methods/words.md, (1) to (6); suggested tags: docs/methods/siso.md, (13) and
+    (22).
+
+    Examples
+    --------
     >>> import tempfile, pathlib
     >>> from likewise.evaluation import write_planted
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -199,9 +226,23 @@ class Collection:
         """A new, empty collection.
 
         Its pictures are described by the network (deep, deep-dense, look) where that can run, and
-        else by words and holistic vectors; ``deep`` says which.  ``all_spaces`` describes them by
-        both; so does ``words``, a recipe such as ``{"n_words": 5_000, "large_from": 20_000}``.
-        Spaces can be added at any time (``col.spaces.add``).
+        else by words and holistic vectors.  Spaces can be added at any time (``col.spaces.add``).
+
+        Parameters
+        ----------
+        path : path
+            A folder that is not there yet.
+        words : mapping, optional
+            A recipe such as ``{"n_words": 5_000, "large_from": 20_000}``; with it pictures are
+            described by words too.
+        deep : bool, optional
+            Whether the network describes them; by default where it can run.
+        all_spaces : bool, default=False
+            Whether pictures are described by both.
+
+        Returns
+        -------
+        Collection
         """
         from likewise.collection.creation import create_collection
 
@@ -213,8 +254,17 @@ class Collection:
     def open(cls, path: str | os.PathLike[str], *, catalog: str | None = None) -> Self:
         """An existing collection.
 
-        Where its catalog was moved to PostgreSQL the folder knows the address; ``catalog`` is one
-        of the same database under another name, or with a password (``docs/scaling.md``).
+        Parameters
+        ----------
+        path : path
+            Its folder.
+        catalog : str, optional
+            Where its catalog was moved to PostgreSQL the folder knows the address; this is one of
+            the same database under another name, or with a password (``docs/scaling.md``).
+
+        Returns
+        -------
+        Collection
         """
         root = absolute(path)
         if not root.is_dir():
@@ -240,9 +290,23 @@ class Collection:
     ) -> Moved:
         """Move the catalog and the log of a collection to PostgreSQL, or back into its folder.
 
-        ``to`` is an address (``postgresql://user@host/database``) or ``sqlite``.  All rows are
-        compared before the one commit that switches; a move that is killed leaves what was before.
-        Pictures, vectors and thumbnails stay where they are.  ``catalog`` is as for :meth:`open`.
+        All rows are compared before the one commit that switches; a move that is killed leaves what
+        was before.  Pictures, vectors and thumbnails stay where they are.
+
+        Parameters
+        ----------
+        path : path
+            Its folder.
+        to : str
+            An address (``postgresql://user@host/database``) or ``sqlite``.
+        catalog : str, optional
+            As for :meth:`open`.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+
+        Returns
+        -------
+        Moved
         """
         from likewise.collection.moving import move_catalog
 
@@ -250,7 +314,19 @@ class Collection:
 
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
-        """A collection from a backup, verified before it appears under ``path``."""
+        """A collection from a backup, verified before it appears.
+
+        Parameters
+        ----------
+        backup : path
+            What :meth:`backup` wrote.
+        path : path
+            A folder that is not there yet.
+
+        Returns
+        -------
+        Collection
+        """
         from likewise.collection import backups
 
         backups.restore(absolute(backup), absolute(path))
@@ -282,8 +358,23 @@ class Collection:
     ) -> AddResult:
         """Take in pictures and folders of pictures; bad files are listed, never fatal.
 
-        ``metadata`` is a mapping for all of them, or a function of the path.  A run that is
-        stopped goes on where it was when it is started again.
+        A run that is stopped goes on where it was when it is started again.
+
+        Parameters
+        ----------
+        *paths : path
+            Files and folders.
+        metadata : mapping or callable, optional
+            A mapping for all of them, or a function of the path.
+        workers : int or Cluster, optional
+            Processes that describe pictures; by default as many as suit the machine.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+
+        Returns
+        -------
+        AddResult
+            What was added, and what was not and why.
         """
         from likewise.collection.ingest import add as adding
 
@@ -302,7 +393,20 @@ class Collection:
     def sync(
         self, *, workers: Workers | None = None, report: jobs.Report = jobs.silent
     ) -> AddResult:
-        """Follow new, changed and deleted files below everything that was added."""
+        """Follow new, changed and deleted files below everything that was added.
+
+        Parameters
+        ----------
+        workers : int or Cluster, optional
+            Processes that describe pictures.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+
+        Returns
+        -------
+        AddResult
+            What came, what changed and what went.
+        """
         from likewise.collection.ingest.sync import sync
 
         with self._store.lease("sync"):
@@ -316,15 +420,31 @@ class Collection:
         self.models.follow_generations(report)
 
     def remove(self, *pictures: PictureName) -> int:
-        """Take pictures out (the files stay); gives how many left.
+        """Take pictures out (the files stay).
 
         Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does,
         and ``actions.undo`` with all that was said of them.
+
+        Parameters
+        ----------
+        *pictures : int or path
+            By id or path.
+
+        Returns
+        -------
+        int
+            How many left.
         """
         return self.actions.remove(pictures).pictures if pictures else 0
 
     def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
-        """Weigh the words by the pictures there are now (a new idf, the same words)."""
+        """Weigh the words by the pictures there are now (a new idf, the same words).
+
+        Parameters
+        ----------
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+        """
         from likewise.collection.spaces import rows as space_rows
 
         with self._store.lease("refresh"):
@@ -336,7 +456,17 @@ class Collection:
     def retrain(
         self, *, workers: Workers | None = None, seed: int = 0, report: jobs.Report = jobs.silent
     ) -> None:
-        """Learn new words (and codebooks of pooled spaces) from the pictures there are now."""
+        """Learn new words (and codebooks of pooled spaces) from the pictures there are now.
+
+        Parameters
+        ----------
+        workers : int or Cluster, optional
+            Processes that describe pictures.
+        seed : int, default=0
+            Of the words.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+        """
         from likewise.collection.spaces import rows as space_rows
 
         with self._store.lease("retrain"):
@@ -363,18 +493,40 @@ class Collection:
     ) -> Hits:
         """The k pictures most alike, or that answer best to typed words, or both at once.
 
-        ``query`` is an id, a path, the bytes of a file, pixels (uint8 array) or a vector; or a list
-        of these, which finds what is like all of them together (the mean of their rows).  A
-        picture of the collection is not among its own hits.  ``region`` (x, y, w, h) searches
-        with a part of the picture.  ``where`` keeps only pictures with a ``folder``, ``tag`` (or
-        all of a list of tags), ``format``, date ``after`` / ``before``, at least so many ``stars``,
-        ``favourite``, an ``album``, or any key of your metadata.  Hidden pictures are left out
-        unless ``hidden`` is true (only those) or "any".  ``above`` is the lowest score shown.
+        A picture of the collection is not among its own hits.
 
-        ``text`` looks into tags, names, dates and cameras, and for pictures that look as meant; a
-        word with a minus in front is not wanted.  Hits then say why they are there (``reasons``).
-        ``without`` lists keys of reasons that are not to count, ``weight`` is what a picture counts
-        beside words (0 to 1), ``today`` the day from which "last week" is counted.
+        Parameters
+        ----------
+        query : int, path, bytes, array, or list of these, optional
+            An id, a file, its content, pixels (uint8) or a vector; a list finds what is like all of
+            them together (the mean of their rows).
+        k : int, default=20
+            Pictures wanted.
+        text : str, optional
+            Looks into tags, names, dates and cameras, and for pictures that look as meant; a word
+            with a minus in front is not wanted.  Hits then say why they are there (``reasons``).
+        by : str, default="default"
+            A similarity (:attr:`similarities`).
+        where : mapping, optional
+            Keeps only pictures with a ``folder``, ``tag`` (or all of a list of tags), ``format``,
+            date ``after`` / ``before``, at least so many ``stars``, ``favourite``, an ``album``,
+            or any key of your metadata.  Hidden pictures are left out unless ``hidden`` is true
+            (only those) or "any".
+        region : (x, y, w, h), optional
+            Search with this part of the picture.
+        above : float, optional
+            The lowest score shown.
+        without : iterable of str, optional
+            Keys of reasons that are not to count.
+        weight : float, default=0.5
+            What a picture counts beside words, from 0 to 1.
+        today : date, optional
+            The day from which "last week" is counted.
+
+        Returns
+        -------
+        list of Hit
+            Best first; its ``hint`` says what would make the answer better, if anything.
         """
         return self.searcher.search(
             query, k, text=text, by=by, where=where, region=region, above=above,
@@ -382,7 +534,21 @@ class Collection:
         )  # fmt: skip
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
-        """:meth:`search` for each query."""
+        """:meth:`search` for each query.
+
+        Parameters
+        ----------
+        queries : iterable of queries
+            Each as for :meth:`search`.
+        k : int, default=20
+            Pictures wanted of each.
+        **options : object
+            The other arguments of :meth:`search`.
+
+        Returns
+        -------
+        list of lists of Hit
+        """
         return [self.search(query, k, **options) for query in queries]
 
     def explain(
@@ -396,10 +562,27 @@ class Collection:
     ) -> Explanation:
         """Why a similarity found a picture, by what ranked it.
 
-        Shared words that count most, with their places, where words ranked (``top`` of them); a
-        heat map of each picture, whose cells add up to the score, where a network's row did.  A
-        profile counts both as it has learned to, for this query.  Recomputed from both pictures on
-        demand: :mod:`~likewise.collection.search.explain`.
+        Shared words that count most, with their places, where words ranked; a heat map of each
+        picture, whose cells add up to the score, where a network's row did.  A profile counts both
+        as it has learned to, for this query.  Recomputed from both pictures on demand:
+        :mod:`~likewise.collection.search.explain`.
+
+        Parameters
+        ----------
+        query : int, path, bytes, array, or list of these
+            As for :meth:`search`.
+        hit : int
+            The picture found.
+        top : int, default=10
+            Words wanted.
+        by : str, default="default"
+            The similarity that found it.
+        region : (x, y, w, h), optional
+            The part of the query that was searched with.
+
+        Returns
+        -------
+        Explanation
         """
         return self.searcher.explain(query, hit, top=top, by=by, region=region)
 
@@ -409,8 +592,18 @@ class Collection:
         """Groups of near-duplicates, the one to keep first (``library.KEEP_RULE``).
 
         They are found by their pixels: re-saved, resized, mirrored, cropped by up to a tenth.
-        With a ``space`` or a ``threshold``, pictures are linked by a score of at least that much in
-        the space instead (None: the best for it, and what near-duplicates score there).
+
+        Parameters
+        ----------
+        threshold : float, optional
+            Link pictures by a score of at least that much in a space instead; by default what
+            near-duplicates score there.
+        space : str, optional
+            That space; by default the best for it.
+
+        Returns
+        -------
+        list of lists of Hit
         """
         if space is not None or threshold is not None:
             return self.searcher.duplicates(space, threshold)
@@ -433,13 +626,33 @@ class Collection:
         profile: str = "default",
         region: Region | None = None,
     ) -> Judgement:
-        """Say which pictures are like the query and which are not; gives what came of it.
+        """Say which pictures are like the query and which are not.
 
         The next search uses it: this query at once (liked pictures are mixed into it, disliked ones
-        taken out), and all others through the profile's weights of words.  ``shown`` are the
-        pictures that were on offer, best first: those above a liked one that were passed over
-        count as not alike, where nothing is disliked.  When this returns, the judgement is on disk.
-        Under a ``text`` it counts for that text and for those that mean much the same.
+        taken out), and all others through the profile's weights of words.  When this returns, the
+        judgement is on disk.
+
+        Parameters
+        ----------
+        query : int, path, bytes, array, or list of these, optional
+            As for :meth:`search`.
+        liked, disliked : iterable of int or path, optional
+            Pictures that are like it and that are not.
+        text : str, optional
+            What was typed: the judgement counts for that text and for those that mean much the
+            same.
+        shown : iterable of int or path, optional
+            The pictures that were on offer, best first: those above a liked one that were passed
+            over count as not alike, where nothing is disliked.
+        profile : str, default="default"
+            Who learns.
+        region : (x, y, w, h), optional
+            The part of the query that was searched with.
+
+        Returns
+        -------
+        Judgement
+            As the log has it, and what it changed.
         """
         from likewise.collection.feedback import judge as judging
 
@@ -452,9 +665,21 @@ class Collection:
         )
 
     def undo(self, judgement: Judgement | int | None = None, *, profile: str = "default") -> int:
-        """Take back the last judgement of a profile, or the one given; gives its number.
+        """Take back a judgement.
 
         What was learned is then exactly what it would be had it never been said.
+
+        Parameters
+        ----------
+        judgement : Judgement or int, optional
+            By default the last one of the profile.
+        profile : str, default="default"
+            Whose.
+
+        Returns
+        -------
+        int
+            Its number.
         """
         from likewise.collection.feedback import judge as judging
         from likewise.collection.feedback import waiting
@@ -476,41 +701,112 @@ class Collection:
         person: str | None = None,
         at_once: bool = False,
     ) -> int:
-        """Say that ``anchor`` is closer to ``nearer`` than to ``farther``; gives the line's number.
+        """Say that ``anchor`` is closer to ``nearer`` than to ``farther``.
 
-        ``person`` names who says so, where several people compare.  The answer waits until
-        ``comparisons.take_in`` teaches it to the profile; ``at_once`` does so now.
+        The answer waits until ``comparisons.take_in`` teaches it to the profile.
+
+        Parameters
+        ----------
+        anchor, nearer, farther : int or path
+            Three pictures.
+        profile : str, default="default"
+            Who learns.
+        person : str, optional
+            Who says so, where several people compare.
+        at_once : bool, default=False
+            Teach it now.
+
+        Returns
+        -------
+        int
+            The number of its line in the log.
         """
         return self.comparisons.add(
             anchor, nearer, farther, profile=profile, person=person, at_once=at_once
         )
 
     def use(self, similarity: str) -> None:
-        """Make a similarity what ``default`` means."""
+        """Make a similarity what ``default`` means.
+
+        Parameters
+        ----------
+        similarity : str
+            One of :attr:`similarities`.
+        """
         self.similarities.use(similarity)
 
     # -- tags -------------------------------------------------------------------------------
 
     def tag(self, picture: PictureName, *tags: str, source: str = "user") -> None:
-        """Give a picture tags.  Another ``source`` than a person is one that files may be."""
+        """Give a picture tags.
+
+        Parameters
+        ----------
+        picture : int or path
+            By id or path.
+        *tags : str
+            Their names.
+        source : str, default="user"
+            Another source than a person is one that files may be.
+        """
         self.tags.change([picture], tags, source=source)
 
     def untag(self, picture: PictureName, *tags: str) -> None:
-        """Take tags from a picture; whatever a file says, they do not come back."""
+        """Take tags from a picture; whatever a file says, they do not come back.
+
+        Parameters
+        ----------
+        picture : int or path
+            By id or path.
+        *tags : str
+            Their names.
+        """
         self.tags.change([picture], remove=tags)
 
     def suggest_tags(self, picture: Query, k: int = 5) -> list[Suggestion]:
-        """Tags a picture may deserve, best first, with the tagged pictures behind each."""
+        """Tags a picture may deserve, best first, with the tagged pictures behind each.
+
+        Parameters
+        ----------
+        picture : int, path, bytes or array
+            As the query of :meth:`search`.
+        k : int, default=5
+            Tags, at most.
+
+        Returns
+        -------
+        list of Suggestion
+        """
         return self.tags.suggest(picture, k)
 
     # -- looking ----------------------------------------------------------------------------
 
     def id_of(self, picture: PictureName) -> int:
-        """The id of a picture given by id or path."""
+        """The id of a picture.
+
+        Parameters
+        ----------
+        picture : int or path
+            By id or path.
+
+        Returns
+        -------
+        int
+        """
         return self.pictures.id_of(picture)
 
     def image(self, picture: PictureName) -> ImageRow:
-        """What the catalog knows about a picture."""
+        """What the catalog knows about a picture.
+
+        Parameters
+        ----------
+        picture : int or path
+            By id or path.
+
+        Returns
+        -------
+        ImageRow
+        """
         return self.pictures.row(picture)
 
     def images(self) -> Iterable[ImageRow]:
@@ -531,9 +827,17 @@ class Collection:
         self._store.actor = name
 
     def watch(self, changed: Callable[[], object]) -> Watch | None:
-        """Have ``changed`` called soon after every change by anybody, in a thread of its own.
+        """Have a function called soon after every change by anybody, in a thread of its own.
 
-        None where the catalog tells nobody, and one has to look at :attr:`revision`.
+        Parameters
+        ----------
+        changed : callable
+            Called without an argument.
+
+        Returns
+        -------
+        Watch or None
+            None where the catalog tells nobody, and one has to look at :attr:`revision`.
         """
         return self._store.catalog.watch(changed)
 
@@ -559,7 +863,18 @@ class Collection:
         return integrity.verify(self._store)
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
-        """A consistent copy, made while the collection is in use."""
+        """A consistent copy, made while the collection is in use.
+
+        Parameters
+        ----------
+        path : path
+            A folder that is not there yet.
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
         from likewise.collection import backups
 
         return backups.backup(self._store, absolute(path))

@@ -27,10 +27,24 @@ ADDING = "adding pictures"
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is: ``stage`` in words, ``done`` of ``total`` (0 when unknown).
+    """How far a job is.
 
-    ``rate`` is how many a second lately, 0 when unknown; ``note`` is what else is done meanwhile,
-    while ``done`` waits for it.
+    Attributes
+    ----------
+    stage : str
+        What is done, in words.
+    done, total : int
+        How much of how much; a total of 0 is unknown.
+    problems : int
+        Files that could not be used so far.
+    rate : float
+        How many a second lately, 0 when unknown.
+    note : str
+        What else is done meanwhile, while ``done`` waits for it.
+
+    See Also
+    --------
+    Collection : ``add`` and other jobs report it.
     """
 
     stage: str

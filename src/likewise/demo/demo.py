@@ -44,7 +44,12 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class DemoHit:
-    """One hit; ``right`` is None where nobody knows."""
+    """One hit; ``right`` is None where nobody knows.
+
+    See Also
+    --------
+    DemoQuery : has them.
+    """
 
     hit: Hit
     row: ImageRow
@@ -53,7 +58,12 @@ class DemoHit:
 
 @dataclass(frozen=True)
 class DemoQuery:
-    """One query and what was found by each similarity shown; AP of the last where known."""
+    """One query and what was found by each similarity shown; AP of the last where known.
+
+    See Also
+    --------
+    DemoResult : has them.
+    """
 
     row: ImageRow
     found: Mapping[str, Sequence[DemoHit]]
@@ -84,7 +94,39 @@ class TypedWords:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What happened, for whoever prints it or draws it."""
+    """What happened, for whoever prints it or draws it.
+
+    Attributes
+    ----------
+    collection : Path
+        Where it is.
+    pictures, added : int
+        Pictures in it, and those that this run added.
+    seconds : float
+        What adding took.
+    search_ms : mapping of str to float
+        A search by each similarity.
+    new_picture_ms : float
+        A search with a picture that is not in the collection.
+    asked : sequence of DemoQuery
+        Some queries.
+    means : mapping of str to float
+        Mean average precision by similarity, where answers are known.
+    by_kind : mapping of str to mapping of str to float
+        The same by kind of view.
+    taught : sequence of JudgedQuery
+        Queries before and after a judgement on them.
+    lesson : Lesson or None
+        What judgements did for others.
+    typed : sequence of TypedWords
+        Searches by words.
+    hint : str
+        What would show more.
+
+    See Also
+    --------
+    run : gives it.
+    """
 
     collection: Path
     pictures: int
@@ -116,7 +158,34 @@ def run(
     say: Say = lambda _: None,
     report: Report = silent,
 ) -> DemoResult:
-    """Build (or use again) the collection below ``out`` and search it."""
+    """Build (or use again) the collection below ``out`` and search it.
+
+    Parameters
+    ----------
+    out : Path
+        Where everything goes.
+    folder : Path, optional
+        Pictures of one's own; by default views of those that libraries ship.
+    n_views : int, default=16
+        Views of a scene.
+    fresh : bool, default=False
+        Begin anew.
+    seed : int, default=0
+        Of the views and the queries.
+    say : callable, optional
+        Hears what happens, in words.
+    report : callable, optional
+        Hears how far it is.
+
+    Returns
+    -------
+    DemoResult
+        What happened.
+
+    See Also
+    --------
+    teach : the judgements of it.
+    """
     if folder is None:
         return _on_planted(out, n_views, fresh, say, report)
     return _on_folder(out, folder, fresh, seed, say, report)

@@ -42,7 +42,13 @@ class JudgedQuery:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a handful of judgements did."""
+    """What a handful of judgements did: the queries judged, and the mean of others before and
+    after.
+
+    See Also
+    --------
+    teach : gives it.
+    """
 
     profile: str
     judged: Sequence[JudgedQuery]
@@ -61,8 +67,26 @@ class Lesson:
 def teach(col: Collection, task: Task, ranker: Ranker, worst: int = 8) -> Lesson | None:
     """Judge the queries that went worst, in a profile of its own that begins anew each time.
 
-    None where no query leaves anything to learn: all went well, or nothing right was among the
-    first answers.
+    Parameters
+    ----------
+    col : Collection
+        The pictures.
+    task : Task
+        Questions whose answers are known.
+    ranker : Ranker
+        Asks them.
+    worst : int, default=8
+        Queries to judge.
+
+    Returns
+    -------
+    Lesson or None
+        None where no query leaves anything to learn: all went well, or nothing right was among the
+        first answers.
+
+    See Also
+    --------
+    run : the whole demo.
     """
     if PROFILE in col.profiles:
         col.profiles.roll_back(0, profile=PROFILE)

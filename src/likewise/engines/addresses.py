@@ -26,7 +26,18 @@ _EXPECTED = "qdrant://host:6333/name, qdrants://host:6333/name or qdrant-edge://
 
 
 class Engine:
-    """A place that holds the rows of a collection, each generation of a space in its own store."""
+    """A place that holds the rows of a collection, each generation of a space in its own store.
+
+    Parameters
+    ----------
+    points : Points
+        The connection; :func:`open_engine` makes it of an address.
+
+    See Also
+    --------
+    open_engine : opens one.
+    QdrantRows : a store of it.
+    """
 
     def __init__(self, points: Points) -> None:
         self.address = points.address
@@ -39,7 +50,23 @@ class Engine:
     def store(
         self, name: str, kind: RowKind, *, owner: str = "", exact: bool = False
     ) -> QdrantRows:
-        """A store by name; made where there is none."""
+        """A store by name; made where there is none.
+
+        Parameters
+        ----------
+        name : str
+            Of the store.
+        kind : RowKind
+            What rows it takes.
+        owner : str, default=""
+            Marks the pictures of this store; another's are refused.
+        exact : bool, default=False
+            Whether dense rows are compared one by one, and not along the engine's graph.
+
+        Returns
+        -------
+        QdrantRows
+        """
         return QdrantRows(self._points, name, kind, owner=owner, exact=exact)
 
     def close(self) -> None:
@@ -54,7 +81,25 @@ class Engine:
 
 
 def open_engine(address: str, *, retries: Retries | None = None) -> Engine:
-    """The engine at an address; a server is asked nothing yet."""
+    """The engine at an address; a server is asked nothing yet.
+
+    Parameters
+    ----------
+    address : str
+        ``qdrant://host:6333/name``, ``qdrants://…`` for TLS, or ``qdrant-edge:///folder``.  A key
+        never stands in it: it comes from ``LIKEWISE_QDRANT_API_KEY``.
+    retries : Retries, optional
+        How often, and for how long, a server that is away is asked again.
+
+    Returns
+    -------
+    Engine
+        To be closed by who opened it.
+
+    See Also
+    --------
+    ship : brings rows to a store of it.
+    """
     parts = urlsplit(address)
     if parts.scheme == "qdrant-edge":
         from likewise.engines.edge import EdgePoints

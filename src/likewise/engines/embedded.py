@@ -49,6 +49,20 @@ _FEW_SPARSE = 256
 class EmbeddedRows:
     """A store of rows in this process; with a folder, one that is there again after a restart.
 
+    Parameters
+    ----------
+    kind : RowKind
+        What rows it takes.
+    folder : path, optional
+        Where they are kept; one process at a time may write to it.
+
+    See Also
+    --------
+    RowStore : what every store offers.
+    QdrantRows : the same in Qdrant.
+
+    Examples
+    --------
     >>> store = EmbeddedRows(RowKind(is_sparse=True, width=3))
     >>> store.put([7, 9], [[1, 0, 2], [0, 3, 0]], [Facts(tags=("cat",)), Facts()])
     >>> ids, scores = store.search([[1, 0, 1]], k=5)

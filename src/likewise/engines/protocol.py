@@ -38,7 +38,21 @@ _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d
 
 @dataclass(frozen=True)
 class RowKind:
-    """What rows a store takes: sparse (compared by inner product) or dense, and how wide."""
+    """What rows a store takes: sparse (compared by inner product) or dense, and how wide.
+
+    Parameters
+    ----------
+    is_sparse : bool
+        Whether rows are sparse.
+    width : int
+        Columns of a row.
+    metric : {"ip", "l2"}, default="ip"
+        How dense rows are compared.
+
+    See Also
+    --------
+    RowStore : a store of such rows.
+    """
 
     is_sparse: bool
     width: int
@@ -51,7 +65,21 @@ class RowKind:
 
 @dataclass(frozen=True)
 class Facts:
-    """What filters ask of a picture: its tags, the folders of its files, and its date."""
+    """What filters ask of a picture: its tags, the folders of its files, and its date.
+
+    Parameters
+    ----------
+    tags : tuple of str, default=()
+        Its tags.
+    folders : tuple of str, default=()
+        The folders of its files.
+    date : str, optional
+        As in ``2024-05-31T10:30:00``.
+
+    See Also
+    --------
+    Where : conditions on them.
+    """
 
     tags: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
@@ -75,9 +103,21 @@ class Facts:
 class Where:
     """Conditions that must all hold; the empty one lets every picture through.
 
-    ``tags`` must all be there; of ``folders`` one must hold the picture, or lie above it; the date
-    is from ``after`` on and earlier than ``before`` (a picture without a date has neither); and
-    ``only`` names the pictures to look at.
+    Parameters
+    ----------
+    tags : tuple of str, default=()
+        Must all be there.
+    folders : tuple of str, default=()
+        One of them must hold the picture, or lie above it.
+    after, before : str, optional
+        The date is from ``after`` on and earlier than ``before`` (a picture without a date has
+        neither).
+    only : frozenset of int, optional
+        The pictures to look at.
+
+    See Also
+    --------
+    Facts : what they are asked of.
     """
 
     tags: tuple[str, ...] = ()
@@ -122,21 +162,60 @@ class Listed(NamedTuple):
 
 @runtime_checkable
 class RowStore(Protocol):
-    """Rows of pictures that can be searched, wherever they are."""
+    """Rows of pictures that can be searched, wherever they are: what every store offers.
+
+    See Also
+    --------
+    EmbeddedRows : in this process.
+    QdrantRows : in Qdrant.
+    """
 
     kind: RowKind
 
     def put(self, ids: Any, rows: Any, facts: Sequence[Facts] | None = None) -> None:
-        """Hold these rows, in the place of what these pictures had."""
+        """Hold these rows, in the place of what these pictures had.
+
+        Parameters
+        ----------
+        ids : sequence of n ints
+            Pictures.
+        rows : array or sparse matrix of shape (n, width)
+            One a picture.
+        facts : sequence of n Facts, optional
+            What filters ask of them.
+        """
 
     def remove(self, ids: Any) -> None:
         """Let go of pictures; those that are not there do not matter."""
 
     def retag(self, tags: Mapping[int, Sequence[str]]) -> None:
-        """Other tags for pictures; rows and everything else stay."""
+        """Other tags for pictures; rows and everything else stay.
+
+        Parameters
+        ----------
+        tags : mapping of int to sequence of str
+            By picture; those that are not there do not matter.
+        """
 
     def search(self, row: Any, k: int, where: Where | None = None) -> Found:
-        """Ids and scores of the k best that pass, or of all where fewer do; best first."""
+        """The k best that pass, or all where fewer do; best first.
+
+        Parameters
+        ----------
+        row : array or sparse matrix of shape (1, width)
+            The query, weights folded in.
+        k : int
+            Pictures wanted.
+        where : Where, optional
+            Which may be found.
+
+        Returns
+        -------
+        ids : int64 array
+            Pictures.
+        scores : float32 array
+            Their scores.
+        """
 
     def rows(self, ids: Any) -> tuple[Ids, Any]:
         """Those of the pictures that are there, in the order asked for, and their rows."""

@@ -54,8 +54,23 @@ _PAGE = 1024
 class QdrantRows:
     """One named vector of a Qdrant collection as a store of rows.
 
-    ``owner`` marks the pictures of this store; another's are refused rather than written over.
-    ``exact`` has dense rows compared one by one, and not along Qdrant's graph.
+    Parameters
+    ----------
+    points : Points
+        The connection.
+    name : str
+        Of the vector.
+    kind : RowKind
+        What rows it takes.
+    owner : str, default=""
+        Marks the pictures of this store; another's are refused rather than written over.
+    exact : bool, default=False
+        Dense rows are compared one by one, and not along Qdrant's graph.
+
+    See Also
+    --------
+    open_engine : makes stores by address.
+    EmbeddedRows : the same in this process.
     """
 
     def __init__(

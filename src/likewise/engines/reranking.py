@@ -29,6 +29,34 @@ def rerank(
 ) -> Found:
     """The k best of the store's ``first`` by ``score``, which takes rows; higher is better.
 
+    Parameters
+    ----------
+    store : RowStore
+        Nominates by its own metric.
+    row : array of shape (width,) or (1, width)
+        The query.
+    k : int
+        Pictures wanted.
+    score : callable
+        ``score(rows)`` gives a number a row.
+    where : Where, optional
+        Which may be found.
+    first : int, default=1000
+        Nominees, or as many as are wanted if that is more.
+
+    Returns
+    -------
+    ids : int64 array
+        Pictures, best first.
+    scores : float32 array
+        By ``score``.
+
+    See Also
+    --------
+    likewise.similarity.LocalMetric : a metric that no engine knows.
+
+    Examples
+    --------
     >>> from likewise.engines import EmbeddedRows, RowKind
     >>> store = EmbeddedRows(RowKind(is_sparse=False, width=2))
     >>> store.put([1, 2, 3], [[1, 0], [0, 1], [1, 1]])

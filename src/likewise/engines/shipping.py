@@ -33,7 +33,12 @@ class Differences:
 
 @dataclass(frozen=True)
 class Shipped:
-    """What it took: pictures sent, with new tags only, taken out, and as they were."""
+    """What it took: pictures sent, with new tags only, taken out, and as they were.
+
+    See Also
+    --------
+    ship : gives it.
+    """
 
     sent: int = 0
     retagged: int = 0
@@ -44,7 +49,28 @@ class Shipped:
 def ship(
     parts: Iterable[Part], store: RowStore, *, report: Callable[[int], None] = lambda _: None
 ) -> Shipped:
-    """Make the store hold exactly these rows; ``report`` hears how many were looked at."""
+    """Make the store hold exactly these rows.
+
+    What differs is sent, what is gone is taken out; whoever was interrupted does it again.
+
+    Parameters
+    ----------
+    parts : iterable of (ids, rows, facts)
+        All there is to hold, part by part.
+    store : RowStore
+        Where to.
+    report : callable, optional
+        Hears how many were looked at.
+
+    Returns
+    -------
+    Shipped
+        What it took.
+
+    See Also
+    --------
+    open_engine : gives stores by address.
+    """
     there = {one.id: one for page in store.listed() for one in page}
     done = Shipped()
     seen = 0

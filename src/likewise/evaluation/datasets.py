@@ -27,9 +27,25 @@ Box = tuple[float, float, float, float]
 class LabelledImages:
     """Pictures with one class each: Caltech-101, CIFAR-10, Corel-1k.
 
-    ``split`` names the part each picture belongs to ("train", "query" …); empty when the data
-    set has no parts.  Pictures in a tar file have ``archive`` set; ``paths`` are then names
-    inside it, and :meth:`pictures` is the way to their content in either case.
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    paths : sequence of Path
+        The files; names inside ``archive`` where there is one.  :meth:`pictures` is the way to
+        their content in either case.
+    labels : int array of shape (n,)
+        The class of each.
+    classes : sequence of str
+        Their names.
+    split : sequence of str
+        The part each picture belongs to ("train", "query" …); empty where there are no parts.
+    archive : Archive or None
+        The tar file that the pictures are in.
+
+    See Also
+    --------
+    leave_one_out : queries from labels.
     """
 
     name: str
@@ -64,9 +80,26 @@ class LabelledImages:
 class RetrievalQuery:
     """One question of a retrieval benchmark, in picture names.
 
-    Junk is neither right nor wrong: it leaves the ranking before ranks are counted.  ``box`` is
-    (x1, y1, x2, y2) in pixels of the picture that is there; ``query`` may be a picture that is
-    not (``present`` is then false), since partial copies of a data set are common.
+    Attributes
+    ----------
+    name : str
+        Of the question.
+    query : str
+        The picture asked with.
+    positives : frozenset of str
+        What should be found.
+    junk : frozenset of str
+        Neither right nor wrong: it leaves the ranking before ranks are counted.
+    box : (x1, y1, x2, y2) or None
+        The part of the picture that is asked with, in pixels of the picture that is there.
+    group : str
+        The landmark it belongs to.
+    present : bool
+        False where the picture is not there, since partial copies of a data set are common.
+
+    See Also
+    --------
+    evaluate : asks them.
     """
 
     name: str
@@ -82,7 +115,21 @@ class RetrievalQuery:
 class RetrievalSet:
     """Pictures by name and the queries over them: Oxford5K, Paris6K, Holidays.
 
-    ``left_out`` counts ground-truth entries that name a picture which is not there.
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    paths : mapping of str to Path
+        The files by picture name.
+    queries : sequence of RetrievalQuery
+        The questions.
+    left_out : int
+        Ground-truth entries that name a picture which is not there.
+
+    See Also
+    --------
+    evaluate : asks the queries.
+    write_planted : makes one of pictures that libraries ship.
     """
 
     name: str
@@ -98,9 +145,26 @@ class RetrievalSet:
 class FeatureTable:
     """Vectors with labels: Mulan, NUS-WIDE, ILSVRC2010 bags of words, UCI Car.
 
-    ``X`` is a dense array or a SciPy CSR matrix; ``Y`` likewise, one column a label, or a vector
-    of class numbers when each row has exactly one.  ``X`` is None where there are only labels.
-    ``blocks`` says which columns came from which feature file, where several were joined.
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    X : array or CSR matrix of shape (n, columns), or None
+        The vectors; None where there are only labels.
+    Y : array or CSR matrix of shape (n, labels), or int array of shape (n,)
+        One column a label, or class numbers where each row has exactly one.
+    features, labels : sequence of str
+        Names of the columns of X and Y.
+    split : sequence of str
+        The part each row belongs to; empty where there are no parts.
+    ids : sequence of str
+        Names of the rows.
+    blocks : mapping of str to slice
+        Which columns came from which feature file, where several were joined.
+
+    See Also
+    --------
+    label_map : scores of tags.
     """
 
     name: str
@@ -124,8 +188,29 @@ class FeatureTable:
 class Comparisons:
     """What people said: row (i, j, k) means "j is closer to i than k is".
 
-    ``votes`` holds (for, against) for each row where the data set counts them; ``paths`` the
-    pictures behind the object numbers where there are any.
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    triplets : int64 array of shape (m, 3)
+        The comparisons.
+    n_objects : int
+        Objects that are compared.
+    split : sequence of str
+        The part each comparison belongs to; empty where there are no parts.
+    votes : int64 array of shape (m, 2) or None
+        (for, against) of each row where the data set counts them.
+    names : sequence of str
+        Of the objects.
+    paths : sequence of Path
+        The pictures behind the object numbers where there are any.
+    extra : mapping of str to object
+        What else a data set brings.
+
+    See Also
+    --------
+    triplet_error : how well a map agrees.
+    likewise.ordinal.OrdinalEmbedding : makes a map of them.
     """
 
     name: str
@@ -142,7 +227,17 @@ class Comparisons:
 
 
 def data_root() -> Path | None:
-    """Where development data lies: ``LIKEWISE_DATA``, else ``../shared/data`` if it is there."""
+    """Where development data lies: ``LIKEWISE_DATA``, else ``../shared/data`` if it is there.
+
+    Returns
+    -------
+    Path or None
+        None where there is none.
+
+    See Also
+    --------
+    read_task : reads a data set.
+    """
     named = os.environ.get("LIKEWISE_DATA")
     if named:
         root = Path(named).expanduser()

@@ -25,8 +25,26 @@ def relevance(
 ) -> Booleans:
     """Relevance in rank order of a ranked list of ids, junk taken out before ranks are counted.
 
-    A list that names a picture twice is refused: it would be counted twice.
+    Parameters
+    ----------
+    ranking : iterable of ids
+        Best first.  A list that names a picture twice is refused: it would be counted twice.
+    positives : collection of ids
+        What is right.
+    junk : collection of ids, optional
+        What is neither right nor wrong.
 
+    Returns
+    -------
+    bool array
+        Whether each place is right.
+
+    See Also
+    --------
+    average_precision : takes it.
+
+    Examples
+    --------
     >>> relevance(["a", "x", "b"], positives={"b"}, junk={"x"})
     array([False,  True])
     """
@@ -42,12 +60,35 @@ def average_precision(
 ) -> float:
     """Average precision of one ranked list.
 
-    Plain: the mean, over all positives, of the precision at their rank.  With ``trapezoid`` the
-    area under the precision-recall curve as the Oxford Buildings benchmark draws it:
-    ``sum (r_i - r_{i-1}) (p_i + p_{i-1}) / 2`` with p_0 = 1 (docs/methods/solis.md, (16)).
-    A positive that was not ranked counts as never found: give ``n_positives`` when the list is cut
-    short.
+    Plain: the mean, over all positives, of the precision at their rank.
 
+    Parameters
+    ----------
+    relevant : bool array
+        Relevance in rank order.
+    n_positives : int, optional
+        A positive that was not ranked counts as never found: give their number when the list is cut
+        short.
+    trapezoid : bool, default=False
+        The area under the precision-recall curve as the Oxford Buildings benchmark draws it:
+        ``sum (r_i - r_{i-1}) (p_i + p_{i-1}) / 2`` with p_0 = 1.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    mean_average_precision : over many lists.
+    relevance : from ids.
+
+    References
+    ----------
+    docs/methods/solis.md, (16).
+
+    Examples
+    --------
     >>> average_precision([True, False, True])
     0.8333333333333333
     >>> average_precision([True, False, True], trapezoid=True)
@@ -74,8 +115,26 @@ def average_precision(
 def mean_average_precision(
     rankings: Iterable[tuple[ArrayLike, int | None]], *, trapezoid: bool = False
 ) -> float:
-    """Mean of :func:`average_precision` over (relevant, n_positives) pairs.
+    """Mean of :func:`average_precision` over ranked lists.
 
+    Parameters
+    ----------
+    rankings : iterable of (relevant, n_positives)
+        As :func:`average_precision` takes them.
+    trapezoid : bool, default=False
+        As there.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    evaluate : asks and scores.
+
+    Examples
+    --------
     >>> mean_average_precision([([True], None), ([False, True], None)])
     0.75
     """
@@ -88,6 +147,24 @@ def mean_average_precision(
 def precision_at(relevant: ArrayLike, k: int) -> float:
     """Share of the first k places that are right; missing places are wrong.
 
+    Parameters
+    ----------
+    relevant : bool array
+        Relevance in rank order.
+    k : int
+        Places.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    recall_at : share of the positives.
+
+    Examples
+    --------
     >>> precision_at([True, False, True], 2)
     0.5
     """
@@ -97,6 +174,26 @@ def precision_at(relevant: ArrayLike, k: int) -> float:
 def recall_at(relevant: ArrayLike, k: int, n_positives: int | None = None) -> float:
     """Share of the positives found in the first k places.
 
+    Parameters
+    ----------
+    relevant : bool array
+        Relevance in rank order.
+    k : int
+        Places.
+    n_positives : int, optional
+        All there are; by default those in the list.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    precision_at : share of the places.
+
+    Examples
+    --------
     >>> recall_at([True, False, True], 2)
     0.5
     """
@@ -112,9 +209,30 @@ def recall_at(relevant: ArrayLike, k: int, n_positives: int | None = None) -> fl
 def average_precision_at(relevant: ArrayLike, k: int, n_positives: int) -> float:
     """AP@K of the ordinal embedding paper: ``sum_{q<=K} P(q) [rel q] / n_positives``.
 
-    ``n_positives`` is TP + FN without the query itself (39 in its SUN397 protocol, with K = 40;
-    docs/methods/ordinal.md, (17)).
+    Parameters
+    ----------
+    relevant : bool array
+        Relevance in rank order.
+    k : int
+        Places that count, K.
+    n_positives : int
+        TP + FN without the query itself (39 in its SUN397 protocol, with K = 40).
 
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    average_precision : of whole lists.
+
+    References
+    ----------
+    docs/methods/ordinal.md, (17).
+
+    Examples
+    --------
     >>> average_precision_at([True, False, True, True], k=3, n_positives=3)
     0.5555555555555555
     """
@@ -131,9 +249,29 @@ def average_precision_at(relevant: ArrayLike, k: int, n_positives: int) -> float
 def label_map(scores: ArrayLike, truth: Any) -> float:
     """MAP over labels: for each label rank all pictures by its score.
 
-    docs/methods/siso.md, (14).
-    ``truth`` is a 0/1 matrix, dense or sparse; labels without a positive are left out.
+    Parameters
+    ----------
+    scores : array of shape (pictures, labels)
+        Higher is better.
+    truth : 0/1 matrix of shape (pictures, labels)
+        Dense or sparse; labels without a positive are left out.
 
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    annotation_at : when every picture gets k labels.
+    flat_cost : one class a picture.
+
+    References
+    ----------
+    docs/methods/siso.md, (14).
+
+    Examples
+    --------
     >>> label_map([[0.9, 0.1], [0.2, 0.8], [0.3, 0.3]], [[1, 0], [0, 1], [1, 0]])
     1.0
     """
@@ -149,7 +287,12 @@ def label_map(scores: ArrayLike, truth: Any) -> float:
 
 @dataclass(frozen=True)
 class AnnotationScores:
-    """Mean precision and recall over labels, and N+: how many labels were found at all."""
+    """Mean precision and recall over labels, and N+: how many labels were found at all.
+
+    See Also
+    --------
+    annotation_at : gives it.
+    """
 
     precision: float
     recall: float
@@ -162,6 +305,26 @@ def annotation_at(scores: ArrayLike, truth: Any, k: int = 5) -> AnnotationScores
     Per label: precision over the pictures it was given to (0 if to none), recall over the
     pictures that have it; both averaged over the labels that occur in the truth.
 
+    Parameters
+    ----------
+    scores : array of shape (pictures, labels)
+        Higher is better.
+    truth : 0/1 matrix of shape (pictures, labels)
+        Dense or sparse.
+    k : int, default=5
+        Labels a picture is given.
+
+    Returns
+    -------
+    AnnotationScores
+        The three numbers.
+
+    See Also
+    --------
+    label_map : of whole rankings.
+
+    Examples
+    --------
     >>> annotation_at([[0.9, 0.1], [0.6, 0.4]], [[1, 0], [0, 1]], k=1)
     AnnotationScores(precision=0.25, recall=0.5, n_plus=1)
     """
@@ -186,8 +349,30 @@ def annotation_at(scores: ArrayLike, truth: Any, k: int = 5) -> AnnotationScores
 def flat_cost(scores: ArrayLike, truth: ArrayLike, k: int = 5) -> float:
     """Top-k flat cost of ILSVRC2010: share of pictures whose class is not among the k best.
 
-    ``truth`` holds one class number a picture.  Ties go to the lower class number.
+    Parameters
+    ----------
+    scores : array of shape (pictures, classes)
+        Higher is better; ties go to the lower class number.
+    truth : int array of shape (pictures,)
+        One class number a picture.
+    k : int, default=5
+        Classes that are looked at.
 
+    Returns
+    -------
+    float
+        Between 0 and 1, lower is better.
+
+    See Also
+    --------
+    label_map : where pictures have several labels.
+
+    References
+    ----------
+    docs/methods/siso.md, (14).
+
+    Examples
+    --------
     >>> flat_cost([[0.1, 0.9], [0.8, 0.2]], [1, 1], k=1)
     0.5
     """
@@ -210,9 +395,26 @@ def flat_cost(scores: ArrayLike, truth: ArrayLike, k: int = 5) -> float:
 def triplet_error(points: ArrayLike, comparisons: ArrayLike) -> float:
     """Share of comparisons an embedding does not satisfy, by Euclidean distance.
 
-    Rows (i, j, k) say d(i, j) < d(i, k); rows (i, j, l, k) say d(i, j) < d(l, k).  Ties and NaN
-    are errors.
+    Ties and NaN are errors.
 
+    Parameters
+    ----------
+    points : array of shape (objects, dimensions)
+        The embedding.
+    comparisons : int array of shape (m, 3) or (m, 4)
+        Rows (i, j, k) say d(i, j) < d(i, k); rows (i, j, l, k) say d(i, j) < d(l, k).
+
+    Returns
+    -------
+    float
+        Between 0 and 1, lower is better.
+
+    See Also
+    --------
+    likewise.ordinal.cross_validate : on comparisons held out.
+
+    Examples
+    --------
     >>> triplet_error([[0.0], [1.0], [3.0]], [[0, 1, 2], [0, 2, 1]])
     0.5
     """
@@ -236,11 +438,31 @@ def triplet_error(points: ArrayLike, comparisons: ArrayLike) -> float:
 
 
 def sparsity(weights: ArrayLike, touched: ArrayLike | None = None) -> float:
-    """Share of exact zeros, 0 to 1; with ``touched`` only among those entries.
+    """Share of exact zeros.
 
-    The second form is the honest one for learners that start at zero: words that no training
-    picture has are zero for free (docs/methods/solis.md, E18).
+    Parameters
+    ----------
+    weights : array
+        Weights.
+    touched : bool array, optional
+        Count only among these entries.  That is the honest form for learners that start at zero:
+        words that no training picture has are zero for free.
 
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    likewise.similarity.SOLIS : has ``sparsity_`` and ``touched_``.
+
+    References
+    ----------
+    docs/methods/solis.md, E18.
+
+    Examples
+    --------
     >>> sparsity([0.0, 0.0, 1.0, 0.0]), sparsity([0.0, 0.0, 1.0, 0.0], [True, False, True, False])
     (0.75, 0.5)
     """

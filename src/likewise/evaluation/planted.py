@@ -47,7 +47,22 @@ _LONGER_SIDE = 480
 class PlantedView:
     """One picture: its scene, how it was made, and where scene points went.
 
-    ``homography`` maps (x, y, 1) of the scene's own picture to this one's.
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    scene : int
+        Number of the scene.
+    kind : str
+        How the view was made.
+    pixels : uint8 array of shape (height, width, 3)
+        RGB.
+    homography : array of shape (3, 3)
+        Maps (x, y, 1) of the scene's own picture to this one's.
+
+    See Also
+    --------
+    planted_views : makes them.
     """
 
     name: str
@@ -75,6 +90,24 @@ def planted_views(
     """``n_views`` pictures of each scene: the scene itself, then the kinds of view in turn.
 
     The order of kinds is that of :data:`KINDS`, repeated; each round draws other parameters.
+
+    Parameters
+    ----------
+    n_views : int, default=16
+        Pictures of a scene.
+    seed : int, default=0
+        The same seed gives the same pictures.
+    folder : Path, optional
+        Where the photographs are; by default those that scikit-image and scikit-learn ship.
+
+    Yields
+    ------
+    PlantedView
+        One picture after another.
+
+    See Also
+    --------
+    write_planted : as files.
     """
     whole(n_views, "n_views")
     for number, (stem, pixels) in enumerate(scenes(folder)):
@@ -88,7 +121,27 @@ def planted_views(
 
 
 def write_planted(root: Path, n_views: int = 16, *, seed: int = 0) -> RetrievalSet:
-    """Write the views as pictures with ``truth.csv`` beside them; every view is a query in turn."""
+    """Write the views as pictures with ``truth.csv`` beside them; every view is a query in turn.
+
+    Parameters
+    ----------
+    root : Path
+        The folder to write to.
+    n_views : int, default=16
+        Pictures of a scene.
+    seed : int, default=0
+        The same seed gives the same pictures.
+
+    Returns
+    -------
+    RetrievalSet
+        The pictures and the queries over them.
+
+    See Also
+    --------
+    planted_views : without files.
+    evaluate : asks the queries.
+    """
     root.mkdir(parents=True, exist_ok=True)
     paths: dict[str, Path] = {}
     labels: dict[str, str] = {}

@@ -23,7 +23,18 @@ Search = Callable[[RetrievalQuery], Iterable[str]]
 class RetrievalScores:
     """Average precision of each query, and their means: over queries and by group.
 
-    ``skipped`` names the queries that could not be asked, with the reason.
+    Attributes
+    ----------
+    average_precisions : mapping of str to float
+        By query.
+    by_group : mapping of str to float
+        Means by group.
+    skipped : mapping of str to str
+        Queries that could not be asked, with the reason.
+
+    See Also
+    --------
+    evaluate : gives it.
     """
 
     average_precisions: Mapping[str, float]
@@ -52,9 +63,32 @@ def evaluate(
 
     Positives that do not appear in the list count as never found.  Partial copies of data sets
     are common, so a query whose picture is not present, or that has no positive left, is skipped
-    and named in the result.  ``keep_query`` leaves the query's own picture in the ranking and
-    among the positives, as the official Oxford and Paris scores do.
+    and named in the result.
 
+    Parameters
+    ----------
+    queries : sequence of RetrievalQuery
+        The questions.
+    search : callable
+        ``search(query)`` gives names, best first.
+    trapezoid : bool, default=False
+        As for :func:`average_precision`.
+    keep_query : bool, default=False
+        Leave the query's own picture in the ranking and among the positives, as the official Oxford
+        and Paris scores do.
+
+    Returns
+    -------
+    RetrievalScores
+        Average precision of each query, and the means.
+
+    See Also
+    --------
+    leave_one_out : queries from labels.
+    Ranker : asks a collection.
+
+    Examples
+    --------
     >>> queries = leave_one_out({"a1": "a", "a2": "a", "b1": "b"})
     >>> evaluate(queries, lambda query: ["a1", "b1", "a2"]).average_precisions
     {'a1': 0.5, 'a2': 1.0}
@@ -89,6 +123,21 @@ def leave_one_out(labels: Mapping[str, Hashable]) -> list[RetrievalQuery]:
     """Every picture a query in turn; positives are the others of its class.
 
     Pictures alone in their class cannot be queries and are passed over.
+
+    Parameters
+    ----------
+    labels : mapping of str to class
+        The class of each picture by name.
+
+    Returns
+    -------
+    list of RetrievalQuery
+        One a picture.
+
+    See Also
+    --------
+    evaluate : asks them.
+    positives_in_turn : for partial copies of Oxford5K.
     """
     members: dict[Hashable, set[str]] = {}
     for name, label in labels.items():
@@ -109,8 +158,24 @@ def positives_in_turn(data: RetrievalSet, *, at_least: int = 2) -> list[Retrieva
     """For partial copies of Oxford5K: every positive of a landmark is a query in turn.
 
     The official query pictures are often missing from such a copy, but the lists of good and ok
-    pictures are not.  Landmarks with fewer than ``at_least`` positives present are left out;
-    a landmark's lists must agree between its queries, as Oxford's do.
+    pictures are not.  A landmark's lists must agree between its queries, as Oxford's do.
+
+    Parameters
+    ----------
+    data : RetrievalSet
+        The copy.
+    at_least : int, default=2
+        Landmarks with fewer positives present are left out.
+
+    Returns
+    -------
+    list of RetrievalQuery
+        One a positive.
+
+    See Also
+    --------
+    evaluate : asks them.
+    leave_one_out : queries from labels.
     """
     landmarks: dict[str, RetrievalQuery] = {}
     for query in data.queries:

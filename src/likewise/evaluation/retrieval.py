@@ -37,7 +37,25 @@ _ASKING = ("query", "test", "testing")
 class Task:
     """Pictures by name, the questions over them, and how they are scored.
 
-    ``outside`` are query pictures that do not go into the collection.
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    protocol : str
+        How it is asked, in words.
+    paths : mapping of str to Path
+        Pictures that go into the collection.
+    queries : sequence of RetrievalQuery
+        The questions.
+    outside : mapping of str to Path
+        Query pictures that do not go into the collection.
+    trapezoid : bool
+        As for :func:`average_precision`.
+
+    See Also
+    --------
+    read_task : reads one.
+    Ranker : asks it.
     """
 
     name: str
@@ -49,7 +67,26 @@ class Task:
 
 
 def read_task(dataset: str, path: Path, *, n_views: int = 16) -> Task:
-    """The task of a data set in its official layout."""
+    """The task of a data set in its official layout.
+
+    Parameters
+    ----------
+    dataset : str
+        Its name, as ``likewise evaluate`` lists them.
+    path : Path
+        Where it lies.
+    n_views : int, default=16
+        Views of a scene, for the planted ones.
+
+    Returns
+    -------
+    Task
+        Pictures, questions and how they are scored.
+
+    See Also
+    --------
+    Ranker : asks it.
+    """
     if dataset not in TASKS:
         raise DatasetError(f"there is no data set {dataset!r}; there are {', '.join(TASKS)}")
     if dataset == "planted":
@@ -175,8 +212,23 @@ class Searchable(Protocol):
 class Ranker:
     """Answers in the data set's names.
 
-    ``missing`` are names whose file is not in the collection (it could not be decoded): as
-    positives they are never found, as queries they cannot be asked.
+    Parameters
+    ----------
+    col : Collection
+        Anything that searches as a collection does.
+    task : Task
+        Pictures and questions.
+
+    Attributes
+    ----------
+    missing : list of str
+        Names whose file is not in the collection (it could not be decoded): as positives they are
+        never found, as queries they cannot be asked.
+
+    See Also
+    --------
+    read_task : reads a task.
+    evaluate : scores any search.
     """
 
     def __init__(self, col: Searchable, task: Task) -> None:

@@ -50,13 +50,36 @@ _SPREAD = np.array([[24, 9, 31], [12, 6, 14], [15, 6, 15]], np.float64)
 class Holistic:
     """The recipe of the 428-D vector: each block normalised, then the whole; unit l2 norm.
 
+    See Also
+    --------
+    bin_names : what each entry is.
+    colour_moments : the first block.
+    wavelet_texture : the second.
+    edge_histogram : the third.
+
+    References
+    ----------
+    The blocks follow NUS-WIDE (Chua et al., 2009).
+
+    Examples
+    --------
     >>> vector = Holistic().extract(np.zeros((32, 32, 3), np.uint8))
     >>> vector.shape, vector.dtype, round(float(np.linalg.norm(vector)), 5)
     ((428,), dtype('float32'), 1.0)
     """
 
     def extract(self, picture: Pixels) -> Floats:
-        """Colour (225), texture (128) and edges (75) of one picture, in this order."""
+        """Colour (225), texture (128) and edges (75) of one picture, in this order.
+
+        Parameters
+        ----------
+        picture : uint8 array of shape (height, width, 3)
+            RGB.
+
+        Returns
+        -------
+        float32 array of shape (428,)
+        """
         pixels = as_pixels(picture)
         moments = colour_moments(pixels).reshape(GRID * GRID, 3, 3)
         blocks = (
@@ -74,8 +97,25 @@ def colour_moments(picture: Pixels) -> NDArray[np.float64]:
 
     The picture (longer side at most 512) is cut into 5 x 5 blocks, block edges at floor(i n / 5).
     Entry ``((row * 5 + column) * 3 + channel) * 3 + moment``: channels L* (0 to 100), a*, b*;
-    moments mean, standard deviation, and the signed cube root of the third central moment
-    (Stricker & Orengo 1995), all in units of the channel.
+    moments mean, standard deviation, and the signed cube root of the third central moment, all in
+    units of the channel.
+
+    Parameters
+    ----------
+    picture : uint8 array of shape (height, width, 3)
+        RGB.
+
+    Returns
+    -------
+    float64 array of shape (225,)
+
+    See Also
+    --------
+    Holistic : all blocks.
+
+    References
+    ----------
+    Stricker and Orengo, 1995; Chua et al., 2009.
     """
     pixels = lab(_no_smaller(shrunk(as_pixels(picture), _COLOUR_SIDE)[0], GRID))
     height, width = pixels.shape[:2]
@@ -111,6 +151,23 @@ def wavelet_texture(picture: Pixels) -> NDArray[np.float64]:
     level 2, 36 at level 3, in the order of their parents.  Each sub-band gives mean, then
     deviation.  The pyramid is the all-LL path of the tree, so those 12 sub-bands count twice,
     as in NUS-WIDE.
+
+    Parameters
+    ----------
+    picture : uint8 array of shape (height, width, 3)
+        RGB.
+
+    Returns
+    -------
+    float64 array of shape (128,)
+
+    See Also
+    --------
+    Holistic : all blocks.
+
+    References
+    ----------
+    Chua et al., 2009.
     """
     image = _resized_to_eights(grey(as_pixels(picture))).astype(np.float64) / 255
     parents = image[None]
@@ -134,6 +191,23 @@ def edge_histogram(picture: Pixels) -> NDArray[np.float64]:
     the edge pixels whose gradient points to [5 i, 5 i + 5) degrees, counter-clockwise from the
     positive x axis; 72: share of all pixels that are no edge; 73 and 74: mean and standard
     deviation of the strength over all pixels, divided by 32, at which they seldom exceed 1.
+
+    Parameters
+    ----------
+    picture : uint8 array of shape (height, width, 3)
+        RGB.
+
+    Returns
+    -------
+    float64 array of shape (75,)
+
+    See Also
+    --------
+    Holistic : all blocks.
+
+    References
+    ----------
+    Chua et al., 2009.
     """
     image = grey(shrunk(as_pixels(picture), _EDGE_SIDE)[0]).astype(np.float32)
     smooth = cv2.GaussianBlur(image, (0, 0), 1.0)
@@ -154,6 +228,17 @@ def edge_histogram(picture: Pixels) -> NDArray[np.float64]:
 def bin_names() -> list[str]:
     """What each of the 428 entries is, in their order.
 
+    Returns
+    -------
+    list of str
+        One name an entry.
+
+    See Also
+    --------
+    Holistic : the vector.
+
+    Examples
+    --------
     >>> names = bin_names()
     >>> len(names), names[0], names[225], names[-3]
     (428, 'colour row 0 column 0 L mean', 'pyramid LL mean', 'edge none')

@@ -31,8 +31,23 @@ _CAP = 0.2
 class LocalFeatures:
     """Descriptors with their places, in pixels of the array that was given to ``extract``.
 
-    ``positions`` are (x, y) centres; ``scales`` the sides of the described squares; ``angles``
-    degrees; ``responses`` the detector's strength (for a dense grid the gradient norm).
+    Attributes
+    ----------
+    descriptors : float32 array of shape (n, columns)
+        Rows of unit length.
+    positions : float32 array of shape (n, 2)
+        (x, y) centres.
+    scales : float32 array of shape (n,)
+        Sides of the described squares.
+    angles : float32 array of shape (n,)
+        Degrees.
+    responses : float32 array of shape (n,)
+        The detector's strength (for a dense grid the gradient norm).
+
+    See Also
+    --------
+    SIFT : at detected keypoints.
+    DenseSIFT : on a grid.
     """
 
     descriptors: Floats
@@ -46,11 +61,30 @@ class LocalFeatures:
 
 
 def root_sift(descriptors: Floats) -> Floats:
-    """RootSIFT (Arandjelović & Zisserman 2012): l1-normalise, then square root.
+    """RootSIFT: l1-normalise, then square root.
 
     Rows come out with unit l2 norm, and their inner product is the Hellinger kernel of the rows
-    that went in.  Rows of zeros stay zeros.
+    that went in.
 
+    Parameters
+    ----------
+    descriptors : array of shape (n, columns)
+        Rows without negative entries; rows of zeros stay zeros.
+
+    Returns
+    -------
+    float32 array of shape (n, columns)
+
+    See Also
+    --------
+    SIFT : with ``root`` gives it.
+
+    References
+    ----------
+    Arandjelović and Zisserman, 2012.
+
+    Examples
+    --------
     >>> root_sift(np.array([[1.0, 3.0]], np.float32)) ** 2
     array([[0.25, 0.75]], dtype=float32)
     """
@@ -62,11 +96,36 @@ def root_sift(descriptors: Floats) -> Floats:
 class SIFT:
     """SIFT at detected keypoints; with ``root`` (the default) RootSIFT.
 
-    The longer side is limited to ``max_side`` before detection; of what the detector finds, the
-    ``max_features`` strongest are kept, strongest first.  ``upright`` fixes every orientation at
-    zero: better where pictures are never turned, and one descriptor a place instead of several.
     A picture without keypoints gives an empty set.
 
+    Parameters
+    ----------
+    max_features : int, default=2000
+        Of what the detector finds, the strongest are kept, strongest first.
+    max_side : int or None, default=1024
+        The longer side is limited to it before detection.
+    root : bool, default=True
+        RootSIFT.
+    upright : bool, default=False
+        Fixes every orientation at zero: better where pictures are never turned, and one descriptor
+        a place instead of several.
+    contrast_threshold : float, default=0.04
+        The detector's; higher finds less.
+    edge_threshold : float, default=10.0
+        The detector's; higher lets more edges through.
+
+    See Also
+    --------
+    DenseSIFT : on a grid.
+    root_sift : the root by itself.
+    likewise.coding.Vocabulary : makes words of descriptors.
+
+    References
+    ----------
+    RootSIFT: Arandjelović and Zisserman, 2012.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> flat = np.full((100, 100), 128, np.uint8)
     >>> SIFT().extract(flat).descriptors.shape
@@ -88,7 +147,17 @@ class SIFT:
         number(self.edge_threshold, "edge_threshold", least=0)
 
     def extract(self, picture: Pixels) -> LocalFeatures:
-        """Detect and describe; see the class."""
+        """Detect and describe; see the class.
+
+        Parameters
+        ----------
+        picture : uint8 array of shape (height, width, 3) or (height, width)
+            RGB, or grey.
+
+        Returns
+        -------
+        LocalFeatures
+        """
         pixels, scale = shrunk(as_pixels(picture), self.max_side)
         image = grey(pixels)
         # The detector's own limit keeps the strongest too, before it describes them.  When
@@ -132,15 +201,38 @@ class SIFT:
 class DenseSIFT:
     """SIFT on a regular grid, upright, for each of several patch sizes.
 
-    A patch of side 4b has bins of side b (``patch_sizes`` are multiples of 4); frames stand
-    ``step`` pixels apart and lie wholly inside the picture, margins equal on both sides.  The
-    picture is smoothed by b/6 before gradients are taken.  ``min_contrast`` leaves out patches
-    whose descriptor had no greater norm before normalisation (in grey levels per pixel; 0 leaves
-    out only perfectly flat ones).  ``max_features`` keeps the strongest, still in grid order.
+    Frames lie wholly inside the picture, margins equal on both sides.  The histogram of every bin
+    of every frame is a sampled convolution of eight orientation maps with a triangle, so the cost
+    does not grow with the overlap of the frames.
 
-    The histogram of every bin of every frame is a sampled convolution of eight orientation maps
-    with a triangle, so the cost does not grow with the overlap of the frames.
+    Parameters
+    ----------
+    patch_sizes : tuple of int, default=(16, 24, 32, 40)
+        Multiples of 4: a patch of side 4b has bins of side b, and the picture is smoothed by b/6
+        before gradients are taken.
+    step : int, default=4
+        Pixels between frames.
+    max_side : int or None, default=1024
+        The longer side is limited to it.
+    root : bool, default=True
+        RootSIFT.
+    min_contrast : float, default=0.0
+        Leaves out patches whose descriptor had no greater norm before normalisation (in grey levels
+        per pixel; 0 leaves out only perfectly flat ones).
+    max_features : int, optional
+        Keeps the strongest, still in grid order.
 
+    See Also
+    --------
+    SIFT : at detected keypoints.
+    likewise.coding.SpatialPyramid : pools codes of them by region.
+
+    References
+    ----------
+    RootSIFT: Arandjelović and Zisserman, 2012.
+
+    Examples
+    --------
     >>> ramp = np.tile(np.arange(64, dtype=np.uint8), (64, 1))
     >>> found = DenseSIFT(patch_sizes=(16,), step=8, root=False).extract(ramp)
     >>> found.descriptors.shape, found.positions[0].tolist()
@@ -168,7 +260,17 @@ class DenseSIFT:
                 raise InvalidInput(f"patch_sizes has {size!r}; a positive multiple of 4 expected")
 
     def extract(self, picture: Pixels) -> LocalFeatures:
-        """Describe the grid; see the class.  Patch sizes come one after the other."""
+        """Describe the grid; see the class.  Patch sizes come one after the other.
+
+        Parameters
+        ----------
+        picture : uint8 array of shape (height, width, 3) or (height, width)
+            RGB, or grey.
+
+        Returns
+        -------
+        LocalFeatures
+        """
         pixels, scale = shrunk(as_pixels(picture), self.max_side)
         image = grey(pixels).astype(np.float32)
         parts = [self._one_size(image, size // _CELLS, scale) for size in self.patch_sizes]

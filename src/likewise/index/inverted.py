@@ -36,13 +36,28 @@ class IndexStats(NamedTuple):
 
 
 class InvertedIndex:
-    """Exact top-k retrieval over sparse vectors.
+    """Exact top-k retrieval over sparse vectors, with weights that may change at every search.
 
     The score of a picture is the sum of ``query * weight * value`` over its words, computed in
     float64 in ascending order of words and rounded once to float32.  The ranking is total: a
     picture that shares no weighted word scores 0 and is ranked as such, and ties go to the
-    smaller id.  With ``impacts="uint8"`` the lists take half the space and nominate candidates;
-    the raw rows then give the same scores and the same ranking, bit for bit.
+    smaller id.
+
+    Parameters
+    ----------
+    impacts : {"float32", "uint8"}, default="float32"
+        With "uint8" the lists take half the space and nominate candidates; the raw rows then give
+        the same scores and the same ranking, bit for bit.
+
+    See Also
+    --------
+    likewise.coding.BagOfWords : makes rows of words.
+    likewise.similarity.SOLIS : learns weights, most of them zero.
+    likewise.neighbours.Exact : dense rows.
+
+    References
+    ----------
+    Weights of words: docs/methods/solis.md, (1).
 
     Examples
     --------
@@ -65,7 +80,21 @@ class InvertedIndex:
 
     @classmethod
     def build(cls, X: Any, ids: Any = None, *, impacts: str = "float32") -> InvertedIndex:
-        """An index of the rows of X; ids default to 0, 1, 2 and so on."""
+        """An index of the rows of X.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures.
+        ids : sequence of n ints, optional
+            0, 1, 2 and so on by default.
+        impacts : {"float32", "uint8"}, default="float32"
+            See the class.
+
+        Returns
+        -------
+        InvertedIndex
+        """
         index = cls(impacts)
         index.add(X, ids)
         return index
@@ -177,7 +206,15 @@ class InvertedIndex:
     # -- changes ----------------------------------------------------------------------------
 
     def add(self, X: Any, ids: Any = None) -> None:
-        """Add the rows of X under new ids (default: from one past the largest id ever used)."""
+        """Add the rows of X under new ids.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures; they may be wider than those before.
+        ids : sequence of n ints, optional
+            By default from one past the largest id ever used.
+        """
         rows = picture_rows(X)
         n = len(rows.ends) - 1
         with self._lock:
@@ -198,7 +235,13 @@ class InvertedIndex:
             self._state = state._replace(blocks=_tidy([*state.blocks, *fresh], state))
 
     def remove(self, ids: Any) -> None:
-        """Remove pictures; their postings go at the next `compact` or `merge`."""
+        """Remove pictures; their postings go at the next `compact` or `merge`.
+
+        Parameters
+        ----------
+        ids : sequence of int
+            Pictures that are there.
+        """
         names = np.unique(id_vector(ids, None))
         with self._lock:
             found = np.zeros(len(names), bool)
@@ -220,10 +263,14 @@ class InvertedIndex:
     def compact(self, weights: Any = None) -> None:
         """Drop the postings of removed pictures and of words whose weight is zero.
 
-        Without weights every word has its postings again.  The raw rows are kept either way, so a
-        dropped word may return: a search that weights it is answered from the rows, correctly but
-        slowly (a scan), until `compact` is called with the new weights.  Words dropped stay
-        dropped for pictures added later.
+        The raw rows are kept either way, so a dropped word may return: a search that weights it is
+        answered from the rows, correctly but slowly (a scan), until `compact` is called with the
+        new weights.  Words dropped stay dropped for pictures added later.
+
+        Parameters
+        ----------
+        weights : array of shape (words,), optional
+            Without weights every word has its postings again.
         """
         with self._lock:
             state = self._state
@@ -248,13 +295,26 @@ class InvertedIndex:
     # -- search -----------------------------------------------------------------------------
 
     def search(self, Q: Any, k: int, weights: Any = None) -> tuple[Array, Array]:
-        """The k best pictures of every query: ids (int64) and scores (float32), (queries, k).
+        """The k best pictures of every query.
 
-        Weights (one per column of Q, any sign) are folded into the queries; zeros drop words.
-        Only the weights of words that occur in Q are looked at: one of them that is not finite is
-        refused, while NaN or inf under a word nobody asks for goes unnoticed (to inspect a
-        million weights takes 0.16 ms, some 3 % of a search).
-        Where k exceeds the collection, the rest is id -1 and score -inf.
+        Parameters
+        ----------
+        Q : array or sparse matrix of shape (queries, words)
+            Queries.
+        k : int
+            Pictures wanted.
+        weights : array of shape (words,), optional
+            One per column of Q, any sign, folded into the queries; zeros drop words.  Only the
+            weights of words that occur in Q are looked at: one of them that is not finite is
+            refused, while NaN or inf under a word nobody asks for goes unnoticed (to inspect a
+            million weights takes 0.16 ms, some 3 % of a search).
+
+        Returns
+        -------
+        ids : int64 array of shape (queries, k)
+            Best first; -1 where k exceeds the collection.
+        scores : float32 array of shape (queries, k)
+            Their scores; -inf there.
         """
         rows = query_rows(Q, weights)
         k = whole(k, "k")
@@ -287,9 +347,19 @@ class InvertedIndex:
         return ids, scores
 
     def scores(self, Q: Any, weights: Any = None) -> Array:
-        """The score of every picture for every query, float32 (queries, pictures).
+        """The score of every picture for every query.
 
-        Columns are in the order of `ids` (ascending).
+        Parameters
+        ----------
+        Q : array or sparse matrix of shape (queries, words)
+            Queries.
+        weights : array of shape (words,), optional
+            As for ``search``.
+
+        Returns
+        -------
+        float32 array of shape (queries, pictures)
+            Columns are in the order of `ids` (ascending).
         """
         rows = query_rows(Q, weights)
         blocks = self._state.blocks

@@ -50,20 +50,56 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self
 
     def transform(self, X: Any) -> Floats:
-        """X L': rows whose plain Euclidean distances are the learned ones."""
+        """X L': rows whose plain Euclidean distances are the learned ones.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n, columns)
+        """
         check_is_fitted(self)
         return np.asarray(as_rows(self, X, reset=False) @ self.components_.T)
 
     def distance(self, A: Any, B: Any = None) -> Floats:
-        """Learned distances between the rows of A and those of B (or of A): (len A, len B)."""
+        """Learned distances between the rows of A and those of B.
+
+        Parameters
+        ----------
+        A : array or sparse matrix of shape (n, columns)
+            Rows.
+        B : array or sparse matrix of shape (m, columns), optional
+            Rows; those of A by default.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
         a = self.transform(A)
         return np.asarray(cdist(a, a if B is None else self.transform(B)))
 
     def score(self, X: Any, y: Any, same: Any = None) -> float:
         """Share of the pairs on the right side of the median training distance.
 
-        Similar pairs belong below ``middle_`` (or at it), dissimilar ones above.  ``y`` and
-        ``same`` as in ``fit``; without pairs to learn from the middle is that of the pairs here.
+        Similar pairs belong below ``middle_`` (or at it), dissimilar ones above; without pairs to
+        learn from the middle is that of the pairs here.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : int array of shape (n,), or int array of shape (m, 2)
+            Labels, or pairs with ``same``, as in ``fit``.
+        same : bool array of shape (m,), optional
+            Whether each pair is alike.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
@@ -100,12 +136,42 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 class Euclidean(LearnedMetric):
     """The metric that learns nothing: M = I.
 
+    Attributes
+    ----------
+    metric_ : array of shape (columns, columns)
+        M, the identity.
+    components_ : array of shape (columns, columns)
+        L with M = L'L.
+    middle_ : float
+        The median distance between the pairs given, NaN where there were none.
+
+    See Also
+    --------
+    Mahalanobis : the inverse covariance.
+    S3ML : learns one.
+
+    Examples
+    --------
     >>> Euclidean().fit([[0.0], [3.0], [4.0]]).distance([[1.0]], [[3.0]]).tolist()
     [[2.0]]
     """
 
     def fit(self, X: Any, y: Any = None, same: Any = None) -> Self:
-        """Take the width; with ``y`` also the middle of its pairs."""
+        """Take the width; with ``y`` also the middle of its pairs.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : int array of shape (n,), or int array of shape (m, 2), optional
+            Labels (-1: unlabelled), or pairs with ``same``.
+        same : bool array of shape (m,), optional
+            Whether each pair is alike.
+
+        Returns
+        -------
+        self
+        """
         rows = as_rows(self, X, reset=True)
         said = None if y is None else as_constraints(y, same, len(rows))
         return self._keep_metric(rows, said, np.eye(rows.shape[1]))
@@ -117,8 +183,29 @@ class Euclidean(LearnedMetric):
 
 
 class Mahalanobis(Euclidean):
-    """M = (Cov + ridge)^-1 of the rows, labels unused; ``ridge`` as a share of Cov's mean diagonal.
+    """M = (Cov + ridge)^-1 of the rows, labels unused.
 
+    Parameters
+    ----------
+    ridge : float, default=0.001
+        Added to the diagonal, as a share of Cov's mean diagonal; 0 or more.
+
+    Attributes
+    ----------
+    metric_ : array of shape (columns, columns)
+        M.
+    components_ : array of shape (columns, columns)
+        L with M = L'L.
+    middle_ : float
+        The median distance between the pairs given, NaN where there were none.
+
+    See Also
+    --------
+    S3ML : uses pairs as well.
+    likewise.coding.Whitening : the same for few columns.
+
+    Examples
+    --------
     >>> X = [[0.0, 0.0], [2.0, 0.0], [0.0, 20.0], [2.0, 20.0]]
     >>> d = Mahalanobis(ridge=0).fit(X).distance(X[:1], X)
     >>> bool(np.isclose(d[0, 1], d[0, 2]))
@@ -129,7 +216,21 @@ class Mahalanobis(Euclidean):
         self.ridge = ridge
 
     def fit(self, X: Any, y: Any = None, same: Any = None) -> Self:
-        """Invert the covariance of the rows."""
+        """Invert the covariance of the rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : int array of shape (n,), or int array of shape (m, 2), optional
+            Labels (-1: unlabelled), or pairs with ``same``; for ``middle_`` only.
+        same : bool array of shape (m,), optional
+            Whether each pair is alike.
+
+        Returns
+        -------
+        self
+        """
         rows = as_rows(self, X, reset=True)
         said = None if y is None else as_constraints(y, same, len(rows))
         return self._keep_metric(

@@ -80,16 +80,49 @@ class FittedSpace(Transformer):
 
     Parameters
     ----------
-    n_components : columns kept; fewer where there are not as many rows or columns.
-    n_neighbors : of how many nearest rows each must be for two rows to be neighbours, at most.
-    t : how much of what strangers differ by is taken off; 0 only whitens within neighbours.
-    max_rows : rows that ``fit`` looks at, at most; drawn by ``random_state``.
+    n_components : int, default=128
+        Columns kept; fewer where there are not as many rows or columns.
+    n_neighbors : int, default=10
+        Of how many nearest rows each must be for two rows to be neighbours, at most.
+    t : float, default=1.0
+        How much of what strangers differ by is taken off; 0 only whitens within neighbours.
+    max_rows : int, default=5000
+        Rows that ``fit`` looks at, at most.
+    random_state : int, Generator or None, default=0
+        Draws them.
 
-    Attributes: ``rooted_`` (whether roots were taken), ``mean_``, ``directions_`` (columns given,
-    components), ``stretch_`` (L), ``scale_`` (half the squared difference of two neighbours, a
-    column), ``n_rows_`` (rows given), ``n_voters_`` (rows that took part), ``n_pairs_`` (pairs of
-    neighbours), ``lost_`` (share of the variance outside of ``directions_``).
+    Attributes
+    ----------
+    rooted_ : bool
+        Whether roots were taken.
+    mean_ : array of shape (columns,)
+        The mean row.
+    directions_ : array of shape (columns, n_components)
+        V.
+    stretch_ : array of shape (n_components, n_components)
+        L.
+    scale_ : float
+        Half the squared difference of two neighbours, a column.
+    n_rows_, n_voters_, n_pairs_ : int
+        Rows given, rows that took part, pairs of neighbours.
+    lost_ : float
+        Share of the variance outside of ``directions_``.
 
+    See Also
+    --------
+    likewise.similarity.LocalMetric : what judgements add.
+    likewise.coding.Whitening : directions and variances only.
+    S3ML : a metric from pairs.
+
+    References
+    ----------
+    M. Köstinger et al.: Large scale metric learning from equivalence constraints.  CVPR, 2012 (the
+    pair-covariance metric; here mutual neighbours are in the place of labelled pairs).
+
+    docs/methods/staying.md, (1) to (9).
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> groups = np.repeat(np.eye(3, 20), 100, axis=0)
     >>> X = groups + 0.4 * rng.random((300, 20))
@@ -117,7 +150,19 @@ class FittedSpace(Transformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn from the rows there are; ``y`` is not looked at."""
+        """Learn from the rows there are.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
         wanted = whole(self.n_components, "n_components")
         n_neighbors = whole(self.n_neighbors, "n_neighbors")
         t = number(self.t, "t", least=0)
@@ -153,7 +198,18 @@ class FittedSpace(Transformer):
         return self
 
     def transform(self, X: Any) -> Rows:
-        """Rows as they are compared: float32, of unit length."""
+        """Rows as they are compared.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        float32 array of shape (n, n_components)
+            Rows of unit length.
+        """
         X = self._checked(X)
         found = np.empty((len(X), self.stretch_.shape[1]), np.float32)
         for start in range(0, len(X), _BLOCK):
@@ -186,9 +242,20 @@ class FittedSpace(Transformer):
     def has_outgrown(self, n_rows: int, new: Any = None) -> bool:
         """Whether a collection that holds ``n_rows`` by now should be fitted again.
 
-        (8) It should when it has grown by half, or when the rows that are ``new`` (some of them do)
-        are a tenth of the fitted ones and lose MISSED times what those lost: other content came, or
-        the first rows were too few to know the directions of the rest.
+        (8) It should when it has grown by half, or when the rows that are ``new`` are a tenth of
+        the fitted ones and lose MISSED times what those lost: other content came, or the first
+        rows were too few to know the directions of the rest.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows there are now.
+        new : array of shape (m, columns), optional
+            Those that came since the fit; some of them do.
+
+        Returns
+        -------
+        bool
         """
         check_is_fitted(self)
         if n_rows >= GROWTH * self.n_rows_:

@@ -28,8 +28,42 @@ class LRML(LearnedMetric):
     """A full metric from pairs or labels and the kNN graph of all rows, in closed form.
 
     The three parts of Q are averages over edges and pairs, so that ``similar`` (gs) and
-    ``dissimilar`` (gd) need no scale.  Q is floored at ``floor`` times its largest eigenvalue.
+    ``dissimilar`` (gd) need no scale.
 
+    Parameters
+    ----------
+    n_neighbors : int, default=6
+        Edges of a row in the graph.
+    similar : float, default=1.0
+        Weight of the similar pairs against the graph; 0 or more.
+    dissimilar : float, default=0.1
+        Weight of the dissimilar pairs; 0 or more.
+    floor : float, default=0.01
+        Q is floored at this share of its largest eigenvalue; above 0.
+
+    Attributes
+    ----------
+    metric_ : array of shape (columns, columns)
+        The metric.
+    components_ : array of shape (columns, columns)
+        L with metric_ = L'L.
+    middle_ : float
+        The median distance between the pairs learned from.
+    floor_acted_ : bool
+        Whether some eigenvalue was raised to the floor.
+
+    See Also
+    --------
+    S3ML : a sparse metric, with a certificate.
+
+    References
+    ----------
+    Hoi, Liu and Chang, 2008.
+
+    docs/methods/s3ml.md, (18).
+
+    Examples
+    --------
     >>> X = [[0.0, 0.0], [1.0, 0.1], [0.1, 4.0], [1.1, 4.1]]
     >>> model = LRML(n_neighbors=1).fit(X, [0, 0, 1, 1])
     >>> bool(model.metric_[1, 1] > model.metric_[0, 0])
@@ -51,7 +85,21 @@ class LRML(LearnedMetric):
         self.floor = floor
 
     def fit(self, X: Any, y: Any, same: Any = None) -> Self:
-        """Learn from labels (-1: unlabelled), or from pairs with ``same``."""
+        """Learn from labels or pairs; all rows of X shape the graph.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : int array of shape (n,), or int array of shape (m, 2)
+            Labels (-1: unlabelled), or pairs with ``same``.
+        same : bool array of shape (m,), optional
+            Whether each pair is alike.
+
+        Returns
+        -------
+        self
+        """
         k = whole(self.n_neighbors, "n_neighbors")
         gs, gd = (
             number(self.similar, "similar", least=0),

@@ -93,29 +93,79 @@ class FitReport:
 class S3ML(LearnedMetric):
     """Semi-supervised sparse metric learning.
 
-    ``n_neighbors``, ``propagation`` (a), ``threshold`` (theta): how affinities spread, and
-    below what they do not count (negative ones: relative to what a dissimilar pair weighs);
-    ``propagate=False`` uses the pairs alone (the method is then called S2ML).  ``strength``: weight
-    of the affinities relative to the largest that leaves Sigma positive definite, or, where that
-    is less, to the one at which the most shrunk direction of Sigma is 1 + 10 times the prior: no
-    direction goes beyond 1 + 10 ``strength`` (``report_.capped``).  ``floor``: a
-    direction is stretched at most 1/floor times over the prior.  ``l1``: the sparsity, relative to
-    the mean diagonal of Sigma; 0 gives a full matrix.  ``dissimilar``: what all dissimilar pairs
-    weigh together against all similar ones (None: every pair 1, as in the paper).
+    ``fit(X, y)`` takes labels, -1 for unlabelled; ``fit(X, pairs, same)`` pairs (n, 2).  With
+    nothing to learn from the metric is the prior, and ``report_`` says so.
 
-    ``prior``: "identity" (plain distance), "variance" (plain distance of standardised features; the
-    work is then done in those units), "covariance" (M0^-1 = Cov + ridge), "auto" ("variance" where
-    a few features have nearly all the variance, else "identity"; ``prior_`` names it).
+    Parameters
+    ----------
+    n_neighbors : int, default=6
+        Neighbours of a row over which affinities spread; where there are fewer rows, all others.
+    propagation : float, default=0.5
+        How far they spread, a; at least 0 and below 1.
+    threshold : float, default=0.01
+        theta, below which affinities do not count (negative ones: relative to what a dissimilar
+        pair weighs).
+    strength : float, default=5.0
+        Weight of the affinities relative to the largest that leaves Sigma positive definite, or,
+        where that is less, to the one at which the most shrunk direction of Sigma is 1 + 10 times
+        the prior: no direction goes beyond 1 + 10 ``strength`` (``report_.capped``).
+    l1 : float, default=0.01
+        The sparsity, relative to the mean diagonal of Sigma; 0 gives a full matrix.
+    prior : {"auto", "identity", "variance", "covariance"}, default="auto"
+        "identity" is plain distance, "variance" plain distance of standardised features (the work
+        is then done in those units), "covariance" has M0^-1 = Cov + ridge.  "auto" is "variance"
+        where a few features have nearly all the variance, else "identity".
+    propagate : bool, default=True
+        False uses the pairs alone (the method is then called S2ML).
+    floor : float, default=0.1
+        A direction is stretched at most 1/floor times over the prior; above 0 and at most 1.
+    dissimilar : float or None, default=0.2
+        What all dissimilar pairs weigh together against all similar ones; None: every pair 1, as in
+        the paper.
+    tol : float, default=1e-6
+        The sparse inverse ends at a gap of this a feature.
+    max_iter : int, default=500
+        Its steps, at most; a ``ConvergenceWarning`` says that they came first.
+    verbose : bool, default=False
+        Print how far it is.
 
-    ``fit(X, y)`` takes labels, -1 for unlabelled; ``fit(X, pairs, same)`` pairs (n, 2).  Fewer rows
-    than ``n_neighbors`` + 1: all others are neighbours.  With nothing to learn from the metric is
-    the prior, and ``report_`` says so.  The sparse inverse ends at a gap of ``tol`` a feature, or
-    after ``max_iter`` steps with a ``ConvergenceWarning``.
+    Attributes
+    ----------
+    metric_ : array of shape (columns, columns)
+        The metric, with exact zeros.
+    components_ : array of shape (columns, columns)
+        L with metric_ = L'L.
+    sparsity_ : float
+        Share of zeros off the diagonal.
+    gap_ : float
+        Duality gap of the sparse inverse.
+    n_iter_ : int
+        Its steps, at least 1.
+    prior_ : str
+        The prior in use.
+    report_ : FitReport
+        What was done, and what had to be capped.
+    floor_acted_ : bool
+        Whether some direction was held by the floor.
+    middle_ : float
+        The median distance between the pairs learned from.
 
-    After ``fit``: ``metric_`` with exact zeros, ``components_`` (L with metric_ = L'L),
-    ``sparsity_`` (share of zeros off the diagonal), ``gap_`` (duality gap of the sparse inverse),
-    ``n_iter_`` (its steps, at least 1), ``report_`` and ``floor_acted_``.
+    See Also
+    --------
+    LRML : a full metric in closed form.
+    FittedSpace : for the rows of a network, without labels.
+    likewise.solvers.sparse_inverse_covariance : the solver by itself.
 
+    References
+    ----------
+    W. Liu, S. Ma, D. Tao, J. Liu and P. Liu: Semi-supervised sparse metric learning using
+    alternating linearization optimization.  ACM SIGKDD Conference on Knowledge Discovery and Data
+    Mining, 2010.
+
+    Prior and objective: docs/methods/s3ml.md, (4) and (5); strength and floor: (8) and (9).
+
+    Examples
+    --------
     >>> X = [[0.0, 0.0], [1.0, 0.1], [0.1, 4.0], [1.1, 4.1], [0.5, 0.0], [0.4, 4.2]]
     >>> model = S3ML(n_neighbors=2).fit(X, [0, 0, 1, 1, -1, -1])
     >>> bool(model.metric_[1, 1] > model.metric_[0, 0])
@@ -158,7 +208,21 @@ class S3ML(LearnedMetric):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, same: Any = None) -> Self:
-        """Learn from labels, or from pairs with ``same``; all rows of X shape the graph."""
+        """Learn from labels or pairs; all rows of X shape the graph.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : int array of shape (n,), or int array of shape (m, 2)
+            Labels (-1: unlabelled), or pairs with ``same``.
+        same : bool array of shape (m,), optional
+            Whether each pair is alike.
+
+        Returns
+        -------
+        self
+        """
         self._check()
         rows = as_rows(self, X, reset=True)
         said = as_constraints(y, same, len(rows))

@@ -68,7 +68,17 @@ class FaissIndex(StoredIndex):
         return 0 if self._index is None else int(self._index.ntotal)
 
     def add(self, X: ArrayLike) -> Self:
-        """Hold more rows; their ids go on from ``len(self)``."""
+        """Hold more rows; their ids go on from ``len(self)``.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        self
+        """
         return self._hold(rows(X, "X", self._check_built("add")))
 
     def _hold(self, X: NDArray[np.float32]) -> Self:
@@ -92,7 +102,22 @@ class FaissIndex(StoredIndex):
         self._width = meta["width"]
 
     def search(self, Q: ArrayLike, k: int) -> Found:
-        """Ids and values, both (rows of Q, k), best first; see ``protocol`` for their sense."""
+        """The k best rows of every query, best first; see ``protocol`` for the sense of values.
+
+        Parameters
+        ----------
+        Q : array of shape (q, columns)
+            Queries.
+        k : int
+            Rows wanted.
+
+        Returns
+        -------
+        ids : int array of shape (q, k)
+            Row numbers, -1 where fewer were found.
+        values : float32 array of shape (q, k)
+            Squared distances or inner products.
+        """
         Q = rows(Q, "Q", self._check_built("search"))
         k = whole(k, "k")
         ids = np.full((len(Q), k), -1, np.int64)

@@ -18,6 +18,20 @@ from likewise.neighbours.protocol import Metric, rows
 class Exact(WholeRows):
     """All rows compared with every query.
 
+    Parameters
+    ----------
+    metric : {"l2", "ip"}, default="l2"
+        Squared Euclidean distance, where lower is better, or inner product, where higher is.
+    n_threads : int, default=1
+        Threads of a search.
+
+    See Also
+    --------
+    HNSW : nearly as good, much faster over many rows.
+    likewise.index.InvertedIndex : exact search over sparse rows.
+
+    Examples
+    --------
     >>> index = Exact(metric="l2").build([[0.0, 0.0], [3.0, 4.0]])
     >>> ids, distances = index.search([[3.0, 3.0]], k=3)
     >>> ids.tolist(), distances.tolist()
@@ -31,7 +45,17 @@ class Exact(WholeRows):
         self.n_threads = n_threads
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there and hold the rows of ``X``."""
+        """Forget what was there and hold the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows; float32 inside.
+
+        Returns
+        -------
+        self
+        """
         self._common()
         X = rows(X, "X")
         self._index = faiss.IndexFlat(X.shape[1], faiss_metric(self.metric))

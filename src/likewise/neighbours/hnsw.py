@@ -26,12 +26,32 @@ from likewise.neighbours.protocol import Metric, rows
 class HNSW(WholeRows):
     """Approximate neighbours by walking a graph.
 
-    ``links``: edges a row keeps on a level (twice as many on the lowest); ``ef_build`` and
-    ``ef_search``: length of the queue while growing and while searching.  Larger is better and
-    slower.  ``ef_search`` may be changed at any time; a search for many takes twice k.
-    ``compact``: rows are held as a byte a number, between the least and the most that the rows of
-    the first call have in its column; values, and what ``vectors`` gives, are then only near.
+    Parameters
+    ----------
+    metric : {"l2", "ip"}, default="l2"
+        Squared Euclidean distance, where lower is better, or inner product, where higher is.
+    links : int, default=16
+        Edges a row keeps on a level (twice as many on the lowest); at least 2.
+    ef_build, ef_search : int, default=64
+        Length of the queue while growing and while searching.  Larger is better and slower.
+        ``ef_search`` may be changed at any time; a search for many takes twice k.
+    compact : bool, default=False
+        Rows are held as a byte a number, between the least and the most that the rows of the first
+        call have in its column; values, and what ``vectors`` gives, are then only near.
+    n_threads : int, default=1
+        Threads of a search; the graph is always grown by one.
 
+    See Also
+    --------
+    Exact : the truth.
+    IVF : cells in place of a graph.
+
+    References
+    ----------
+    Malkov and Yashunin, 2018.
+
+    Examples
+    --------
     >>> index = HNSW(metric="ip").build([[1.0, 0.0], [0.0, 1.0]])
     >>> index.search([[0.1, 2.0]], k=1)[0].tolist()
     [[1]]
@@ -59,7 +79,17 @@ class HNSW(WholeRows):
         self.n_threads = n_threads
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there and grow a graph over the rows of ``X``."""
+        """Forget what was there and grow a graph over the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows; float32 inside.
+
+        Returns
+        -------
+        self
+        """
         self._common()
         X = rows(X, "X")
         links = whole(self.links, "links", 2)

@@ -26,9 +26,30 @@ from likewise.neighbours.protocol import Metric, rows
 class IVF(FaissIndex):
     """Approximate neighbours among the rows of the nearest cells.
 
-    ``n_cells=None`` takes four times the square root of the number of rows.  ``n_probes`` may
-    be changed at any time.
+    Parameters
+    ----------
+    metric : {"l2", "ip"}, default="l2"
+        Squared Euclidean distance, where lower is better, or inner product, where higher is.
+    n_cells : int, optional
+        By default four times the square root of the number of rows.
+    n_probes : int, default=16
+        Cells that a search visits; may be changed at any time.
+    random_state : int, default=0
+        Seeds the cells.
+    n_threads : int, default=1
+        Threads.
 
+    See Also
+    --------
+    Exact : the truth.
+    HNSW : a graph in place of cells.
+
+    References
+    ----------
+    Sivic and Zisserman, 2003; Jegou et al., 2011.
+
+    Examples
+    --------
     >>> index = IVF(metric="l2", n_cells=2, n_probes=1).build([[0.0], [0.1], [9.0], [9.1]])
     >>> index.search([[9.2]], k=2)[0].tolist()
     [[3, 2]]
@@ -54,7 +75,17 @@ class IVF(FaissIndex):
         self.n_threads = n_threads
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there, find cells for the rows of ``X``, and hold them."""
+        """Forget what was there, find cells for the rows of ``X``, and hold them.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows; float32 inside.
+
+        Returns
+        -------
+        self
+        """
         self._common()
         X = rows(X, "X")
         if not len(X):

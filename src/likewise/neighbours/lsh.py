@@ -29,9 +29,33 @@ _MOST_ROWS = 2**31 - 1
 def collision_probability(distance: ArrayLike, width: float) -> NDArray[np.float64]:
     """Chance that one hash of this width puts two points at this distance together.
 
-    ``p(c) = 1 - 2 Phi(-t) - 2 / (sqrt(2 pi) t) (1 - exp(-t^2 / 2))`` with ``t = w / c``
-    (docs/methods/siso.md, (11)).
+    ``p(c) = 1 - 2 Phi(-t) - 2 / (sqrt(2 pi) t) (1 - exp(-t^2 / 2))`` with ``t = w / c``.
 
+    Parameters
+    ----------
+    distance : array
+        Distances c, 0 or more.
+    width : float
+        Width w of a hash.
+
+    Returns
+    -------
+    array
+        Probabilities, of the shape of ``distance``.
+
+    See Also
+    --------
+    recall : of whole tables.
+    LSH : the index.
+
+    References
+    ----------
+    Datar et al., 2004.
+
+    docs/methods/siso.md, (11).
+
+    Examples
+    --------
     >>> collision_probability([0.0, 1.0], width=1.0).round(4).tolist()
     [1.0, 0.3687]
     """
@@ -46,8 +70,34 @@ def collision_probability(distance: ArrayLike, width: float) -> NDArray[np.float
 def recall(distance: ArrayLike, width: float, n_hashes: int, n_tables: int) -> NDArray[np.float64]:
     """Chance that a point at this distance is a candidate, without multi-probe.
 
-    ``1 - (1 - p(c)^B)^K``, from :func:`collision_probability` (docs/methods/siso.md, (12)).
+    ``1 - (1 - p(c)^B)^K``, from :func:`collision_probability`.
 
+    Parameters
+    ----------
+    distance : array
+        Distances c, 0 or more.
+    width : float
+        Width of a hash.
+    n_hashes : int
+        Hashes of a table, B.
+    n_tables : int
+        Tables, K.
+
+    Returns
+    -------
+    array
+        Probabilities, of the shape of ``distance``.
+
+    See Also
+    --------
+    LSH : the index.
+
+    References
+    ----------
+    docs/methods/siso.md, (12).
+
+    Examples
+    --------
     >>> recall([0.1, 0.7], width=1.0, n_hashes=8, n_tables=20).round(2).tolist()
     [1.0, 0.06]
     """
@@ -58,10 +108,44 @@ def recall(distance: ArrayLike, width: float, n_hashes: int, n_tables: int) -> N
 class LSH(StoredIndex):
     """K tables of B p-stable hashes of width w.
 
-    ``n_probes`` further keys a table are looked up per query, each with one hash moved by +-1,
-    the nearest cell borders first (at most 2 B; Lv et al. 2007).  Lookups go round the tables:
-    first the keys themselves, then the likeliest neighbours; ``max_candidates`` stops them.
+    Lookups go round the tables: first the keys themselves, then the likeliest neighbours.
+    Candidates are scored exactly.
 
+    Parameters
+    ----------
+    metric : {"l2", "ip"}, default="l2"
+        Squared Euclidean distance, where lower is better, or inner product, where higher is; the
+        latter is meant for rows of unit length.
+    hash_width : float, default=1.0
+        w; above 0.
+    n_hashes : int, default=8
+        B, the hashes that make the key of a table.
+    n_tables : int, default=20
+        K.
+    n_probes : int, default=8
+        Further keys a table that are looked up per query, each with one hash moved by +-1, the
+        nearest cell borders first (at most 2 B).
+    max_candidates : int, optional
+        Stops the lookups.
+    random_state : int, default=0
+        Seeds the hashes.
+    n_threads : int, default=1
+        Threads.
+
+    See Also
+    --------
+    recall : what to expect of these numbers.
+    HNSW : usually the better index.
+    likewise.annotation.SparseAnnotator : uses it to find columns.
+
+    References
+    ----------
+    Datar et al., 2004; multi-probe: Lv et al., 2007.
+
+    docs/methods/siso.md, (9) to (12).
+
+    Examples
+    --------
     >>> X = np.eye(4, dtype=np.float32)
     >>> index = LSH(metric="ip", n_tables=4, n_hashes=2, random_state=0).build(X)
     >>> index.search(X[2:3], k=1)[0].tolist()
@@ -97,7 +181,17 @@ class LSH(StoredIndex):
         return 0 if self._width is None else len(self._X)
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there, draw the hashes, and file the rows of ``X``."""
+        """Forget what was there, draw the hashes, and file the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows; float32 inside.
+
+        Returns
+        -------
+        self
+        """
         self._common()
         X = rows(X, "X")
         n_tables = whole(self.n_tables, "n_tables")
@@ -125,7 +219,17 @@ class LSH(StoredIndex):
         return self._hold(X)
 
     def add(self, X: ArrayLike) -> Self:
-        """File more rows."""
+        """File more rows.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        self
+        """
         return self._hold(rows(X, "X", self._check_built("add")))
 
     def _hold(self, X: NDArray[np.float32]) -> Self:
@@ -153,7 +257,22 @@ class LSH(StoredIndex):
         return self
 
     def search(self, Q: ArrayLike, k: int) -> Found:
-        """Ids and exact values of the best candidates, both (rows of Q, k), best first."""
+        """The best candidates of every query with their exact values, best first.
+
+        Parameters
+        ----------
+        Q : array of shape (q, columns)
+            Queries.
+        k : int
+            Rows wanted.
+
+        Returns
+        -------
+        ids : int array of shape (q, k)
+            Row numbers, -1 where fewer were found.
+        values : float32 array of shape (q, k)
+            Squared distances or inner products.
+        """
         Q = rows(Q, "Q", self._check_built("search"))
         k = whole(k, "k")
         probes = min(whole(self.n_probes, "n_probes", 0), 2 * self.n_hashes)

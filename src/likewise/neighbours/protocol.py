@@ -29,7 +29,15 @@ class NotBuilt(LikewiseError):
 
 @runtime_checkable
 class Neighbours(Protocol):
-    """Nearest rows of a growing float32 matrix, exactly or nearly."""
+    """Nearest rows of a growing float32 matrix, exactly or nearly: what every index offers.
+
+    See Also
+    --------
+    Exact : all rows compared.
+    HNSW : a graph.
+    IVF : cells.
+    LSH : hashing.
+    """
 
     metric: Metric
     n_threads: int

@@ -35,25 +35,69 @@ class OrdinalEmbedding(Estimator):
 
     Parameters
     ----------
-    n_components : dimensions of the map.
-    loss : "ste", "tste" (clusters come out clearer), "gnmds" or "ckl".
-    solver : "svrg-sbb" (needs no tuning), "svrg", "sgd", "adagrad" (often the fastest), "batch",
+    n_components : int, default=2
+        Dimensions of the map.
+    loss : {"ste", "tste", "gnmds", "ckl"} or a loss, default="ste"
+        "tste" makes clusters come out clearer.
+    solver : str, default="svrg-sbb"
+        "svrg-sbb" (needs no tuning), "svrg", "sgd", "adagrad" (often the fastest), "batch",
         "lbfgs", or "convex" (a few hundred objects, loss "gnmds" or "ste").
-    epsilon : floor of the curvature in svrg-sbb's step; None is 0.1 / objects, 0 is SBB_0.
-    epochs : passes (a solver's own unit: an SVRG epoch costs three); None is the solver's default.
-    batch_size : comparisons a step, for svrg-sbb, svrg, sgd and adagrad.
-    tol : stop when an epoch moves the points by less than this share of their size.
-    n_init : random starts, of which the lowest objective wins.
-    step : first (svrg-sbb), fixed (svrg) or initial (sgd, adagrad, batch, convex) step; None is
-        the solver's default.
-    alpha, mu : parameter of "tste" (None: n_components - 1, at least 1) and of "ckl".
-    random_state : seed, Generator or RandomState.
+    epsilon : float, optional
+        Floor of the curvature in svrg-sbb's step; by default 0.1 / objects, 0 is SBB_0.
+    epochs : int, optional
+        Passes (a solver's own unit: an SVRG epoch costs three); by default the solver's own.
+    batch_size : int, default=1
+        Comparisons a step, for svrg-sbb, svrg, sgd and adagrad.
+    tol : float, default=1e-6
+        Stop when an epoch moves the points by less than this share of their size.
+    n_init : int, default=1
+        Random starts, of which the lowest objective wins.
+    step : float, optional
+        First (svrg-sbb), fixed (svrg) or initial (sgd, adagrad, batch, convex) step; by default the
+        solver's own.
+    alpha : float, optional
+        Parameter of "tste"; by default n_components - 1, at least 1.
+    mu : float, default=0.05
+        Parameter of "ckl".
+    random_state : int, Generator, RandomState or None, default=None
+        Draws the starts and the order of the comparisons.
 
-    Attributes: ``embedding_`` (objects, n_components), centred; ``objective_``, the mean loss;
-    ``history_``, a list of (evaluations, objective, step), one a record; ``ended_``, why the solver
-    stopped; ``said_``, repeats and contradictions counted; ``compared_``, which objects some
-    comparison names (the others lie in the centre); ``comparisons_``; ``n_objects_``.
+    Attributes
+    ----------
+    embedding_ : array of shape (objects, n_components)
+        The points, centred.
+    objective_ : float
+        The mean loss.
+    history_ : list of (evaluations, objective, step)
+        One a record.
+    ended_ : str
+        Why the solver stopped.
+    said_ : ComparisonCounts
+        Repeats and contradictions counted.
+    compared_ : bool array of shape (objects,)
+        Which objects some comparison names (the others lie in the centre).
+    comparisons_ : int array
+        What was learned from.
+    n_objects_ : int
+        Objects placed.
 
+    See Also
+    --------
+    cross_validate : how many comparisons are enough, and which dimension.
+    suggest_comparisons : what to ask next.
+    KernelMap : places for what nobody compared.
+
+    References
+    ----------
+    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu and Y. Yao: Stochastic non-convex ordinal
+    embedding with stabilized Barzilai-Borwein step size.  AAAI Conference on Artificial
+    Intelligence, 2018.
+
+    Objective and losses: docs/methods/ordinal.md, (1) to (6); SVRG-SBB: (7) to (12); the other
+    solvers: (13) and (14).
+
+    Examples
+    --------
     >>> model = OrdinalEmbedding(1, random_state=0).fit([[0, 1, 2], [2, 1, 0], [1, 0, 3]])
     >>> model.score([[0, 1, 2], [2, 1, 0]])
     1.0
@@ -97,7 +141,20 @@ class OrdinalEmbedding(Estimator):
     # -- learning ---------------------------------------------------------------------------
 
     def fit(self, comparisons: Any, n_objects: int | None = None) -> Self:
-        """Forget, then place all objects; without ``n_objects`` they are 0 to the highest named."""
+        """Forget, then place all objects.
+
+        Parameters
+        ----------
+        comparisons : int array of shape (m, 3) or (m, 4)
+            Rows (i, j, k): i is nearer to j than to k; rows (i, j, l, k): i and j are nearer to
+            each other than l and k.
+        n_objects : int, optional
+            How many there are; by default 0 to the highest named.
+
+        Returns
+        -------
+        self
+        """
         rows = self._rows(comparisons, n_objects)
         n = self._count(rows, n_objects, 0)
         settings = self._settings(n)
@@ -116,6 +173,17 @@ class OrdinalEmbedding(Estimator):
         """Go on from the map there is, with these comparisons beside those already known.
 
         New objects start at random places within the map.  A first call is ``fit``.
+
+        Parameters
+        ----------
+        comparisons : int array of shape (m, 3) or (m, 4)
+            As for ``fit``.
+        n_objects : int, optional
+            How many there are by now.
+
+        Returns
+        -------
+        self
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(comparisons, n_objects)
@@ -210,11 +278,34 @@ class OrdinalEmbedding(Estimator):
         return b - a
 
     def predict(self, comparisons: Any) -> NDArray[np.bool_]:
-        """Whether each comparison holds in the map; a tie does not."""
+        """Whether each comparison holds in the map; a tie does not.
+
+        Parameters
+        ----------
+        comparisons : int array of shape (m, 3) or (m, 4)
+            As for ``fit``.
+
+        Returns
+        -------
+        bool array of shape (m,)
+        """
         return np.asarray(self.margins(comparisons) > 0)
 
     def score(self, comparisons: Any, y: Any = None) -> float:
-        """Share of comparisons satisfied; ties are wrong."""
+        """Share of comparisons satisfied; ties are wrong.
+
+        Parameters
+        ----------
+        comparisons : int array of shape (m, 3) or (m, 4)
+            As for ``fit``.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
         return float(np.mean(self.predict(comparisons)))
 
     def suggest_comparisons(self, k: int, *, candidates: Any = None) -> NDArray[np.int64]:

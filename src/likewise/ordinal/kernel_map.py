@@ -34,14 +34,43 @@ _JITTER = 1e-10
 class KernelMap(Transformer):
     """RBF kernel ridge from features to an embedding.
 
-    ``gamma`` is a number, ``"median"`` (1 / (2 median |f - g|^2)) or ``"cv"``; ``alpha`` a number
-    or ``"cv"``: what is left open is chosen by the leave-one-out error, which kernel ridge gives
-    in closed form.  Above ``n_landmarks`` rows that many are drawn as landmarks.
+    What is left open is chosen by the leave-one-out error, which kernel ridge gives in closed form.
 
-    After ``fit``: ``landmarks_``, ``coefficients_``, ``mean_``, ``gamma_``, ``alpha_``, and
-    ``loo_error_``: the root mean squared distance between where a row lies and where the others
-    would have put it, on the rows it was measured with.
+    Parameters
+    ----------
+    gamma : float, "median" or "cv", default="median"
+        Width of the kernel; "median" is 1 / (2 median |f - g|^2).
+    alpha : float or "cv", default=0.1
+        The ridge.
+    n_landmarks : int, default=2000
+        Above so many rows that many are drawn as landmarks.
+    random_state : int, Generator or None, default=0
+        Draws them.
 
+    Attributes
+    ----------
+    landmarks_ : array of shape (landmarks, columns)
+        Rows of features.
+    coefficients_ : array of shape (landmarks, dimensions)
+        What each landmark adds.
+    mean_ : array of shape (dimensions,)
+        The mean place.
+    gamma_, alpha_ : float
+        In use.
+    loo_error_ : float
+        The root mean squared distance between where a row lies and where the others would have put
+        it, on the rows it was measured with.
+
+    See Also
+    --------
+    OrdinalEmbedding : makes the embedding.
+
+    References
+    ----------
+    docs/methods/ordinal.md, (15) and (16).
+
+    Examples
+    --------
     >>> X = np.linspace(0, 1, 30)[:, None]
     >>> places = np.hstack([X, X**2])
     >>> made = KernelMap(alpha=1e-4).fit(X, places)
@@ -66,7 +95,19 @@ class KernelMap(Transformer):
         self.random_state = random_state
 
     def fit(self, X: Any, embedding: Any) -> Self:
-        """Learn from rows of features and the place of each."""
+        """Learn from rows of features and the place of each.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Features.
+        embedding : array of shape (n, dimensions)
+            Places.
+
+        Returns
+        -------
+        self
+        """
         self._check()
         X = _matrix(X, "X")
         Y = _matrix(embedding, "embedding")
@@ -85,7 +126,17 @@ class KernelMap(Transformer):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """The place of each row."""
+        """The place of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Features.
+
+        Returns
+        -------
+        array of shape (n, dimensions)
+        """
         check_is_fitted(self)
         X = _matrix(X, "X")
         if X.shape[1] != self.n_features_in_:

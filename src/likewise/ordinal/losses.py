@@ -74,6 +74,21 @@ class ComparisonLoss:
 class GNMDS(ComparisonLoss):
     """max(0, 1 + a - b): a hinge with margin 1.
 
+    The fastest where people hardly contradict each other.
+
+    See Also
+    --------
+    STE : a good first choice.
+    OrdinalEmbedding : takes it as ``loss``.
+
+    References
+    ----------
+    Agarwal et al., 2007.
+
+    docs/methods/ordinal.md, (2).
+
+    Examples
+    --------
     >>> GNMDS().value([0.0, 2.0], [3.0, 1.0]).tolist()
     [0.0, 2.0]
     """
@@ -86,6 +101,19 @@ class GNMDS(ComparisonLoss):
 class STE(ComparisonLoss):
     """log(1 + e^(a - b)): how unlikely the answer is when likeness falls like e^-d2.
 
+    See Also
+    --------
+    TSTE : heavier tails, clearer clusters.
+    OrdinalEmbedding : takes it as ``loss``.
+
+    References
+    ----------
+    van der Maaten and Weinberger, 2012.
+
+    docs/methods/ordinal.md, (3).
+
+    Examples
+    --------
     >>> round(float(STE().value(1.0, 1.0)), 4)  # a coin's
     0.6931
     """
@@ -98,7 +126,23 @@ class STE(ComparisonLoss):
 class TSTE(ComparisonLoss):
     """STE with likeness (1 + d2 / alpha)^(-(alpha + 1) / 2), whose tails are heavy.
 
-    Far-off objects pull little, so clusters come out clearer.  alpha = p - 1 is the usual choice.
+    Far-off objects pull little, so clusters come out clearer.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Degrees of freedom; p - 1 is the usual choice for p dimensions.
+
+    See Also
+    --------
+    STE : light tails.
+    OrdinalEmbedding : takes it as ``loss``.
+
+    References
+    ----------
+    van der Maaten and Weinberger, 2012.
+
+    docs/methods/ordinal.md, (4).
     """
 
     alpha: float = 1.0
@@ -121,6 +165,22 @@ class CKL(ComparisonLoss):
 
     The ratio's exponent of 1 makes it stall at more violated comparisons than the others, with
     every solver (docs/results/ordinal.md).
+
+    Parameters
+    ----------
+    mu : float, default=0.05
+        Keeps small distances apart from 0.
+
+    See Also
+    --------
+    STE : a good first choice.
+    suggest_comparisons : questions as crowd kernel learning asks them.
+
+    References
+    ----------
+    Tamuz et al., 2011.
+
+    docs/methods/ordinal.md, (5).
     """
 
     mu: float = 0.05

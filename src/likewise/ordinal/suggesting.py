@@ -39,13 +39,38 @@ def suggest_comparisons(
 ) -> Questions:
     """``k`` questions (anchor, a, b), "is a or b nearer to the anchor?", the best first.
 
-    ``embedding`` is a fitted :class:`~likewise.ordinal.embedding.OrdinalEmbedding` or an array of
-    points.  ``known`` are comparisons already made (those of the estimator unless given); no
-    question they answer is asked again.  ``candidates``, an (n, 3) array, limits what may be asked.
     Every anchor gets its best question before any gets a second, and objects that were compared
-    least come first where there are more anchors than questions.  Fewer than ``k`` come back only
-    when there are no more.
+    least come first where there are more anchors than questions.
 
+    Parameters
+    ----------
+    embedding : OrdinalEmbedding or array of shape (objects, dimensions)
+        A fitted map, or its points.
+    k : int
+        How many.
+    known : int array of shape (m, 3) or (m, 4), optional
+        Comparisons already made, by default those of the estimator; no question they answer is
+        asked again.
+    candidates : int array of shape (n, 3), optional
+        Limits what may be asked.
+    random_state : int, Generator or None, default=None
+        Draws what is looked at.
+
+    Returns
+    -------
+    int array of shape (k, 3)
+        Fewer rows only when there are no more questions.
+
+    See Also
+    --------
+    OrdinalEmbedding : learns from the answers.
+
+    References
+    ----------
+    Tamuz et al., 2011 (information gain of a question).
+
+    Examples
+    --------
     >>> points = np.random.default_rng(0).normal(size=(20, 2))
     >>> suggest_comparisons(points, 3, random_state=0).shape
     (3, 3)

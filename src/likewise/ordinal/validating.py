@@ -116,10 +116,38 @@ def cross_validate(
 ) -> Curve:
     """Cross-validated error of maps of ``dimensions`` from ``shares`` of the comparisons.
 
-    ``estimator`` gives loss, solver and the rest.  Answers to the same question stay in one fold,
-    or a repeat would give the held-out answer away.  The noise rate comes from such repeats where
-    there are enough; without them it is only an upper bound (:class:`Noise`).
+    Answers to the same question stay in one fold, or a repeat would give the held-out answer away.
+    The noise rate comes from such repeats where there are enough; without them it is only an upper
+    bound (:class:`Noise`).
 
+    Parameters
+    ----------
+    comparisons : int array of shape (m, 3) or (m, 4)
+        What people said.
+    n_objects : int, optional
+        How many there are; by default 0 to the highest named.
+    dimensions : sequence of int, default=(1, 2, 3, 5)
+        Of the maps to try.
+    shares : sequence of float, default=(0.25, 0.5, 1.0)
+        Of the comparisons outside a fold, each above 0 and at most 1.
+    folds : int, default=5
+        At least 2.
+    estimator : OrdinalEmbedding, optional
+        Gives loss, solver and the rest.
+    random_state : int, Generator or None, default=None
+        Draws the folds.
+
+    Returns
+    -------
+    Curve
+        Held-out error by dimension and number of comparisons, and the noise of the answers.
+
+    See Also
+    --------
+    OrdinalEmbedding : what is fitted.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(12, 1))
     >>> t = np.array([rng.choice(12, 3, replace=False) for _ in range(200)])

@@ -59,19 +59,54 @@ class WeightedSimilarity(Estimator, ABC):
     def _start_weight(self) -> float: ...
 
     def similarity(self, A: Any, B: Any) -> Floats:
-        """S_w of every row of A with every row of B, float64; higher is more alike."""
+        """S_w of every row of A with every row of B, float64; higher is more alike.
+
+        Parameters
+        ----------
+        A, B : array or sparse matrix of shapes (n, words) and (m, words)
+            Rows of pictures.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
         check_is_fitted(self)
         left, right = self._matrix(A, "A"), self._matrix(B, "B")
         return np.asarray((left.multiply(self.weights_[None, :]).tocsr() @ right.T).toarray())
 
     def margins(self, X: Any, triplets: Any) -> Floats:
-        """S(x, x+) - S(x, x-) of every triplet: w.z."""
+        """S(x, x+) - S(x, x-) of every triplet: w.z.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures.
+        triplets : int array of shape (m, 3)
+            Rows of X: anchor, nearer, farther.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
         check_is_fitted(self)
         rows = as_rows(X, self.n_features_in_)
         return self._margins(rows, as_triplets(triplets, len(rows.ends) - 1))
 
     def score(self, X: Any, triplets: Any) -> float:
-        """Share of triplets on the right side; a tie is wrong."""
+        """Share of triplets on the right side; a tie is wrong.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures.
+        triplets : int array of shape (m, 3)
+            Rows of X: anchor, nearer, farther.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
         return float(np.mean(self.margins(X, triplets) > 0))
 
     def _margins(self, rows: Rows, triplets: Triplets) -> Floats:
@@ -100,7 +135,21 @@ class OnlineLearner(WeightedSimilarity):
     n_losses_: int
 
     def fit(self, X: Any, triplets: Any, sample_weight: Any = None) -> Self:
-        """Forget, then learn from the triplets in the order given."""
+        """Forget, then learn from the triplets in the order given.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures.
+        triplets : int array of shape (m, 3)
+            Rows of X: anchor, nearer, farther.
+        sample_weight : array of shape (m,), optional
+            Multiplies the loss of each triplet; 0 is a round without a loss.
+
+        Returns
+        -------
+        self
+        """
         rows, triplets, sample_weight = self._check_input(X, triplets, sample_weight, None)
         self._begin(rows, triplets)
         self._learn(rows, triplets, sample_weight)
@@ -109,7 +158,18 @@ class OnlineLearner(WeightedSimilarity):
     def partial_fit(self, X: Any, triplets: Any, sample_weight: Any = None) -> Self:
         """Learn on; a first call begins.
 
-        ``sample_weight`` multiplies the loss of each triplet; 0 is a round without a loss.
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures, as wide as those of the first call.
+        triplets : int array of shape (m, 3)
+            Rows of X: anchor, nearer, farther.
+        sample_weight : array of shape (m,), optional
+            Multiplies the loss of each triplet; 0 is a round without a loss.
+
+        Returns
+        -------
+        self
         """
         going = self.__sklearn_is_fitted__()
         width = self.n_features_in_ if going else None

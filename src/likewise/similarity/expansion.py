@@ -28,19 +28,30 @@ _UNIT = 1e-3
 
 @dataclass(frozen=True)
 class QueryRule:
-    """The constants of the query part; the defaults were chosen on queries that
-    ``make bench-loop`` does not report, and hardly depend on the exact numbers.
+    """The constants of the query part.
+
+    The defaults were chosen on queries that ``make bench-loop`` does not report, and hardly depend
+    on the exact numbers.
 
     Parameters
     ----------
-    beta : weight of the mean of the liked pictures; the query itself weighs 1.
-    gamma : weight of the mean of the disliked pictures once there are many.
-    patience : with n disliked pictures gamma counts ``n / (n + patience)``: one disliked picture
-        says little about what is not wanted, and most of its words are shared with the query.
-    smoothing : how many pictures the prior counts for in the two rates behind the log-odds.
-    sharpness : a word's weight is ``max(0, 1 + sharpness s lambda)``, lambda its log-odds and s
-        the sign of its expanded value: words on which expansion and odds agree gain, those on
-        which they contradict each other fade; 0 is plain Rocchio.
+    beta : float, default=4.0
+        Weight of the mean of the liked pictures; the query itself weighs 1.
+    gamma : float, default=3.0
+        Weight of the mean of the disliked pictures once there are many.
+    patience : float, default=10.0
+        With n disliked pictures gamma counts ``n / (n + patience)``: one disliked picture says
+        little about what is not wanted, and most of its words are shared with the query.
+    smoothing : float, default=1.0
+        How many pictures the prior counts for in the two rates behind the log-odds; above 0.
+    sharpness : float, default=0.5
+        A word's weight is ``max(0, 1 + sharpness s lambda)``, lambda its log-odds and s the sign
+        of its expanded value: words on which expansion and odds agree gain, those on which they
+        contradict each other fade; 0 is plain Rocchio.
+
+    See Also
+    --------
+    expand : the query after judgements.
     """
 
     beta: float = 4.0
@@ -73,17 +84,44 @@ def expand(
 ) -> Any:
     """The query after these judgements.
 
-    Sparse ``query`` (1, width): ``liked`` and ``disliked`` are sparse too, (n, width), any n from
-    0; the answer is a CSR array (1, width), float32 of unit length, without stored zeros.  Words of
-    disliked pictures have negative values: they push pictures down.  ``frequency`` is the number of
-    pictures each word occurs in, of ``n_pictures``: the rate a word is expected at where nothing is
-    known; without it the rate among the pictures given is taken.
+    Sparse queries are expanded, and their words weighted by log-odds.  Words of disliked pictures
+    have negative values: they push pictures down.  Dense queries are only expanded, since a dense
+    vector has no words to count.
 
-    Dense ``query`` (1-D): plain expansion, since a dense vector has no words to count; of unit
-    length where the query is, else a place between query and liked pictures, away from the others.
+    Parameters
+    ----------
+    query : sparse matrix of shape (1, width), or array of shape (width,)
+        The row asked with.
+    liked, disliked : sparse matrices or arrays of shape (n, width)
+        Rows of pictures that are like the query and that are not, any n from 0; sparse where the
+        query is.
+    frequency : array of shape (width,), optional
+        Of ``n_pictures``, how many have each word: the rate a word is expected at where nothing is
+        known; without it the rate among the pictures given is taken.
+    n_pictures : int, default=0
+        Pictures that ``frequency`` counts.
+    rule : QueryRule, optional
+        The constants.
 
-    Without any picture, or where everything cancels, the query itself comes back.
+    Returns
+    -------
+    CSR array of shape (1, width), or array of shape (width,)
+        Of a sparse query: float32 of unit length, without stored zeros.  Of a dense one: of unit
+        length where the query is, else a place between query and liked pictures, away from the
+        others.  Without any picture, or where everything cancels, the query itself.
 
+    See Also
+    --------
+    QueryRule : the constants.
+    LocalMetric : what judgements teach about other queries, in dense spaces.
+    profile_learner : the same for words.
+
+    References
+    ----------
+    Rocchio, 1971 (expansion); Robertson and Sparck Jones, 1976 (the relevance weight of a word).
+
+    Examples
+    --------
     >>> words = sp.csr_array(np.array([[0.8, 0.6, 0, 0], [0.6, 0, 0.8, 0], [0, 0.6, 0, 0.8]]))
     >>> print(expand(words[[0]], words[[1]], words[[2]]).toarray().round(2))
     [[ 0.82  0.02  0.57 -0.06]]

@@ -16,13 +16,37 @@ from likewise.similarity.rows import Floats, as_rows, as_triplets
 class IdfWeights(WeightedSimilarity):
     """w_j = idf_j ^ power, idf_j = log(N / df_j), counted on X; words never seen weigh 0.
 
-    Power 0 weighs all words alike: the cosine of unit rows, and TF-IDF where the rows are TF-IDF
-    rows.  Power 2 turns plain frequencies into TF-IDF similarity, and over TF-IDF rows is the
-    "idf squared" baseline, which is strong.  Triplets are checked and not used.
+    The baseline that every learner has to beat; triplets are checked and not used.
 
-    ``changed_`` is the share of words that do not weigh 1, as in plain similarity; ``scales_`` is
-    empty, and there are no rounds or losses to count.
+    Parameters
+    ----------
+    power : int, default=2
+        0 weighs all words alike: the cosine of unit rows, and TF-IDF where the rows are TF-IDF
+        rows.  2 turns plain frequencies into TF-IDF similarity, and over TF-IDF rows is the
+        "idf squared" baseline, which is strong.
 
+    Attributes
+    ----------
+    weights_ : array of shape (words,)
+        The weights, float64.
+    df_ : array of shape (words,)
+        Pictures that have a word.
+    n_pictures_ : int
+        Pictures counted.
+    changed_ : float
+        Share of words that do not weigh 1, as in plain similarity.
+
+    See Also
+    --------
+    SOLIS : learns the weights.
+    likewise.coding.BagOfWords : makes TF-IDF rows.
+
+    References
+    ----------
+    TF-IDF rows: docs/methods/solis.md, (15).
+
+    Examples
+    --------
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1]])
     >>> IdfWeights(power=2).fit(X).weights_.round(3).tolist()
     [0.0, 0.48, 0.48]
@@ -35,11 +59,39 @@ class IdfWeights(WeightedSimilarity):
         self.power = power
 
     def fit(self, X: Any, triplets: Any = None, sample_weight: Any = None) -> Self:
-        """Count anew."""
+        """Count anew.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures.
+        triplets : int array of shape (m, 3), optional
+            Checked and not used.
+        sample_weight : array of shape (m,), optional
+            Not used.
+
+        Returns
+        -------
+        self
+        """
         return self._count(X, triplets, anew=True)
 
     def partial_fit(self, X: Any, triplets: Any = None, sample_weight: Any = None) -> Self:
-        """Count more pictures."""
+        """Count more pictures.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures.
+        triplets : int array of shape (m, 3), optional
+            Checked and not used.
+        sample_weight : array of shape (m,), optional
+            Not used.
+
+        Returns
+        -------
+        self
+        """
         return self._count(X, triplets, anew=not hasattr(self, "df_"))
 
     def _count(self, X: Any, triplets: Any, *, anew: bool) -> Self:
@@ -75,6 +127,26 @@ def posting_cost(X: Any) -> Floats:
     A word costs a search as many postings as there are pictures with it, so this puts the
     penalty where postings are.  A word not seen yet is taken to be in one picture.
 
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, words)
+        Rows of the pictures that are searched.
+
+    Returns
+    -------
+    array of shape (words,)
+        Costs, 1 on average among the words that occur.
+
+    See Also
+    --------
+    SOLIS : takes it as ``word_cost``.
+
+    References
+    ----------
+    docs/methods/solis.md, (4).
+
+    Examples
+    --------
     >>> posting_cost(np.array([[1.0, 1, 0], [1, 0, 0]])).round(3).tolist()
     [1.333, 0.667, 0.667]
     """

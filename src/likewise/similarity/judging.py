@@ -59,6 +59,18 @@ def profile_learner() -> SOLIS:
 
     Adaptive forward-backward: its state is the offset itself, so a cap on it is a cap on the state.
 
+    Returns
+    -------
+    SOLIS
+        Not fitted; non-negative weights that start at 1.
+
+    See Also
+    --------
+    judgement_triplets : what it learns from.
+    LocalMetric : the same for dense rows.
+
+    Examples
+    --------
     >>> X = np.array([[0.8, 0.6, 0], [0.6, 0, 0.8], [0, 0.6, 0.8]])
     >>> profile_learner().partial_fit(X, [[0, 1, 2]]).weights_.round(2).tolist()
     [1.1, 0.9, 1.0]
@@ -71,10 +83,32 @@ def judgement_triplets(
 ) -> NDArray[np.int64]:
     """Triplets over the rows of a small matrix stacked as query, liked pictures, negatives.
 
-    Every liked picture against every negative, in an order drawn by ``seed``; beyond ``limit`` the
-    first ones of that order.  Without a liked picture the query is its own positive: what it has
-    itself is worth more than what it shares with the negatives.  No negatives, no triplets.
+    Every liked picture against every negative.  Without a liked picture the query is its own
+    positive: what it has itself is worth more than what it shares with the negatives.  No
+    negatives, no triplets.
 
+    Parameters
+    ----------
+    n_liked : int
+        Pictures that are like the query.
+    n_negatives : int
+        Pictures that are not.
+    seed : int or Generator
+        Draws the order.
+    limit : int, default=200
+        Triplets, at most: the first ones of that order.
+
+    Returns
+    -------
+    int64 array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    See Also
+    --------
+    profile_learner : learns from them.
+
+    Examples
+    --------
     >>> judgement_triplets(1, 2, seed=0).tolist()
     [[0, 1, 2], [0, 1, 3]]
     >>> judgement_triplets(0, 1, seed=0).tolist()

@@ -25,12 +25,45 @@ _SAMPLE = 10_000
 class LEGO(MinusDistance, OnlineRival):
     """Learns ``d(a, b) = sum_j w_j (a_j - b_j)^2`` (or a full matrix) from w = 1.
 
-    Each violated pair with target y is answered by the LogDet step of rate ``eta``.  The targets
-    ``low`` and ``high`` left None are the 5th and 95th percentile of the plain distances in the
-    triplets of the first call; ``scales_`` has them, and one given that the other measured would
-    not leave room for is refused.  ``similarity`` is minus the distance, and
-    ``sample_weight`` multiplies eta.
+    Each violated pair with target y is answered by the LogDet step of rate ``eta``.  ``similarity``
+    is minus the distance, and ``sample_weight`` multiplies eta.
 
+    Parameters
+    ----------
+    eta : float, default=0.1
+        Rate of a step; above 0.
+    low, high : float, optional
+        Targets: nearer pictures should be closer than ``low``, farther ones no closer than
+        ``high``.  Left None they are the 5th and 95th percentile of the plain distances in the
+        triplets of the first call; one given that the other measured would not leave room for is
+        refused.
+    form : {"diagonal", "full"}, default="diagonal"
+        One weight a word, or a matrix (up to 10,000 words).
+
+    Attributes
+    ----------
+    weights_ : array of shape (words,)
+        Of the diagonal form; the full form has ``matrix_``.
+    matrix_ : array of shape (words, words)
+        The matrix, or the weights as a diagonal one.
+    scales_ : dict of str to float
+        The rate and the targets that were used.
+    n_rounds_, n_losses_ : int
+        Triplets learnt from, and those that asked for an update.
+
+    See Also
+    --------
+    OASIS : a similarity in place of a metric.
+    LMNN : a diagonal metric from all triplets at once.
+
+    References
+    ----------
+    Jain et al., 2009.
+
+    docs/methods/solis.md, (18).
+
+    Examples
+    --------
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> LEGO(eta=0.5, low=1.0, high=2.0).fit(X, [[0, 1, 2]]).weights_.round(3).tolist()
     [1.063, 0.781, 0.819]

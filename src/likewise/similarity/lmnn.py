@@ -27,12 +27,43 @@ class LMNN(MinusDistance):
     Of the nearer pictures that triplets name for an anchor, the ``n_targets`` closest by plain
     distance are its targets; triplets with another nearer picture are left out, as in LMNN.
 
-    Stops when a step moves the weights by at most ``tol`` of their length; a
-    ``ConvergenceWarning`` says that ``max_iter`` came first.
+    Parameters
+    ----------
+    mu : float, default=0.5
+        Weight of pushing impostors away against pulling targets close; between 0 and 1.
+    n_targets : int, default=3
+        Targets of an anchor, at most.
+    max_iter : int, default=200
+        Steps, at most; a ``ConvergenceWarning`` says that they came first.
+    tol : float, default=1e-5
+        It stops when a step moves the weights by at most this share of their length.
 
-    Attributes: ``weights_``, ``objective_`` (of those weights), ``n_iter_``, ``sparsity_``,
-    ``changed_`` (from w = 1), ``scales_`` (empty: nothing is measured).
+    Attributes
+    ----------
+    weights_ : array of shape (words,)
+        The weights, none below 0.
+    objective_ : float
+        Of those weights.
+    n_iter_ : int
+        Steps taken.
+    sparsity_, changed_ : float
+        Shares of weights that are zero, and that differ from 1.
+    scales_ : dict
+        Empty: nothing is measured.
 
+    See Also
+    --------
+    QPAO : the other batch learner, with a certificate.
+    SOLIS : the same triplets, one at a time.
+
+    References
+    ----------
+    Weinberger and Saul, 2009.
+
+    docs/methods/solis.md, (20).
+
+    Examples
+    --------
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> LMNN().fit(X, [[0, 1, 2], [1, 0, 2]]).score(X, [[0, 1, 2]])
     1.0
@@ -47,7 +78,21 @@ class LMNN(MinusDistance):
         self.tol = tol
 
     def fit(self, X: Any, triplets: Any, sample_weight: None = None) -> Self:
-        """Solve for all triplets at once; sample weights are not supported."""
+        """Solve for all triplets at once.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures.
+        triplets : int array of shape (m, 3)
+            Rows of X: anchor, nearer, farther.
+        sample_weight : None
+            Not supported.
+
+        Returns
+        -------
+        self
+        """
         mu = number(self.mu, "mu", above=0, below=1)
         n_targets, max_iter = (
             whole(self.n_targets, "n_targets", 1),

@@ -88,10 +88,24 @@ TOLD_BY_OTHERS = 48
 
 
 class Lesson(NamedTuple):
-    """One judgement as rows of unit length; ``order`` is its place in time.
+    """One judgement as rows of unit length.
 
-    ``weight`` counts for what is not alike.  ``session`` names
-    the sitting it was made in; None: one of its own.
+    Attributes
+    ----------
+    order : int
+        Its place in time.
+    query : array of shape (width,)
+        The row that was asked with.
+    liked, disliked : array of shape (n, width)
+        Rows of the pictures that are like it and that are not.
+    weight : float
+        Counts for what is not alike.
+    session : int or None
+        Names the sitting it was made in; None: one of its own.
+
+    See Also
+    --------
+    LocalMetric : learns from lessons.
     """
 
     order: int
@@ -127,12 +141,38 @@ class Agreement(NamedTuple):
 class LocalMetric:
     """Lessons over rows of ``width`` columns, and how they change a query.
 
+    Nothing is fitted: lessons come and go at any time, and what is learned is a function of the
+    set of them.
+
     Parameters
     ----------
-    width : columns of a row.
-    scale : half the squared difference of two neighbours, a column (``FittedSpace.scale_``).
-    prior : N0; None chooses it by the judgements.
+    width : int
+        Columns of a row.
+    scale : float
+        Half the squared difference of two neighbours, a column (``FittedSpace.scale_``); above 0.
+    prior : float, optional
+        N0, the pairs that what nobody judged counts for; None chooses it by the judgements.
 
+    Attributes
+    ----------
+    lessons : list of Lesson
+        By their place in time.
+
+    See Also
+    --------
+    likewise.metric.FittedSpace : makes the rows.
+    expand : what a judgement makes of its own query.
+    profile_learner : the same for sparse rows.
+
+    References
+    ----------
+    Köstinger et al., Large scale metric learning from equivalence constraints, CVPR 2012 (the
+    closed form of pair covariances).
+
+    docs/methods/staying.md, (10) to (16).
+
+    Examples
+    --------
     >>> query, like, unlike = np.eye(3)[0], [[0.8, 0.6, 0.0]], [[0.8, 0.0, 0.6]]
     >>> metric = LocalMetric(3, scale=0.05).add(0, query, like, unlike)
     >>> row = metric.ask(np.array([0.8, 0.5, 0.33]))
@@ -169,7 +209,26 @@ class LocalMetric:
         weight: float = 1.0,
         session: int | None = None,
     ) -> LocalMetric:
-        """Learn one judgement; nothing alike and nothing unlike teaches nothing."""
+        """Learn one judgement; nothing alike and nothing unlike teaches nothing.
+
+        Parameters
+        ----------
+        order : int
+            Its place in time, by which it can be discarded.
+        query : array of shape (width,)
+            The row that was asked with.
+        liked, disliked : array of shape (n, width)
+            Rows of pictures that are like it and that are not, any n from 0.
+        weight : float, default=1.0
+            Counts for what is not alike; 0 or more.
+        session : int, optional
+            The sitting it was made in.
+
+        Returns
+        -------
+        LocalMetric
+            Itself.
+        """
         made = Lesson(
             order,
             self._rows(query, "query")[0],
@@ -186,7 +245,18 @@ class LocalMetric:
         return self
 
     def discard(self, orders: Iterable[int]) -> LocalMetric:
-        """Forget the lessons of these places in time, as if they had never been given."""
+        """Forget the lessons of these places in time, as if they had never been given.
+
+        Parameters
+        ----------
+        orders : iterable of int
+            Their places in time.
+
+        Returns
+        -------
+        LocalMetric
+            Itself.
+        """
         gone = set(orders)
         with self._lock:
             kept = [one for one in self._lessons if one.lesson.order not in gone]
@@ -205,7 +275,18 @@ class LocalMetric:
         return made
 
     def ask(self, row: Any) -> Rows:
-        """The query's row as these lessons ask it; as it is (unit length) where they are silent."""
+        """The query's row as these lessons ask it; as it is (unit length) where they are silent.
+
+        Parameters
+        ----------
+        row : array of shape (width,)
+            A query.
+
+        Returns
+        -------
+        float32 array of shape (width,)
+            What to search with, by inner products.
+        """
         u = self._rows(row, "row")[0].astype(np.float64)
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior) or not u.any():

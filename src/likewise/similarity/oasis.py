@@ -21,9 +21,42 @@ class OASIS(OnlineRival):
     """Each triplet that falls short of the margin is repaired, by a step of at most ``C``.
 
     ``w += min(C, loss/|z|^2) z`` from w = 1 (``form="diagonal"``), or with a full matrix
-    (``form="full"``, up to 10,000 words) ``W += min(C, loss/|V|^2) V``, V = x (x+ - x-)', from
-    the identity.  ``sample_weight`` multiplies C.
+    (``form="full"``) ``W += min(C, loss/|V|^2) V``, V = x (x+ - x-)', from the identity.
+    ``sample_weight`` multiplies C.
 
+    Parameters
+    ----------
+    C : float, default=0.1
+        The longest step; above 0.
+    form : {"diagonal", "full"}, default="diagonal"
+        One weight a word, or a matrix (up to 10,000 words).
+    margin : float, default=1.0
+        Of the hinge; above 0.
+
+    Attributes
+    ----------
+    weights_ : array of shape (words,)
+        Of the diagonal form; the full form has ``matrix_``.
+    matrix_ : array of shape (words, words)
+        The matrix, or the weights as a diagonal one.
+    sparsity_, changed_ : float
+        Shares of weights that are zero, and that differ from the start.
+    n_rounds_, n_losses_ : int
+        Triplets learnt from, and those that asked for an update.
+
+    See Also
+    --------
+    SOLIS : sparse weights from the same triplets.
+    LEGO : a metric in place of a similarity.
+
+    References
+    ----------
+    Chechik et al., 2010.
+
+    docs/methods/solis.md, (17).
+
+    Examples
+    --------
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> OASIS(C=1.0).fit(X, [[0, 1, 2], [1, 0, 2]]).weights_.tolist()
     [1.75, 0.5, 0.75]

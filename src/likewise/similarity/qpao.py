@@ -25,14 +25,48 @@ from likewise.similarity.rows import Floats, as_rows, as_sample_weight, as_tripl
 class QPAO(WeightedSimilarity):
     """Non-negative weights of a hinge-loss quadratic programme; batch only.
 
-    Stops when the duality gap is at most ``tol`` times the primal objective, or after
-    ``max_iter`` passes, with a ``ConvergenceWarning``.  ``random_state`` seeds the order of the
-    coordinates.
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses against the length of the weights; above 0.
+    margin : float, default=1.0
+        Of the hinge; above 0.
+    tol : float, default=1e-3
+        It stops when the duality gap is at most this share of the primal objective.
+    max_iter : int, default=200
+        Passes, at most; a ``ConvergenceWarning`` says that they came first.
+    random_state : int, Generator or None, default=0
+        Seeds the order of the coordinates.
 
-    Attributes: ``weights_``, ``dual_`` (one multiplier a triplet, 0 to C), ``objective_``,
-    ``gap_`` (recomputed in full from ``weights_`` and ``dual_``), ``n_iter_``, ``sparsity_``,
-    ``changed_`` (from w = 0), ``scales_`` (empty: nothing is measured).
+    Attributes
+    ----------
+    weights_ : array of shape (words,)
+        The weights, none below 0.
+    dual_ : array of shape (m,)
+        One multiplier a triplet, 0 to C.
+    objective_, gap_ : float
+        The primal objective and its duality gap, recomputed in full from ``weights_`` and
+        ``dual_``.
+    n_iter_ : int
+        Passes taken.
+    sparsity_, changed_ : float
+        Shares of weights that are zero, and that are not.
+    scales_ : dict
+        Empty: nothing is measured.
 
+    See Also
+    --------
+    LMNN : the other batch learner.
+    SOLIS : the same triplets, one at a time.
+
+    References
+    ----------
+    Cai et al., 2010, rebuilt from its abstract.
+
+    docs/methods/solis.md, (19).
+
+    Examples
+    --------
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> learner = QPAO(C=10.0).fit(X, [[0, 1, 2], [1, 0, 2]])
     >>> learner.weights_.round(3).tolist()
@@ -55,7 +89,21 @@ class QPAO(WeightedSimilarity):
         self.random_state = random_state
 
     def fit(self, X: Any, triplets: Any, sample_weight: Any = None) -> Self:
-        """Solve for all triplets at once; ``sample_weight`` multiplies C of each."""
+        """Solve for all triplets at once.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, words)
+            Rows of pictures.
+        triplets : int array of shape (m, 3)
+            Rows of X: anchor, nearer, farther.
+        sample_weight : array of shape (m,), optional
+            Multiplies C of each triplet.
+
+        Returns
+        -------
+        self
+        """
         C, margin = number(self.C, "C", above=0), number(self.margin, "margin", above=0)
         tol, max_iter = number(self.tol, "tol", least=0), whole(self.max_iter, "max_iter", 1)
         rng = generator(self.random_state)

@@ -50,35 +50,81 @@ _MEANT_FOR = {
 class SOLIS(OnlineLearner):
     """Learns ``S_w(a, b) = sum_j w_j a_j b_j`` from triplets; most weights end at exactly zero.
 
-    Parameters
-    ----------
-    method : "ada" (adaptive dual averaging), "afb" (adaptive forward-backward), "da" (dual
-        averaging) or "tg" (truncated gradient).  The first two step per word, as AdaGrad does.
-    l1 : weight of the penalty, per round.
-    eta : step (tg, afb, ada).
-    gamma : strength of the proximity term (da); ``rho`` adds ``gamma rho / sqrt t`` to l1 (da).
-    delta : added to each word's AdaGrad scale (afb, ada); 0 is allowed.
-    theta : weights above it are not shrunk (tg).
-    clock : "all", every triplet is a step; "loss", only those that lose are; "printed", the
-        paper's algorithms to the letter: da and ada count every triplet but renew weights on
-        loss only, tg and afb are as "loss".
-    margin : the hinge is ``max(0, margin - w.z)``.
-    start : "zeros", or "ones" (plain similarity): then the offset w - 1 is learnt and penalised.
-    nonnegative : keep w >= 0, by projection after each update.
-    word_cost : None or one number per word, not negative, that multiplies l1 (and not rho);
-        see :func:`~likewise.similarity.fixed.posting_cost`.
-    skip_empty : pass over triplets without any shared word instead of counting a lost round.
-    random_state : the methods are deterministic; this only chooses the sample that parameters
-        are measured on, and None takes evenly spaced triplets.
-
     ``l1``, ``eta``, ``gamma`` and ``delta`` left None are measured on the triplets of the first
     call, without regard to ``sample_weight`` and ``word_cost``: give them where those are far from
-    1 on average.  ``scales_`` has what was used.  An option without a meaning for the
-    method is refused.
+    1 on average.  An option without a meaning for the method is refused.
 
-    Attributes: ``weights_``, ``sparsity_``, ``changed_``, ``n_rounds_``, ``n_losses_``,
-    ``n_skipped_``, ``scales_``.
+    Parameters
+    ----------
+    method : {"ada", "afb", "da", "tg"}, default="ada"
+        Adaptive dual averaging, adaptive forward-backward, dual averaging or truncated gradient.
+        The first two step per word, as AdaGrad does.
+    l1 : float, optional
+        Weight of the penalty, per round; 0 or more.
+    eta : float, optional
+        Step (tg, afb, ada); above 0.
+    gamma : float, optional
+        Strength of the proximity term (da); above 0.
+    rho : float, default=0.0
+        Adds ``gamma rho / sqrt t`` to l1 (da); 0 or more.
+    delta : float, optional
+        Added to each word's AdaGrad scale (afb, ada); 0 or more.
+    theta : float, default=inf
+        Weights above it are not shrunk (tg); 0 or more.
+    clock : {"all", "loss", "printed"}, default="all"
+        With "all" every triplet is a step, with "loss" only those that lose are.  "printed" is
+        the paper's algorithms to the letter: da and ada count every triplet but renew weights on
+        loss only, tg and afb are as "loss".
+    margin : float, default=1.0
+        The hinge is ``max(0, margin - w.z)``; above 0.
+    start : {"zeros", "ones"}, default="zeros"
+        "ones" is plain similarity: then the offset w - 1 is learnt and penalised.
+    nonnegative : bool, default=False
+        Keep w >= 0, by projection after each update.
+    word_cost : array of shape (words,), optional
+        Numbers of 0 or more that multiply l1 (and not rho), such as :func:`posting_cost`.
+    skip_empty : bool, default=False
+        Pass over triplets without any shared word instead of counting a lost round.
+    random_state : int, Generator or None, default=None
+        The methods are deterministic; this only chooses the sample that parameters are measured
+        on, and None takes evenly spaced triplets.
 
+    Attributes
+    ----------
+    weights_ : array of shape (words,)
+        The weights, float64.
+    sparsity_ : float
+        Share of words whose weight is exactly zero.
+    changed_ : float
+        Share of words whose weight differs from its start.
+    scales_ : dict of str to float
+        The parameters that were used, given or measured.
+    n_rounds_, n_losses_, n_skipped_ : int
+        Triplets learnt from, those below the margin, and those passed over.
+    touched_ : array of int
+        Words that some lost round named.
+    n_features_in_ : int
+        Number of words.
+
+    See Also
+    --------
+    tune : chooses l1 and the step on triplets held back.
+    posting_cost : a cost that makes the index smaller.
+    triplets_from_labels : triplets from classes.
+    LocalMetric : what learns from judgements in dense spaces.
+    OASIS : passive-aggressive learning of the same similarity.
+
+    References
+    ----------
+    X. Gao, S. C. H. Hoi, Y. Zhang, J. Zhou, J. Wan, Z. Chen, J. Li and J. Zhu: Sparse online
+    learning of image similarity.  ACM Transactions on Intelligent Systems and Technology 8(5):64,
+    2017.
+
+    Similarity and objective: docs/methods/solis.md, (1) and (4); the four updates: (6) to (9); the
+    parameters measured: (13) and (14).
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> learner = SOLIS("tg", l1=0.01, eta=0.5).fit(X, [[0, 1, 2], [1, 0, 2]])
@@ -162,7 +208,18 @@ class SOLIS(OnlineLearner):
         return self._rule.start
 
     def weights_of(self, words: Any) -> Floats:
-        """``weights_`` of some words, without a look at the others."""
+        """``weights_`` of some words, without a look at the others.
+
+        Parameters
+        ----------
+        words : array of int
+            Columns.
+
+        Returns
+        -------
+        array of float64
+            One weight a word asked for.
+        """
         check_is_fitted(self)
         out = np.empty(len(words))
         code = list(METHODS).index(self._method)
@@ -174,7 +231,17 @@ class SOLIS(OnlineLearner):
     # -- learning ---------------------------------------------------------------------------
 
     def begin(self, n_words: int) -> Self:
-        """Start without a triplet; every parameter that is measured on triplets must be given."""
+        """Start without a triplet; every parameter that is measured on triplets must be given.
+
+        Parameters
+        ----------
+        n_words : int
+            Columns of the rows to come.
+
+        Returns
+        -------
+        self
+        """
         given = self._check_parameters()
         method = given["method"]
         names = ["l1", *STEP_SIZES[method].names]
@@ -192,6 +259,17 @@ class SOLIS(OnlineLearner):
 
         For "afb" and "tg", whose state is the weight itself: this is how a weight is brought in
         from elsewhere, or held within bounds between two calls of ``partial_fit``.
+
+        Parameters
+        ----------
+        words : array of int
+            Columns.
+        weights : array of float
+            One finite number a word.
+
+        Returns
+        -------
+        self
         """
         check_is_fitted(self)
         if self._method not in ("afb", "tg"):

@@ -18,9 +18,31 @@ from likewise.similarity.rows import Triplets, as_triplets
 def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Triplets:
     """``n`` random triplets: an anchor, another of its class, and one of another class.
 
-    Anchors are drawn evenly over all pictures whose class has another member; a negative label
-    (-1) is a class of its own kind: such pictures are only ever the farther one.
+    Anchors are drawn evenly over all pictures whose class has another member.
 
+    Parameters
+    ----------
+    labels : array of shape (pictures,)
+        One class a picture, numbers or names.  A negative label (-1) is a class of its own kind:
+        such pictures are only ever the farther one.
+    n : int
+        How many.
+    random_state : int, Generator or None, default=None
+        Draws them.
+
+    Returns
+    -------
+    int64 array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    See Also
+    --------
+    triplets_from_pairs : from pairs that are alike or not.
+    protocol_triplets : those of the Oxford protocol.
+    count_conflicts : what triplets contradict each other.
+
+    Examples
+    --------
     >>> triplets_from_labels([0, 0, 1], 2, random_state=0).tolist()
     [[1, 0, 2], [1, 0, 2]]
     """
@@ -61,9 +83,32 @@ def triplets_from_pairs(
 ) -> Triplets:
     """All (a, b, c) with (a, b) said to be alike and (a, c) not; with ``n`` that many at random.
 
-    Pairs have no direction: each end of a pair can be the anchor.  Drawing is with replacement.
-    A picture paired with itself is refused, and so is a pair said to be both alike and not.
+    Pairs have no direction: each end of a pair can be the anchor.  A picture paired with itself is
+    refused, and so is a pair said to be both alike and not.
 
+    Parameters
+    ----------
+    pairs : int array of shape (m, 2)
+        Rows of pictures.
+    same : bool array of shape (m,)
+        Whether each pair is alike.
+    n : int, optional
+        How many are drawn, with replacement; all by default.
+    random_state : int, Generator or None, default=None
+        Draws them.
+
+    Returns
+    -------
+    int64 array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    See Also
+    --------
+    triplets_from_labels : from classes.
+    count_conflicts : what triplets contradict each other.
+
+    Examples
+    --------
     >>> triplets_from_pairs([[0, 1], [0, 2]], [True, False]).tolist()
     [[0, 1, 2]]
     """
@@ -121,9 +166,36 @@ def protocol_triplets(
 ) -> Triplets:
     """The Oxford protocol: every ordered pair of positives with every negative, shuffled.
 
-    ``left_out`` (junk and query pictures) never appears.  ``n_positives`` and ``n_negatives``
-    draw that many first: 7 and 500 in the paper, 7 x 6 x 500 = 21,000 triplets.
+    7 positives and 500 negatives in the paper: 7 x 6 x 500 = 21,000 triplets.
 
+    Parameters
+    ----------
+    positives, negatives : sequence of int
+        Rows of pictures that are alike, and of others.
+    left_out : collection of int, optional
+        Rows that never appear (junk and query pictures).
+    n_positives, n_negatives : int, optional
+        Draw that many first.
+    random_state : int, Generator or None, default=None
+        Draws and shuffles.
+
+    Returns
+    -------
+    int64 array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    See Also
+    --------
+    triplets_from_labels : from classes.
+    SOLIS : learns from them.
+
+    References
+    ----------
+    X. Gao et al.: Sparse online learning of image similarity.  ACM Transactions on Intelligent
+    Systems and Technology 8(5):64, 2017.
+
+    Examples
+    --------
     >>> len(protocol_triplets(range(9), range(9, 40), left_out={0}, n_positives=7, n_negatives=20))
     840
     """
@@ -160,8 +232,20 @@ def _draw_rows(rows: list[int], size: int | None, name: str, rng: np.random.Gene
 class Conflicts(NamedTuple):
     """Of a list of triplets: how many there are, repeat an earlier one, or contradict another.
 
-    A contradiction is a distinct triplet (a, b, c) for which (a, c, b) is there too, counted once
-    for both.  ``degenerate`` ones compare a picture with itself (b = c) or name the anchor again.
+    Attributes
+    ----------
+    triplets : int
+        All of them.
+    duplicates : int
+        Those that repeat an earlier one.
+    contradictions : int
+        Distinct triplets (a, b, c) for which (a, c, b) is there too, counted once for both.
+    degenerate : int
+        Those that compare a picture with itself (b = c) or name the anchor again.
+
+    See Also
+    --------
+    count_conflicts : gives it.
     """
 
     triplets: int
@@ -173,6 +257,22 @@ class Conflicts(NamedTuple):
 def count_conflicts(triplets: Any) -> Conflicts:
     """Count duplicates and contradictions.
 
+    Parameters
+    ----------
+    triplets : int array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    Returns
+    -------
+    Conflicts
+        The counts.
+
+    See Also
+    --------
+    triplets_from_labels : triplets without contradictions.
+
+    Examples
+    --------
     >>> count_conflicts([[0, 1, 2], [0, 1, 2], [0, 2, 1], [3, 1, 1]])
     Conflicts(triplets=4, duplicates=1, contradictions=1, degenerate=1)
     """

@@ -31,7 +31,23 @@ Report = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Trial:
-    """One point of the grid: its parameters, held-out accuracy, and sparsity of the weights."""
+    """One point of the grid: its parameters, held-out accuracy, and sparsity of the weights.
+
+    Attributes
+    ----------
+    parameters : mapping of str to float
+        The point of the grid.
+    accuracy : float
+        Share of the validation triplets on the right side.
+    sparsity : float
+        Share of weights that are exactly zero.
+    changed : float
+        Share of weights that differ from their start.
+
+    See Also
+    --------
+    tune : makes them.
+    """
 
     parameters: Mapping[str, float]
     accuracy: float
@@ -41,7 +57,21 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """All trials in the order of the grid, and the best learner, fitted."""
+    """All trials in the order of the grid, and the best learner, fitted.
+
+    Attributes
+    ----------
+    trials : sequence of Trial
+        Every point of the grid.
+    best : Trial
+        The one chosen.
+    learner : SOLIS or another learner
+        Fitted with the parameters of ``best``.
+
+    See Also
+    --------
+    tune : makes it.
+    """
 
     trials: Sequence[Trial]
     best: Trial
@@ -81,11 +111,43 @@ def tune(
 ) -> Tuning:
     """Fit every point of the grid on ``triplets`` and judge it on ``validation``.
 
-    ``learner`` (default ``SOLIS()``) gives all other parameters.  Without ``grid``, a SOLIS is
-    tuned over l1 and its step (gamma for "da"), spaced around the data's scales.  The best is
-    the sparsest whose accuracy is within ``tolerance`` of the highest.  ``progress`` prints to
-    stderr, or is called with (done, total).
+    The best is the sparsest whose accuracy is within ``tolerance`` of the highest.
 
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, words)
+        Rows of pictures.
+    triplets : int array of shape (m, 3)
+        Triplets to learn from: anchor, nearer, farther.
+    validation : int array of shape (v, 3)
+        Triplets to judge by.
+    learner : SOLIS or another online learner, optional
+        Gives all other parameters; ``SOLIS()`` by default.
+    grid : mapping of str to sequence of float, optional
+        Values of parameters.  Without it a SOLIS is tuned over :func:`default_grid`.
+    tolerance : float, default=0.0
+        Accuracy that may be given up for sparsity.
+    n_jobs : int, optional
+        Threads; by default one a core.
+    progress : bool or callable, default=False
+        True prints to stderr; a function is called with (done, total).
+
+    Returns
+    -------
+    Tuning
+        All trials, the best one, and its learner.
+
+    See Also
+    --------
+    SOLIS : the learner.
+    default_grid : the grid that is taken.
+
+    References
+    ----------
+    docs/methods/solis.md, (13) and (14).
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> found = tune(X, [[0, 1, 2]], [[1, 0, 2]], grid={"l1": [0.01, 100.0]})
@@ -137,7 +199,30 @@ def tune(
 
 
 def default_grid(X: Any, triplets: Any, learner: SOLIS) -> dict[str, list[float]]:
-    """l1 as shares of lambda_max, the step as gains of the data's scale."""
+    """l1 as shares of lambda_max, the step as gains of the data's scale.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, words)
+        Rows of pictures.
+    triplets : int array of shape (m, 3)
+        Triplets to learn from.
+    learner : SOLIS
+        Says the method and the margin.
+
+    Returns
+    -------
+    dict of str to list of float
+        Values of ``l1`` and of ``eta`` (``gamma`` for "da").
+
+    See Also
+    --------
+    tune : tries them.
+
+    References
+    ----------
+    docs/methods/solis.md, (13) and (14).
+    """
     checked = learner._check_parameters()
     method = checked["method"]
     rows = as_rows(X)

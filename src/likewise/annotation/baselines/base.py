@@ -35,14 +35,36 @@ class Baseline(Estimator):
     """
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Learn from tagged pictures; Y is a 0/1 matrix or a list of names for each."""
+        """Learn from tagged pictures.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of pictures; scaled to unit length inside.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            The tags of each.
+
+        Returns
+        -------
+        self
+        """
         self._check()
         rows, labels = self._check_tagged(X, Y)
         self._learn(rows, labels)
         return self
 
     def predict_scores(self, X: Any) -> Floats:
-        """Scores (queries, tags), higher is better; zeros, and a warning, for a query of zeros."""
+        """Scores, higher is better; zeros, and a warning, for a query of zeros.
+
+        Parameters
+        ----------
+        X : array of shape (q, columns)
+            Queries.
+
+        Returns
+        -------
+        array of shape (q, tags)
+        """
         check_is_fitted(self)
         self._check()
         rows, said = unit(as_rows(X, self.n_features_in_))
@@ -59,8 +81,18 @@ class Baseline(Estimator):
     def predict(self, X: Any, k: int = 5) -> Any:
         """The k tags with the highest scores, best first, equal scores by number of the tag.
 
-        Lists of names if ``fit`` was given names, else an integer array (queries, k), padded with
-        -1 where there are fewer than k tags.  A query of zeros gets no tags.
+        Parameters
+        ----------
+        X : array of shape (q, columns)
+            Queries.
+        k : int, default=5
+            Tags a query.
+
+        Returns
+        -------
+        list of lists of names, or int array of shape (q, k)
+            Names if ``fit`` was given names; numbers are padded with -1 where there are fewer than
+            k tags.  A query of zeros gets no tags.
         """
         k = whole(k, "k")
         scores = self.predict_scores(X)

@@ -55,6 +55,46 @@ class EGSSC(EntropicBaseline):
     (mu, nu, beta) = (.1, 1, 2) and (.5, 1, 1) in the paper.  s^2 is the mean squared distance to
     the last of the ``n_neighbours``.
 
+    Parameters
+    ----------
+    n_neighbours : int, default=10
+        Edges of a picture.
+    mu : float, default=0.1
+        Weight of agreeing with neighbours.
+    nu : float, default=1.0
+        Weight of entropy: what nobody says should stay undecided.
+    beta : float, default=2.0
+        Weight of a picture's agreement with itself.
+    tol : float, default=1e-4
+        It stops when a step changes less than this.
+    max_steps : int, default=500
+        Steps, at most.
+
+    Attributes
+    ----------
+    tags_ : list
+        Columns of ``predict_scores``.
+    unlabelled_scores_ : array of shape (unlabelled, tags)
+        Of the unlabelled pictures that ``fit`` was given.
+    steps_ : int
+        Steps taken.
+    n_features_in_ : int
+        Columns of a row.
+
+    See Also
+    --------
+    LNP : tags spread over mixes of neighbours.
+    LSMPLike : the same update over an l1 graph.
+    SparseAnnotator : reconstruction from all pictures.
+
+    References
+    ----------
+    Subramanya and Bilmes, 2009.
+
+    docs/methods/siso.md, (19) and (20).
+
+    Examples
+    --------
     >>> X = [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]
     >>> EGSSC(n_neighbours=1).fit(X[::2], [["a"], ["b"]], X[1::2]).predict(X[1::2], k=1)
     [['a'], ['b']]

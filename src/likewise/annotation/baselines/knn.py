@@ -19,10 +19,33 @@ _BATCH = 4096
 class KNNAnnotator(Baseline):
     """A tag's score is its share among the ``n_neighbours`` nearest tagged pictures.
 
-    ``weights`` "gaussian" lets a neighbour count by exp(-d^2 / s^2), s^2 being the mean squared
-    distance of the query to its neighbours.  The nearest by l2 on unit rows are the nearest by
-    cosine.  Where there are fewer pictures than ``n_neighbours``, all of them are asked.
+    The nearest by l2 on unit rows are the nearest by cosine.
 
+    Parameters
+    ----------
+    n_neighbours : int, default=500
+        Pictures that are asked; all of them where there are fewer.
+    weights : {"uniform", "gaussian"}, default="uniform"
+        "gaussian" lets a neighbour count by exp(-d^2 / s^2), s^2 being the mean squared distance of
+        the query to its neighbours.
+
+    Attributes
+    ----------
+    tags_ : list
+        Columns of ``predict_scores``.
+    n_features_in_ : int
+        Columns of a row.
+
+    See Also
+    --------
+    SparseAnnotator : neighbours that together explain the query.
+
+    References
+    ----------
+    docs/methods/siso.md, (15).
+
+    Examples
+    --------
     >>> model = KNNAnnotator(n_neighbours=2).fit([[1, 0], [1, 1], [0, 1]], [["a"], ["a"], ["b"]])
     >>> model.predict_scores([[1, 0.1]]).tolist(), model.predict([[0, 1]], k=1)
     ([[1.0, 0.0]], [['a']])

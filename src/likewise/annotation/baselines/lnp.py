@@ -21,10 +21,44 @@ _PRECISION = 1e-6
 class LNP(GraphBaseline):
     """Each picture is a mix of its neighbours (weights >= 0, together 1), and tags follow the mix.
 
-    W <- (W + W') / 2, S = D^-1/2 W D^-1/2, F = (1 - share)(I - share S)^-1 Y.  ``share`` is the
-    paper's a: .95 with 10 neighbours, .99 with 20.  A new picture gets the mix of its neighbours'
-    F (the induction of Wang and Zhang 2008).
+    W <- (W + W') / 2, S = D^-1/2 W D^-1/2, F = (1 - share)(I - share S)^-1 Y.  A new picture gets
+    the mix of its neighbours' F.
 
+    Parameters
+    ----------
+    n_neighbours : int, default=10
+        Pictures a mix is made of.
+    share : float, default=0.95
+        The paper's a, at least 0 and below 1: .95 with 10 neighbours, .99 with 20.
+    tol : float, default=1e-6
+        It ends where every residual is this share of its right side.
+    max_steps : int, default=1000
+        Steps, at most.
+
+    Attributes
+    ----------
+    tags_ : list
+        Columns of ``predict_scores``.
+    unlabelled_scores_ : array of shape (unlabelled, tags)
+        Of the unlabelled pictures that ``fit`` was given.
+    steps_ : int
+        Steps taken.
+    n_features_in_ : int
+        Columns of a row.
+
+    See Also
+    --------
+    EGSSC : probabilities in place of sums.
+    SparseAnnotator : reconstruction from all pictures.
+
+    References
+    ----------
+    Wang and Zhang, 2008 (the induction).
+
+    docs/methods/siso.md, (18).
+
+    Examples
+    --------
     >>> X = [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]
     >>> LNP(n_neighbours=1).fit(X[::2], [["a"], ["b"]], X[1::2]).predict(X[1::2], k=1)
     [['a'], ['b']]

@@ -25,9 +25,48 @@ _PRECISION = 1e-6
 class LSMPLike(EntropicBaseline):
     """Edges are each picture's lasso over the neighbours that hashing finds.
 
-    Negative coefficients are clipped and rows sum to 1.  ``alpha``: gamma is alpha times the
-    largest correlation with a neighbour.  mu = 10 and beta, the paper's second trade-off, 5 or 8.
+    Negative coefficients are clipped and rows sum to 1.
 
+    Parameters
+    ----------
+    n_neighbours : int, default=50
+        Pictures that a lasso may choose from.
+    alpha : float, default=0.1
+        gamma is alpha times the largest correlation with a neighbour; between 0 and 1.
+    mu : float, default=10.0
+        Weight of agreeing with neighbours.
+    beta : float, default=5.0
+        The paper's second trade-off, 5 or 8 there.
+    tol : float, default=1e-4
+        It stops when a step changes less than this.
+    max_steps : int, default=500
+        Steps, at most.
+    random_state : int, Generator or None, default=None
+        Seeds the hashes.
+
+    Attributes
+    ----------
+    tags_ : list
+        Columns of ``predict_scores``.
+    unlabelled_scores_ : array of shape (unlabelled, tags)
+        Of the unlabelled pictures that ``fit`` was given.
+    steps_ : int
+        Steps taken.
+    n_features_in_ : int
+        Columns of a row.
+
+    See Also
+    --------
+    EGSSC : the same update over nearest neighbours.
+
+    References
+    ----------
+    A relative of LSMP (Chen et al., 2010), whose own objective was not at hand.
+
+    docs/methods/siso.md, (20).
+
+    Examples
+    --------
     >>> X = [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]
     >>> model = LSMPLike(n_neighbours=1, random_state=0).fit(X[::2], [["a"], ["b"]], X[1::2])
     >>> model.predict(X[1::2], k=1)

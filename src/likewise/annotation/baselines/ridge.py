@@ -20,10 +20,32 @@ _BLOCK = 16384
 
 
 class RidgeAnnotator(Baseline):
-    """``penalty`` is the paper's k: 8 was the best of .1 to 20 there.
+    """Ridge regression over all tagged pictures.
 
-    After ``fit``: ``coef_`` (features, tags), the W above.
+    Parameters
+    ----------
+    penalty : float, default=8.0
+        The paper's k, above 0: 8 was the best of .1 to 20 there.
 
+    Attributes
+    ----------
+    coef_ : array of shape (columns, tags)
+        W = (A A' + k I)^-1 A L.
+    tags_ : list
+        Columns of ``predict_scores``.
+    n_features_in_ : int
+        Columns of a row.
+
+    See Also
+    --------
+    LinearAnnotator : the same as log odds, with pictures that come and go.
+
+    References
+    ----------
+    docs/methods/siso.md, (16).
+
+    Examples
+    --------
     >>> model = RidgeAnnotator(penalty=1.0).fit([[1, 0], [0, 1]], [["sea"], ["wood"]])
     >>> model.predict_scores([[3, 4]]).round(6).tolist()
     [[0.3, 0.4]]

@@ -21,10 +21,37 @@ _BATCH = 2048
 class SVMAnnotator(Baseline):
     """One-vs-rest SVMs with K(u, v) = exp(-gamma |u - v|^2); a tag's score is its decision value.
 
-    ``penalty`` is C.  Training needs the kernel of all pairs, so of more than ``max_rows`` pictures
-    (None: no limit) as many are drawn with ``random_state``.  A tag that none of them has scores
-    -1 everywhere, one that all have 1.
+    A tag that no picture has scores -1 everywhere, one that all have 1.
 
+    Parameters
+    ----------
+    gamma : float, default=0.6
+        Of the kernel; above 0.
+    penalty : float, default=1.0
+        C; above 0.
+    max_rows : int or None, default=10000
+        Training needs the kernel of all pairs, so of more pictures than this as many are drawn;
+        None: no limit.
+    random_state : int, Generator or None, default=None
+        Draws them.
+
+    Attributes
+    ----------
+    tags_ : list
+        Columns of ``predict_scores``.
+    n_features_in_ : int
+        Columns of a row.
+
+    See Also
+    --------
+    LinearAnnotator : a linear machine in closed form.
+
+    References
+    ----------
+    docs/methods/siso.md, (17).
+
+    Examples
+    --------
     >>> model = SVMAnnotator().fit([[1, 0], [0.9, 0.1], [0, 1]], [["a"], ["a"], ["b"]])
     >>> model.predict([[1, 0.2], [0, 2]], k=1)
     [['a'], ['b']]

@@ -33,7 +33,18 @@ class GraphBaseline(Baseline):
     def fit(self, X: Any, Y: Any, unlabelled: Any = None) -> Self:
         """Spread the tags over tagged pictures and, where given, ``unlabelled`` ones.
 
-        After it: ``unlabelled_scores_`` (unlabelled pictures, tags), ``steps_`` taken.
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows of tagged pictures; scaled to unit length inside.
+        Y : 0/1 matrix of shape (n, tags), or list of lists of names
+            The tags of each.
+        unlabelled : array of shape (m, columns), optional
+            Rows of pictures without tags, which the graph passes through.
+
+        Returns
+        -------
+        self
         """
         self._check()
         rows, labels = self._check_tagged(X, Y)

@@ -29,7 +29,21 @@ _SAMPLE = 50
 
 @dataclass(frozen=True)
 class Compaction:
-    """What compaction changed: bytes and postings of the lists, CPU ms of a search."""
+    """What compaction changed.
+
+    Attributes
+    ----------
+    bytes_before, bytes_after : int
+        Of the lists.
+    postings_before, postings_after : int
+        In them.
+    ms_before, ms_after : float
+        CPU ms of a search.
+
+    See Also
+    --------
+    likewise.index.InvertedIndex : the lists.
+    """
 
     bytes_before: int
     bytes_after: int

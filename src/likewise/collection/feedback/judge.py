@@ -35,12 +35,33 @@ MAX_SHOWN = 50
 class Judgement:
     """A judgement as the log has it, and what it changed.
 
-    ``query`` is the id of the query's picture, None where it is not in the collection; ``text``
-    what was typed, where something was.
-    ``negatives`` are pictures nobody named that count as not alike: passed over, or drawn.
-    ``contradicts`` are the numbers of earlier judgements it says the opposite of, and
-    ``changed_words`` counts the words whose weight moved, by sparse space; not where so much is
-    learned anew that searches go on with the weights of before.
+    Attributes
+    ----------
+    number : int
+        Its line in the log.
+    profile : str
+        Who learned.
+    made : str
+        When.
+    session : int
+        The sitting it belongs to.
+    query : int or None
+        The id of the query's picture, None where it is not in the collection.
+    liked, disliked : tuple of int
+        Pictures that are like the query and that are not.
+    negatives : tuple of int
+        Pictures nobody named that count as not alike: passed over, or drawn.
+    contradicts : tuple of int
+        Numbers of earlier judgements it says the opposite of.
+    changed_words : mapping of str to int
+        How many words' weights moved, by sparse space; not where so much is learned anew that
+        searches go on with the weights of before.
+    text : str or None
+        What was typed, where something was.
+
+    See Also
+    --------
+    Collection : ``judge`` gives it, ``undo`` takes it back.
     """
 
     number: int

@@ -79,8 +79,46 @@ class CurvePoint:
 class LearnedReport:
     """Everything there is to show about a profile.
 
-    ``figures.units`` says whether words or directions are learned; ``n_gained`` and ``n_lost`` are
-    how many of them count noticeably more or less.
+    Attributes
+    ----------
+    profile : str
+        Its name.
+    spaces : tuple of str
+        Those it ranks by.
+    space, feature : str or None
+        The one that is shown, and what it describes.
+    width : int
+        Its columns.
+    pictures : int
+        Pictures there are.
+    start : float
+        What weights start at.
+    figures : Figures
+        What it amounts to; ``units`` says whether words or directions are learned.
+    gained, lost : tuple of LearnedWord
+        The words that count more or less by most.
+    n_gained, n_lost : int
+        How many count noticeably more or less.
+    curve : tuple of CurvePoint
+        How often it was right before it was told.
+    log : tuple of LogLine
+        The newest lines.
+    position : int
+        How far in the log it is.
+    parent : (str, int) or None
+        The profile it was copied from, and where.
+    directions : tuple of Direction
+        Directions that count otherwise, in a space that learns from pairs.
+    moved : tuple of Move
+        Pictures that moved, likewise.
+    paths : mapping of int to str
+        Of the pictures in the newest lines of the log, by id.
+    sketches : mapping of int to bytes
+        Queries of those lines that are not in the collection: line to small JPEG.
+
+    See Also
+    --------
+    Figures : how good it is.
     """
 
     profile: str

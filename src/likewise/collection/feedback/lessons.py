@@ -40,7 +40,28 @@ _PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 
 @dataclass(frozen=True)
 class SparseOutcome:
-    """Whether a sparse profile was made, and the figures that decided it."""
+    """Whether a sparse profile was made, and the figures that decided it.
+
+    Attributes
+    ----------
+    made : bool
+        Whether it was.
+    reason : str
+        Why, or why not.
+    n_triplets : int
+        What it was learned from.
+    agreement, agreement_before : float or None
+        Share of triplets held back that are right with it, and with the profile it comes from.
+    kept_words : int
+        Words whose weight is not zero.
+    width : int
+        All words.
+
+    See Also
+    --------
+    likewise.similarity.tune : chooses its penalty.
+    Compaction : the smaller index it allows.
+    """
 
     made: bool
     reason: str

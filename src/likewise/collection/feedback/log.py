@@ -14,10 +14,42 @@ from likewise.collection.store.store import Store
 
 
 class LogLine(NamedTuple):
-    """One line of the log for people: ``stands`` tells whether it still counts.
+    """One line of the log for people.
 
-    ``person`` is who compared, or whose ``answers`` were taken in; None: the owner.  ``number``
-    counts what was said in all profiles and of tags; ``version`` counts this profile's lines.
+    Attributes
+    ----------
+    number : int
+        Counts what was said in all profiles and of tags.
+    profile : str
+        Who learned.
+    kind : str
+        What it says: a judgement, a comparison, a roll-back and so on.
+    made : str
+        When.
+    session : int
+        The sitting it belongs to.
+    stands : bool
+        Whether it still counts.
+    query : int or None
+        The picture asked with, where it is in the collection.
+    liked, disliked : tuple of int
+        Pictures that are like it and that are not.
+    about : int or None
+        The line that is taken back, or the position that is rolled back to.
+    contradicts : tuple of int
+        Earlier lines it says the opposite of.
+    text : str or None
+        What was typed.
+    person : str or None
+        Who compared, or whose ``answers`` were taken in; None: the owner.
+    answers : int
+        How many of them.
+    version : int
+        Counts this profile's lines.
+
+    See Also
+    --------
+    Judgement : a line as it was made.
     """
 
     number: int

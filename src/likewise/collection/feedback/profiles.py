@@ -40,7 +40,12 @@ from likewise.collection.store.pictures import PictureName, Pictures
 
 
 class Version(NamedTuple):
-    """A state of a profile: everything up to a position of the log, in a generation."""
+    """A state of a profile: everything up to a position of the log, in a generation.
+
+    See Also
+    --------
+    LogLine : a line of the log.
+    """
 
     profile: str
     position: int

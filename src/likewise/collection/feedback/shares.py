@@ -21,7 +21,12 @@ MOST_SHARES = 100
 
 @dataclass(frozen=True)
 class Share:
-    """Who may answer questions, and for which profile."""
+    """Who may answer questions, and for which profile; of its token only a ``digest`` is kept.
+
+    See Also
+    --------
+    ComparisonQuestion : a question.
+    """
 
     name: str
     profile: str

@@ -53,12 +53,30 @@ Metadata = Mapping[str, Any] | Callable[[str], Mapping[str, Any] | None]
 
 @dataclass
 class AddResult:
-    """What a run did.  ``skipped`` lists files with the reason why they are not in.
+    """What a run did.
 
-    ``videos`` counts films that were passed by: only pictures are searched.
-    ``unmade`` names spaces whose vectors cannot be made on this machine: an ``add`` on one where
-    they can makes up for it.  ``remarks`` are pictures and sidecars whose keywords could not be
-    read; the pictures are in all the same.
+    Attributes
+    ----------
+    added, known, duplicates, removed : int
+        Pictures that came, that were there, that are copies of others, and that went.
+    skipped : list of (str, str)
+        Files that are not in, each with the reason.
+    seconds : float
+        What it took.
+    videos : int
+        Films that were passed by: only pictures are searched.
+    closed : list of str
+        Folders that could not be read.
+    unmade : list of str
+        Spaces whose vectors cannot be made on this machine: an ``add`` on one where they can makes
+        up for it.
+    remarks : list of (str, str)
+        Pictures and sidecars whose keywords could not be read; the pictures are in all the same.
+
+    See Also
+    --------
+    Collection : ``add`` and ``sync`` give it.
+    Progress : how far a run is.
     """
 
     added: int = 0

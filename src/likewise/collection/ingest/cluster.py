@@ -112,11 +112,21 @@ class _Handful:
 
 
 class Cluster:
-    """Workers of a Dask cluster by the address of its scheduler, for ``workers`` of any job.
+    """Workers of a Dask cluster, for ``workers`` of any job.
 
-    ``path_map`` says under which folders workers see the pictures, where that differs:
-    ``{"/photos": "/mnt/nas/photos"}``.  The process that uses it stays the only one that writes
-    into the collection.
+    The process that uses it stays the only one that writes into the collection.
+
+    Parameters
+    ----------
+    address : str
+        That of the scheduler.
+    path_map : mapping of str to str, optional
+        Under which folders workers see the pictures, where that differs:
+        ``{"/photos": "/mnt/nas/photos"}``.
+
+    See Also
+    --------
+    Collection : ``add``, ``sync`` and ``retrain`` take it.
     """
 
     def __init__(self, address: str, *, path_map: Mapping[str, str] | None = None) -> None:

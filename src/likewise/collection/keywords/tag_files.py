@@ -46,7 +46,21 @@ class Entry(NamedTuple):
 
 @dataclass
 class TagImport:
-    """What an import did.  ``unknown`` are (place in the file, picture) that are not here."""
+    """What an import did.
+
+    Attributes
+    ----------
+    pictures, tags : int
+        Pictures that got tags, and how many tags that was.
+    refused : int
+        Tags that a person had refused.
+    unknown : list of (str, str)
+        (place in the file, picture) that are not here.
+
+    See Also
+    --------
+    TagRow : the tags there are.
+    """
 
     pictures: int = 0
     tags: int = 0

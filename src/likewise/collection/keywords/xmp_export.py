@@ -37,9 +37,20 @@ _BYTES = 32 << 20
 
 @dataclass
 class XmpExport:
-    """What an export did; ``problems`` are sidecars that were left as they are.
+    """What an export did.
 
-    ``action`` is what takes it back (None: no file was written).
+    Attributes
+    ----------
+    written, unchanged : int
+        Sidecars.
+    action : int or None
+        What takes it back (None: no file was written).
+    problems : list of (str, str)
+        Sidecars that were left as they are.
+
+    See Also
+    --------
+    TagImport : the other way.
     """
 
     written: int = 0

@@ -55,10 +55,30 @@ class PairAgreement(NamedTuple):
 class ComparisonReport:
     """How many comparisons stand, and how much they agree: with a map, and with each other.
 
-    ``agreement`` is that of a map learned without the comparison asked, ``agreement_plain`` that
-    of the space alone; None where there are too few.  ``gains`` are their differences, comparison
-    by comparison.  ``contradicted`` counts questions with both
-    answers.
+    Attributes
+    ----------
+    comparisons, questions, pictures : int
+        That stand, that were asked, and that they name.
+    repeated, contradicted : int
+        Questions with several answers, and with both.
+    space : str
+        The space that agreement is measured in.
+    agreement, agreement_plain : float or None
+        That of a map learned without the comparison asked, and of the space alone; None where
+        there are too few.
+    sources : dict of str to int
+        Where comparisons came from.
+    annotators : tuple of Annotator
+        How far each person agrees.
+    between : tuple of PairAgreement
+        How far two people do.
+    gains : Spread
+        Differences of the two agreements, comparison by comparison.
+
+    See Also
+    --------
+    ComparisonRecord : one comparison.
+    likewise.ordinal.cross_validate : how many are enough.
     """
 
     comparisons: int

@@ -29,7 +29,22 @@ from likewise.errors import InvalidInput
 class ComparisonRecord(NamedTuple):
     """A comparison that stands, by id (None for a picture that is not in the collection).
 
-    ``at`` is when it was said, in seconds since 1970.
+    Attributes
+    ----------
+    number : int
+        Its line in the log.
+    anchor, nearer, farther : int or None
+        The anchor is closer to the second than to the third.
+    person : str or None
+        Who said so; None: the owner.
+    source : str
+        Where it came from.
+    at : float
+        When it was said, in seconds since 1970.
+
+    See Also
+    --------
+    ComparisonQuestion : what is asked.
     """
 
     number: int

@@ -45,7 +45,12 @@ from likewise.errors import InvalidInput
 
 
 class MapPoints(NamedTuple):
-    """Where a map draws its pictures: ``places[i]`` (x, y) is that of ``ids[i]``."""
+    """Where a map draws its pictures: ``places[i]`` (x, y) is that of ``ids[i]``.
+
+    See Also
+    --------
+    Model : the map.
+    """
 
     ids: NDArray[np.int64]
     places: NDArray[np.float32]

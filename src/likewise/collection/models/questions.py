@@ -38,7 +38,12 @@ _SPARE = 4
 
 
 class ComparisonQuestion(NamedTuple):
-    """A question: is the anchor nearer to the left or to the right picture?  By id."""
+    """A question: is the anchor nearer to the left or to the right picture?  By id.
+
+    See Also
+    --------
+    likewise.ordinal.suggest_comparisons : chooses it.
+    """
 
     anchor: int
     left: int

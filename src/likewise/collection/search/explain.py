@@ -41,11 +41,28 @@ class SharedWord:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The score in ``space`` and what makes it.
+    """The score in ``space`` and what makes it: shared words, or a heat map of each picture.
 
-    Either the shared words that make most of it, largest first, or a heat map of each picture,
-    whose cells add up to it.  ``exact``: that score is what ranked; not where several spaces are
-    fused or something was learned over the space.
+    Attributes
+    ----------
+    score : float
+        The score.
+    words : tuple of SharedWord
+        The shared words that make most of it, largest first.
+    n_shared : int
+        All words they share.
+    space : str
+        The space that explains.
+    in_query, in_hit : HeatMap or None
+        Of each picture; the cells of either add up to the score.
+    exact : bool
+        That score is what ranked; not where several spaces are fused or something was learned over
+        the space.
+
+    See Also
+    --------
+    HeatMap : what each cell adds.
+    NoPlaces : where nothing can be shown.
     """
 
     score: float

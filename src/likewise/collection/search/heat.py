@@ -30,9 +30,19 @@ class Area(NamedTuple):
 class HeatMap:
     """What each cell of a picture adds to the score.
 
-    ``cells`` is (rows, columns) over ``box`` = (x, y, width, height), pixels of the picture.
-    Negative cells speak against the likeness.  ``rest`` is what lies nowhere in this picture: in a
-    query, what the pictures that were liked and disliked under it add.
+    Attributes
+    ----------
+    cells : array of shape (rows, columns)
+        Negative cells speak against the likeness.
+    box : (x, y, width, height)
+        What the cells cover, in pixels of the picture.
+    rest : float
+        What lies nowhere in this picture: in a query, what the pictures that were liked and
+        disliked under it add.
+
+    See Also
+    --------
+    Explanation : has one of each picture.
     """
 
     cells: NDArray[np.float64]

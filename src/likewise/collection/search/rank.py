@@ -27,7 +27,12 @@ FUSION_DEPTH = 1000
 
 @dataclass(frozen=True)
 class Hit:
-    """One picture found; higher scores are better.  Typed words have ``reasons``."""
+    """One picture found; higher scores are better.  Typed words have ``reasons``.
+
+    See Also
+    --------
+    Collection : ``search`` gives them.
+    """
 
     id: int
     path: str

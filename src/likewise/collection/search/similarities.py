@@ -25,18 +25,35 @@ share is wider than half of all there is."""
 class Figures:
     """What a learned similarity amounts to.
 
-    ``units`` says what is learned in ``space``, and so how it was tested.  Weights of *words*:
-    ``agreement`` is the share of triplets that were right before they were learned (each judgement
-    is a test, then a lesson).  *Directions*, from judged pairs: some judgements are each told by
-    those about other queries alone, and ``agreement`` is the share of their comparisons that come
-    out right.  ``agreement_plain`` is the share without learning; both are None before the first.
-    ``triplets`` is how many were asked, of as many judgements as ``gains`` counts; its values are
-    what learning added to the share that was right.  ``changed`` and ``sparsity`` are shares of the
-    units.
-
     A few clicks say nothing about how good a profile is: while judgements are ``needed``, figures
     are for programs.  From then on ``interval`` holds the true agreement in 95 of 100 cases and
     ``gain`` what learning adds to it; only where that excludes 0 does it help (or harm).
+
+    Attributes
+    ----------
+    judgements : int
+        That stand.
+    agreement : float or None
+        The share that is right; None before the first.  Of *words* it is that of triplets before
+        they were learned (each judgement is a test, then a lesson).  Of *directions*, from judged
+        pairs: some judgements are each told by those about other queries alone, and it is the share
+        of their comparisons that come out right.
+    agreement_plain : float or None
+        The share without learning.
+    changed, sparsity : float
+        Shares of the units that differ from their start, and that are zero.
+    space : str or None
+        What was learned in.
+    triplets : int
+        How many were asked, of as many judgements as ``gains`` counts.
+    units : {"words", "directions"}
+        What is learned in ``space``, and so how it was tested.
+    gains : Spread
+        What learning added to the share that was right.
+
+    See Also
+    --------
+    Similarity : has them.
     """
 
     judgements: int
@@ -79,8 +96,22 @@ class Figures:
 class Similarity:
     """A way to rank: the spaces it looks at, with their weights in the fusion.
 
-    A learned one has a ``profile``, whose ``figures`` are filled in by
-    ``Collection.similarities``, or a ``model``: a metric or a map over its one space.
+    Attributes
+    ----------
+    name : str
+        What a search calls it by.
+    spaces : mapping of str to float
+        Weights of spaces.
+    profile : str or None
+        Of a learned one.
+    figures : Figures or None
+        Of its profile; filled in by ``Collection.similarities``.
+    model : Model or None
+        A metric or a map over its one space.
+
+    See Also
+    --------
+    Collection : ``use`` makes one the default.
     """
 
     name: str

@@ -48,9 +48,24 @@ Words = Callable[[], Any]
 class Places(NamedTuple):
     """Where the columns of a picture's row lie in it: what an explanation shows.
 
-    One line a place: the columns it counts for with their shares, both (places, columns each); its
-    middle (x, y) in pixels, the side of what it covers, and how clear it is.  The shares of all
-    places add up to the raw row.
+    One line a place; the shares of all places add up to the raw row.
+
+    Attributes
+    ----------
+    columns : int array of shape (places, columns each)
+        The columns a place counts for.
+    shares : float32 array of shape (places, columns each)
+        How much.
+    positions : float32 array of shape (places, 2)
+        Its middle (x, y) in pixels.
+    sides : float32 array of shape (places,)
+        The side of what it covers.
+    strengths : float32 array of shape (places,)
+        How clear it is.
+
+    See Also
+    --------
+    Space : ``find_places`` gives it.
     """
 
     columns: NDArray[np.integer[Any]]
@@ -76,6 +91,10 @@ class LearnedGeneration(NamedTuple):
 
     ``rows`` are (number of the picture in the survey, row), for pictures whose row came out while
     learning; the others are described afterwards.
+
+    See Also
+    --------
+    Space : ``learn`` gives it.
     """
 
     width: int
@@ -84,7 +103,12 @@ class LearnedGeneration(NamedTuple):
 
 
 class Survey(Protocol):
-    """What a job lends to a space that learns: pictures by number, and workers to look at them."""
+    """What a job lends to a space that learns: pictures by number, and workers to look at them.
+
+    See Also
+    --------
+    Space : ``learn`` takes it.
+    """
 
     n_pictures: int
     seed: int
@@ -111,7 +135,31 @@ class Survey(Protocol):
 
 @dataclass(frozen=True)
 class Space(SpaceRow, ABC):
-    """One generation of a space of a collection; ``root`` is the collection's folder."""
+    """One generation of a space of a collection; a kind of space is a subclass of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the space.
+    row_format_name : str
+        Whether rows are sparse or dense.
+    recipe : mapping
+        What it was asked for as.
+    generation : int
+        Counts what was learned anew.
+    width : int
+        Columns of a row.
+    n_pictures : int
+        Pictures it was learned from.
+    files : mapping of str to str
+        What was learned, below ``root``.
+    root : Path
+        The collection's folder.
+
+    See Also
+    --------
+    Survey : what it learns from.
+    """
 
     root: Path
 

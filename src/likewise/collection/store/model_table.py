@@ -15,11 +15,34 @@ from likewise.collection.store.sums import LINE, check_line
 
 @dataclass(frozen=True)
 class Model:
-    """A learned metric or map: a similarity of its own.
+    """A learned metric or map: a similarity of its own, good for one generation of one space only.
 
-    It was learned from what ``profile`` said up to line ``position`` of the log, over the vectors
-    of one ``generation`` of ``space``, and is good for these only.  ``options`` is how it was asked
-    for, ``figures`` what came of it.
+    Attributes
+    ----------
+    name : str
+        What a search calls it by.
+    kind : str
+        A metric or a map.
+    space : str
+        Whose vectors it was learned over.
+    generation : int
+        Of that space.
+    profile : str
+        Whose judgements it was learned from.
+    position : int
+        Up to which line of the log.
+    made : str
+        When.
+    files : mapping of str to str
+        What it is kept in.
+    options : mapping
+        How it was asked for.
+    figures : mapping
+        What came of it.
+
+    See Also
+    --------
+    MapPoints : where a map draws pictures.
     """
 
     name: str

@@ -28,6 +28,10 @@ class TagRow(NamedTuple):
     """A tag, how many pictures have it, and how many by each source.
 
     Suggestions nobody confirmed are no tags yet: they are told by their source, and not counted.
+
+    See Also
+    --------
+    Suggestion : a tag a picture may deserve.
     """
 
     tag: str

@@ -44,10 +44,26 @@ SECONDS = 600.0
 
 @dataclass
 class TagRun:
-    """What a bulk run did; ``resumed`` is where it went on (0: from the beginning).
+    """What a bulk run did.
 
-    ``found`` is filled by a dry run: picture to (tag, confidence).  ``action`` is what undoes it
-    (None: nothing changed).
+    Attributes
+    ----------
+    pictures : int
+        Looked at.
+    tagged, tags : int
+        Pictures that got suggestions, and how many.
+    resumed : int
+        Where it went on (0: from the beginning).
+    measured : bool
+        Whether confidences are measured on this collection.
+    action : int or None
+        What undoes it (None: nothing changed).
+    found : dict of int to list of (str, float)
+        Filled by a dry run: picture to (tag, confidence).
+
+    See Also
+    --------
+    Suggestion : one picture's.
     """
 
     pictures: int = 0

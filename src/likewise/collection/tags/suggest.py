@@ -37,6 +37,10 @@ class SupportingPicture:
 
     A suggestion of the linear machine alone names the pictures with the tag that are most like the
     one asked about; these have no share, and a weight of 0.
+
+    See Also
+    --------
+    Suggestion : what it speaks for.
     """
 
     id: int
@@ -48,8 +52,23 @@ class SupportingPicture:
 class Suggestion:
     """A tag a picture may deserve.
 
-    ``confidence`` is measured on this collection where ``calibrated``; else too little is tagged
-    for that, and it is a cautious guess of at most a half.
+    Attributes
+    ----------
+    tag : str
+        Its name.
+    confidence : float
+        How often such a score was right: measured on this collection where ``calibrated``; else too
+        little is tagged for that, and it is a cautious guess of at most a half.
+    score : float
+        What the annotator says.
+    because : tuple of SupportingPicture
+        The pictures it rests on.
+    calibrated : bool
+        See ``confidence``.
+
+    See Also
+    --------
+    likewise.annotation.MixedAnnotator : gives the score.
     """
 
     tag: str

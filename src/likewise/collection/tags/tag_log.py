@@ -23,7 +23,31 @@ _HOME = "default"
 
 
 class TagLogLine(NamedTuple):
-    """A line about tags for people: pictures by id where they are here; whether it stands."""
+    """A line about tags for people: pictures by id where they are here.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the log.
+    kind : str
+        ``accept``, ``reject`` or ``withdraw``.
+    made : str
+        When.
+    pictures : tuple of int
+        Which.
+    tags : tuple of str
+        Their names.
+    source : str
+        Who says so.
+    stands : bool
+        Whether it still counts.
+    withdraws : int or None
+        The line it takes back.
+
+    See Also
+    --------
+    TagRow : what stands.
+    """
 
     number: int
     kind: str

@@ -57,10 +57,28 @@ def read_triplets(
     """Read triplets from a ``.csv``, ``.json`` or ``.mat`` file.
 
     CSV: lines ``a,b,c``, the first may be a heading.  JSON: a list of [a, b, c], or an object that
-    holds one under ``key`` ("answers" by default).  MATLAB 5: the variable ``key`` ("triplets" by
-    default), three columns.  In all of them b is closer to a than c.  ``first_id`` says whether
-    objects count from 0 (the default for CSV and JSON) or 1 (the default for MATLAB); the result
-    counts from 0.  ``n_objects`` is the highest number plus one unless given.
+    holds one.  MATLAB 5: a variable of three columns.  In all of them b is closer to a than c.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    key : str, optional
+        Where they are: "answers" by default in JSON, "triplets" in MATLAB.
+    first_id : {0, 1}, optional
+        Whether objects count from 0 (the default for CSV and JSON) or 1 (the default for MATLAB);
+        the result counts from 0.
+    n_objects : int, optional
+        By default the highest number plus one.
+
+    Returns
+    -------
+    Comparisons
+        What people said.
+
+    See Also
+    --------
+    likewise.ordinal.OrdinalEmbedding : makes a map of them.
     """
     source = need_file(Path(path), "a .csv, .json or .mat file of triplets")
     suffix = source.suffix.lower()
@@ -80,7 +98,20 @@ def read_triplets(
 def read_zappos(root: str | os.PathLike[str]) -> Comparisons:
     """Read ``deconflicted_triplets.csv`` and ``images/ID.jpg``, ID from 0.
 
-    Without ``images/`` there are no ``paths``; with it, every object must have its photo.
+    Parameters
+    ----------
+    root : path
+        The folder.  Without ``images/`` there are no ``paths``; with it, every object must have
+        its photo.
+
+    Returns
+    -------
+    Comparisons
+        What people said.
+
+    See Also
+    --------
+    read_triplets : any list of triplets.
     """
     layout = "deconflicted_triplets.csv and images/ID.jpg"
     base = need_folder(root, layout)
@@ -114,10 +145,26 @@ def read_material_appearance(
 ) -> Comparisons:
     """Read ``data/answers_processed_{train,test}.json`` and the pictures of one lighting.
 
-    ``which`` chooses all answers, those with a majority ("diff") or the ties ("equal"); their
-    ``votes`` are (for, against).  Objects are the pictures of ``data/havran1_ennis_298x298_LDR``
-    (or ``…stpeters_256x256_LDR``) in the order of their file names; without that folder there are
-    no paths.
+    Objects are the pictures of ``data/havran1_ennis_298x298_LDR`` (or ``…stpeters_256x256_LDR``)
+    in the order of their file names; without that folder there are no paths.
+
+    Parameters
+    ----------
+    root : path
+        The folder.
+    which : {"answers", "diff", "equal"}, default="answers"
+        All answers, those with a majority or the ties; their ``votes`` are (for, against).
+    lighting : {"ennis", "stpeters"}, default="ennis"
+        Of the pictures.
+
+    Returns
+    -------
+    Comparisons
+        What people said.
+
+    See Also
+    --------
+    read_triplets : any list of triplets.
     """
     layout = "data/answers_processed_{train,test}.json"
     one_of(which, "which", _KEYS)
@@ -163,9 +210,23 @@ def read_music_aset400(root: str | os.PathLike[str], *, labels: bool = True) -> 
     nothing or nothing possible; they are left out and kept in ``extra["left_out"]``, counted from
     0 like the rest.
 
-    ``extra["genres"]`` are the genre names and ``extra["labels"]`` an (artists, genres) array of 0
-    and 1.  Reading them needs h5py (``pip install 'likewise[datasets]'``); ``labels=False`` does
-    without, and the number of artists is then the highest id that occurs.
+    Parameters
+    ----------
+    root : path
+        The folder.
+    labels : bool, default=True
+        Read ``extra["genres"]``, the genre names, and ``extra["labels"]``, an (artists, genres)
+        array of 0 and 1.  That needs h5py (``pip install 'likewise[datasets]'``); without, the
+        number of artists is the highest id that occurs.
+
+    Returns
+    -------
+    Comparisons
+        What people said.
+
+    See Also
+    --------
+    read_triplets : any list of triplets.
     """
     layout = "music_triplets.mat and music_labels.mat"
     base = need_folder(root, layout)

@@ -32,6 +32,22 @@ def read_corel1k(root: str | os.PathLike[str], *, name: str = "corel1k") -> Labe
     """Read ``images/N.jpg`` (class N // 90), ``queries/N.jpg`` (class N // 10), ``labels.csv``.
 
     Parts are "database" and "query".  Without ``labels.csv`` the classes are called "0" to "9".
+
+    Parameters
+    ----------
+    root : path
+        The folder.
+    name : str, default="corel1k"
+        Of the data set.
+
+    Returns
+    -------
+    LabelledImages
+        Pictures with one class each.
+
+    See Also
+    --------
+    read_folders : one folder a class.
     """
     base = need_folder(root, LAYOUT)
     paths: list[Path] = []

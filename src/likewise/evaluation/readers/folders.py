@@ -29,13 +29,29 @@ _PARTS = frozenset(
 def read_folders(
     root: str | os.PathLike[str], *, name: str | None = None, skip: Collection[str] = ()
 ) -> LabelledImages:
-    """Read ``root``/CLASS/picture or ``root``/PART/CLASS/picture; ``root`` may be a tar file.
+    """Read ``root``/CLASS/picture or ``root``/PART/CLASS/picture.
 
-    Hidden files and files without a picture's suffix are passed over, and so are the classes in
-    ``skip`` (Caltech-101: ``skip=["BACKGROUND_Google"]``), present or not.  A single folder
-    around everything (``101_ObjectCategories/``) is ignored.  Classes are numbered by name.
+    Hidden files and files without a picture's suffix are passed over.  A single folder around
+    everything (``101_ObjectCategories/``) is ignored.  Classes are numbered by name.
 
-    A tar (plain, .gz, .bz2, .xz) is read in place; see :meth:`LabelledImages.pictures`.
+    Parameters
+    ----------
+    root : path
+        A folder, or a tar file (plain, .gz, .bz2, .xz), which is read in place; see
+        :meth:`LabelledImages.pictures`.
+    name : str, optional
+        Of the data set; by default that of ``root``.
+    skip : collection of str, optional
+        Classes that are passed over (Caltech-101: ``["BACKGROUND_Google"]``), present or not.
+
+    Returns
+    -------
+    LabelledImages
+        Pictures with one class each.
+
+    See Also
+    --------
+    read_corel1k : classes by number.
     """
     source = Path(root)
     if source.is_file():

@@ -20,6 +20,22 @@ def read_holidays(root: str | os.PathLike[str], *, name: str = "holidays") -> Re
 
     A group whose query picture is missing is kept with ``present=False``.  The query is not
     among its own positives; a group of one has none.
+
+    Parameters
+    ----------
+    root : path
+        The folder.
+    name : str, default="holidays"
+        Of the data set.
+
+    Returns
+    -------
+    RetrievalSet
+        Pictures and queries.
+
+    See Also
+    --------
+    read_oxford : landmarks with lists.
     """
     base = need_folder(root, LAYOUT)
     photos = photos_by_name(base / "jpg" if (base / "jpg").is_dir() else base)

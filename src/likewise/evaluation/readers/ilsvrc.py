@@ -52,11 +52,27 @@ def read_ilsvrc2010(
 
     Layout: ``nXXXXXXXX.sbow.mat`` (training, one synset each), ``val.0001.sbow.mat`` … and
     ``test.0001.sbow.mat`` … without a gap, each part with its list of class numbers, one a line.
-    Of ``parts``, those present are read.  With the kit's ``meta.mat`` the classes are its synsets
-    in the kit's order; without it a training part alone is classed by synset name and a numbered
-    part alone by number, and both together are refused, since nothing would tie them.
+    With the kit's ``meta.mat`` the classes are its synsets in the kit's order; without it a
+    training part alone is classed by synset name and a numbered part alone by number, and both
+    together are refused, since nothing would tie them.
 
-    ``X`` is CSR float32 counts over 1000 words, ``Y`` the class of each row.
+    Parameters
+    ----------
+    root : path
+        The folder.
+    parts : sequence of str, default=("train", "val", "test")
+        Those of them that are present are read.
+    name : str, default="ilsvrc2010"
+        Of the data set.
+
+    Returns
+    -------
+    FeatureTable
+        ``X`` is CSR float32 counts over 1000 words, ``Y`` the class of each row.
+
+    See Also
+    --------
+    read_nuswide : other features.
     """
     base = need_folder(root, LAYOUT)
     catalogue = Catalogue(base)

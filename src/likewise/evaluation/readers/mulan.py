@@ -34,10 +34,27 @@ def read_mulan(
 ) -> FeatureTable:
     """Read ``NAME.xml`` with ``NAME-{train,test}.arff`` (or ``NAME.arff``) in one folder.
 
-    Of a table that is there both as ``NAME-test.arff`` and ``NAME-test-sparse.arff``, "auto" takes
-    the sparse one; "sparse" and "dense" take only that kind.  Train and test parts become one
-    table with ``split``; a folder with neither gives the whole file and no split.  One part alone
-    is read too.  ``X`` is float32 and ``Y`` uint8, both CSR if any file was sparse.
+    Train and test parts become one table with ``split``; a folder with neither gives the whole
+    file and no split.  One part alone is read too.
+
+    Parameters
+    ----------
+    root : path
+        The folder.
+    name : str, optional
+        NAME; by default that of the one table there is.
+    form : {"auto", "sparse", "dense"}, default="auto"
+        Of a table that is there both as ``NAME-test.arff`` and ``NAME-test-sparse.arff``, "auto"
+        takes the sparse one; the others take only that kind.
+
+    Returns
+    -------
+    FeatureTable
+        ``X`` is float32 and ``Y`` uint8, both CSR if any file was sparse.
+
+    See Also
+    --------
+    read_nuswide : many pictures, 81 concepts.
     """
     if form not in ("auto", "sparse", "dense"):
         raise InvalidInput(f"form={form!r}; one of 'auto', 'sparse', 'dense' expected")

@@ -73,11 +73,30 @@ def read_nuswide(
 
     Layout: ``ConceptsList/Concepts81.txt``; ``TrainTestLabels/Labels_CONCEPT_Train.txt`` and
     ``…_Test.txt``; ``Low_Level_Features/Train_Normalized_CM55.dat`` and ``Test_…`` for each of
-    ``features`` (CH, CM55, CORR, EDH, WT; BoW is ``BoW_Train_int.dat``); picture names from
-    ``ImageList/TrainImagelist.txt`` where present.  ``whole=True`` reads the undivided files
-    instead: ``AllLabels/Labels_CONCEPT.txt``, ``Normalized_CM55.dat``, ``Imagelist.txt``.
+    ``features``; picture names from ``ImageList/TrainImagelist.txt`` where present.
 
-    ``features=()`` reads the labels alone (``X`` is None).  ``Y`` is CSR uint8, ``X`` float32.
+    Parameters
+    ----------
+    root : path
+        The folder.
+    features : sequence of str, default=("CM55", "WT", "EDH")
+        Of CH, CM55, CORR, EDH, WT and BoW (``BoW_Train_int.dat``); none reads the labels alone
+        (``X`` is None).
+    whole : bool, default=False
+        Read the undivided files instead: ``AllLabels/Labels_CONCEPT.txt``,
+        ``Normalized_CM55.dat``, ``Imagelist.txt``.
+    name : str, default="nuswide"
+        Of the data set.
+
+    Returns
+    -------
+    FeatureTable
+        ``Y`` is CSR uint8, ``X`` float32.
+
+    See Also
+    --------
+    read_nuswide_lite : the smaller set.
+    read_nuswide_labels : labels only.
     """
     return _read_layout(root, _WHOLE if whole else _FULL, features, name)
 
@@ -92,8 +111,25 @@ def read_nuswide_lite(
 
     Layout: ``Concepts81.txt``; ``NUS-WIDE-Lite_groundtruth/Lite_Labels_CONCEPT_Train.txt`` and
     ``…_Test.txt``; ``NUS-WIDE-Lite_features/Normalized_CM55_Lite_Train.dat`` and ``…_Test.dat`` for
-    each of ``features`` (CH, CM55, CORR, EDH, WT); picture names from
-    ``Train_imageOutPutFileList.txt`` where present.  ``features=()`` reads the labels alone.
+    each of ``features``; picture names from ``Train_imageOutPutFileList.txt`` where present.
+
+    Parameters
+    ----------
+    root : path
+        The folder.
+    features : sequence of str, default=("CM55", "WT", "EDH")
+        Of CH, CM55, CORR, EDH and WT; none reads the labels alone.
+    name : str, default="nuswide-lite"
+        Of the data set.
+
+    Returns
+    -------
+    FeatureTable
+        ``Y`` is CSR uint8, ``X`` float32.
+
+    See Also
+    --------
+    read_nuswide : the whole set.
     """
     return _read_layout(root, _LITE, features, name)
 
@@ -213,8 +249,25 @@ def read_nuswide_labels(
 
     Layout: ``label_ids.txt`` (number, tab, concept), ``full_image_id.txt`` (one Flickr id a
     picture), ``mul_label_ids.txt`` (picture number, tab, concept numbers separated by blanks; only
-    pictures with a concept).  The table has a row for every picture, or with ``labelled_only`` for
-    those with a concept.  ``Y`` is CSR uint8 and ``X`` None.
+    pictures with a concept).
+
+    Parameters
+    ----------
+    root : path
+        The folder.
+    labelled_only : bool, default=False
+        A row for pictures with a concept only, and not for every picture.
+    name : str, default="nuswide81"
+        Of the data set.
+
+    Returns
+    -------
+    FeatureTable
+        ``Y`` is CSR uint8 and ``X`` None.
+
+    See Also
+    --------
+    read_nuswide : features too.
     """
     layout = "label_ids.txt, full_image_id.txt and mul_label_ids.txt"
     base = need_folder(root, layout)

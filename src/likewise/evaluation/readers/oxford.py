@@ -42,13 +42,32 @@ def read_oxford(
 
     Layout: photos in ``root/images`` if there is such a folder, else anywhere below ``root``
     (Paris: ``paris/LANDMARK/NAME.jpg``); lists ``LANDMARK_N_{query,good,ok,junk}.txt`` in the
-    one folder below ``root`` that holds them.  ``images`` and ``lists`` name other folders.  A
-    query line is ``NAME x1 y1 x2 y2``, in Oxford with the prefix ``oxc1_``.
+    one folder below ``root`` that holds them.  A query line is ``NAME x1 y1 x2 y2``, in Oxford with
+    the prefix ``oxc1_``.
 
-    Boxes are in pixels of the original, whose longer side is ``original_longer_side``; where the
-    photo here is smaller, its box is scaled down with it.  A query whose photo is missing keeps
-    the box as written.  The query's own picture stays among the positives if the lists put it
-    there: leaving it out of a ranking is the protocol's business.
+    A query whose photo is missing keeps the box as written.  The query's own picture stays among
+    the positives if the lists put it there: leaving it out of a ranking is the protocol's business.
+
+    Parameters
+    ----------
+    root : path
+        The folder.
+    images, lists : path, optional
+        Other folders.
+    name : str, optional
+        Of the data set.
+    original_longer_side : int, default=1024
+        Boxes are in pixels of the original, whose longer side this is; where the photo here is
+        smaller, its box is scaled down with it.
+
+    Returns
+    -------
+    RetrievalSet
+        Pictures and queries.
+
+    See Also
+    --------
+    read_holidays : groups of one scene.
     """
     base = need_folder(root, LAYOUT)
     photo_folder = base / "images" if (base / "images").is_dir() else base

@@ -63,6 +63,20 @@ def survey(root: str | os.PathLike[str]) -> list[Row]:
 
     A folder that is not there gives a row "absent", one that cannot be read a row "refused" with
     the reason; ``seconds`` is CPU time without imports.
+
+    Parameters
+    ----------
+    root : path
+        The folder of all data sets.
+
+    Returns
+    -------
+    list of Row
+        One a data set.
+
+    See Also
+    --------
+    likewise.evaluation.data_root : where it is looked for.
     """
     base = Path(root)
     if not base.is_dir():

@@ -31,10 +31,23 @@ VALUES = {
 def read_uci_car(root: str | os.PathLike[str], *, one_hot: bool = False) -> FeatureTable:
     """Read ``root/car.data`` (or the file itself): six words and a class on each line.
 
-    ``X`` holds the rank of each value in its order from 0 (buying and maint: low, med, high,
-    vhigh; doors: 2, 3, 4, 5more; persons: 2, 4, more; lug_boot: small, med, big; safety: low,
-    med, high), or with ``one_hot`` 21 columns of 0 and 1 called ``buying=low`` and so on.  ``Y``
-    numbers the classes unacc, acc, good, vgood.
+    Parameters
+    ----------
+    root : path
+        The folder, or the file.
+    one_hot : bool, default=False
+        21 columns of 0 and 1 called ``buying=low`` and so on, in place of ranks.
+
+    Returns
+    -------
+    FeatureTable
+        ``X`` holds the rank of each value in its order from 0 (buying and maint: low, med, high,
+        vhigh; doors: 2, 3, 4, 5more; persons: 2, 4, more; lug_boot: small, med, big; safety: low,
+        med, high).  ``Y`` numbers the classes unacc, acc, good, vgood.
+
+    See Also
+    --------
+    likewise.metric.S3ML : a metric for such tables.
     """
     path = Path(root)
     path = path / "car.data" if path.is_dir() else path

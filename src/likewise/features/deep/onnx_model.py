@@ -35,10 +35,26 @@ _KEPT = 2
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A network of the user's; ``layer=None`` reads its first output.
+    """A network of the user's.
 
-    ``pool`` says what becomes of a sequence of tokens: their "mean", or the "first" of them (the
-    class token of a vision transformer).  With ``sha256`` any other file is refused.
+    Parameters
+    ----------
+    path : str
+        An ONNX file.
+    preparation : Preparation, optional
+        How pixels become its input.
+    layer : str, optional
+        An output of the graph or any tensor inside it; by default its first output.
+    pool : {"mean", "first"}, default="mean"
+        What becomes of a sequence of tokens: their mean, or the first of them (the class token of a
+        vision transformer).
+    sha256 : str, optional
+        With it any other file is refused.
+
+    See Also
+    --------
+    Preparation : size and scale of its input.
+    DeepDense : the network that comes along.
     """
 
     path: str
@@ -53,7 +69,17 @@ class OnnxModel:
         one_of(self.pool, "pool", ("mean", "first"))
 
     def activations(self, picture: Pixels) -> Floats:
-        """What the layer gives for a picture, as one vector."""
+        """What the layer gives for a picture, as one vector.
+
+        Parameters
+        ----------
+        picture : uint8 array of shape (height, width, 3)
+            RGB.
+
+        Returns
+        -------
+        float32 array of shape (width(),)
+        """
         network = open_model(self.path, self.layer, self.sha256)
         output = self.layer or network.outputs[0]
         made = network.run(self.preparation(picture)[None], output)

@@ -84,7 +84,18 @@ def unit(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class DeepSparse:
-    """The strongest activations of a picture, for the inverted index."""
+    """The strongest activations of a picture, for the inverted index.
+
+    Parameters
+    ----------
+    keep : int, default=128
+        Entries kept, 1 to 1280.
+
+    See Also
+    --------
+    DeepDense : all of them.
+    likewise.index.InvertedIndex : searches such rows.
+    """
 
     keep: int = KEEP
 
@@ -94,7 +105,22 @@ class DeepSparse:
     def extract(
         self, picture: Pixels, pooled: Floats | None = None
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Numbers and weights of the entries kept; ``pooled`` saves the forward pass."""
+        """Numbers and weights of the entries kept.
+
+        Parameters
+        ----------
+        picture : uint8 array of shape (height, width, 3)
+            RGB.
+        pooled : float32 array of shape (1280,), optional
+            The pooled activations, which save the forward pass.
+
+        Returns
+        -------
+        numbers : int64 array
+            Entries kept, ascending.
+        weights : float32 array
+            Of unit length.
+        """
         return strongest(activations(picture) if pooled is None else pooled, self.keep)
 
     def split(self, cells: Floats) -> NDArray[np.float64]:
@@ -109,10 +135,28 @@ class DeepSparse:
 
 @dataclass(frozen=True)
 class DeepDense:
-    """All 1280 pooled activations, at unit length."""
+    """All 1280 pooled activations, at unit length.
+
+    See Also
+    --------
+    DeepSparse : the strongest of them.
+    likewise.metric.FittedSpace : makes a space of such rows that fits a collection.
+    """
 
     def extract(self, picture: Pixels, pooled: Floats | None = None) -> Floats:
-        """The vector; ``pooled`` saves the forward pass."""
+        """The vector.
+
+        Parameters
+        ----------
+        picture : uint8 array of shape (height, width, 3)
+            RGB.
+        pooled : float32 array of shape (1280,), optional
+            The pooled activations, which save the forward pass.
+
+        Returns
+        -------
+        float32 array of shape (1280,)
+        """
         return unit(activations(picture) if pooled is None else pooled)
 
     def split(self, cells: Floats) -> NDArray[np.float64]:
@@ -123,7 +167,18 @@ class DeepDense:
 
 @dataclass(frozen=True)
 class DeepCells:
-    """The cells of the final map as local features: 1280-D, unit length, with their places."""
+    """The cells of the final map as local features: 1280-D, unit length, with their places.
+
+    Parameters
+    ----------
+    size : int, default=320
+        Side of the square that the picture is resized to.
+
+    See Also
+    --------
+    LocalFeatures : what comes out.
+    likewise.coding.Vocabulary : makes words of them.
+    """
 
     size: int = CELLS_SIZE
 
@@ -136,7 +191,17 @@ class DeepCells:
         return Preparation(self.size, PREPARATION.scale, PREPARATION.mean, PREPARATION.std)
 
     def extract(self, picture: Pixels) -> LocalFeatures:
-        """Row by row; places and sides are in pixels of the picture given."""
+        """Row by row; places and sides are in pixels of the picture given.
+
+        Parameters
+        ----------
+        picture : uint8 array of shape (height, width, 3)
+            RGB.
+
+        Returns
+        -------
+        LocalFeatures
+        """
         height, width = as_pixels(picture).shape[:2]
         (cells,) = network().run(self._preparation()(picture)[None], MAP)
         rows = np.ascontiguousarray(cells.reshape(N_CHANNELS, -1).T)

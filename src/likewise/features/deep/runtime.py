@@ -38,7 +38,21 @@ _CUDA_OPTIONS = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
 
 @dataclass(frozen=True)
 class Preparation:
-    """How pixels become a network's input: size, then ``(x / scale - mean) / std`` a channel."""
+    """How pixels become a network's input: size, then ``(x / scale - mean) / std`` a channel.
+
+    Parameters
+    ----------
+    size : int, default=224
+        Side of the square, at least 16; the picture is resized as it is and nothing is cut off.
+    scale : float, default=255.0
+        Pixels are divided by it.
+    mean, std : (float, float, float), default=(0.0, 0.0, 0.0) and (1.0, 1.0, 1.0)
+        Of the channels, red first.
+
+    See Also
+    --------
+    OnnxModel : takes it.
+    """
 
     size: int = 224
     scale: float = 255.0

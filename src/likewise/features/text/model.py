@@ -44,7 +44,26 @@ Floats = NDArray[np.float32]
 
 
 class TextModel:
-    """A sentence model that was opened and checked: see :meth:`open` and :meth:`embed`."""
+    """A sentence model that was opened and checked: see :meth:`open` and :meth:`embed`.
+
+    Parameters
+    ----------
+    name : str
+        Of the model.
+    digest : str
+        Of its files.
+    tokenizer : Tokenizer
+        Cuts texts.
+    table : float32 array
+        Vectors of its pieces.
+    graph : bytes
+        An ONNX graph.
+
+    See Also
+    --------
+    text_model_status : whether there is one.
+    PictureWords : texts for the pictures' network.
+    """
 
     def __init__(
         self, name: str, digest: str, tokenizer: Tokenizer, table: Floats, graph: bytes
@@ -55,10 +74,23 @@ class TextModel:
 
     @classmethod
     def open(cls, folder: str | Path | None = None) -> TextModel:
-        """The model of a folder; None: that of ``LIKEWISE_TEXT_MODEL``, else the installed one.
+        """The model of a folder.
 
-        Raises :class:`TextModelMissing` with the command that brings it, ``DamagedWeights`` and
-        ``UnusableModel`` for what is there and cannot be used.
+        Parameters
+        ----------
+        folder : path, optional
+            By default that of ``LIKEWISE_TEXT_MODEL``, else the installed one.
+
+        Returns
+        -------
+        TextModel
+
+        Raises
+        ------
+        TextModelMissing
+            With the command that brings it.
+        DamagedWeights, UnusableModel
+            For what is there and cannot be used.
         """
         status = text_model_status(folder)
         if status.where is None or not status.available:
@@ -67,7 +99,17 @@ class TextModel:
         return _open(status.where, cache_folder())
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Rows of unit length, one a text; ``EmptyText`` where one has no words."""
+        """Rows of unit length; ``EmptyText`` where a text has no words.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Texts.
+
+        Returns
+        -------
+        float32 array of shape (texts, columns)
+        """
         return self.embed_known(texts)[0]
 
     def embed_known(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.float64]]:

@@ -19,7 +19,12 @@ WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json
 
 @dataclass(frozen=True)
 class TextModelStatus:
-    """Whether typed words can be understood here, and what would make it so."""
+    """Whether typed words can be understood here, and what would make it so.
+
+    See Also
+    --------
+    text_model_status : gives it.
+    """
 
     available: bool
     where: Path | None
@@ -30,8 +35,20 @@ class TextModelStatus:
 def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
     """What is there and what is missing; nothing heavy is imported to find out.
 
-    ``folder`` is that of a model of one's own; None: ``LIKEWISE_TEXT_MODEL`` names it, else the
-    installed package has one.
+    Parameters
+    ----------
+    folder : path, optional
+        That of a model of one's own; by default ``LIKEWISE_TEXT_MODEL`` names it, else the
+        installed package has one.
+
+    Returns
+    -------
+    TextModelStatus
+        Also the command that brings what is missing.
+
+    See Also
+    --------
+    TextModel : the model.
     """
     folder = folder or os.environ.get("LIKEWISE_TEXT_MODEL") or None
     where = Path(folder) if folder is not None else packaged_folder()

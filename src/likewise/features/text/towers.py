@@ -44,7 +44,23 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class ImageTextModel:
-    """Two towers that were opened and tried: pictures and texts as rows of one space."""
+    """Two towers that were opened and tried: pictures and texts as rows of one space.
+
+    Attributes
+    ----------
+    folder : Path
+        Where they lie.
+    visual : OnnxModel
+        The tower of pictures.
+    digest : str
+        Of the files.
+    width : int
+        Columns of a row.
+
+    See Also
+    --------
+    TextModel : a model of sentences only.
+    """
 
     folder: Path
     visual: OnnxModel
@@ -70,12 +86,32 @@ class ImageTextModel:
         return made
 
     def embed_picture(self, picture: Any) -> Floats:
-        """The row of a picture's pixels, of unit length."""
+        """The row of a picture's pixels, of unit length.
+
+        Parameters
+        ----------
+        picture : uint8 array of shape (height, width, 3)
+            RGB.
+
+        Returns
+        -------
+        float32 array of shape (width,)
+        """
         rows = _unit(self.visual.activations(picture)[None], "the visual tower")
         return np.asarray(rows[0])
 
     def embed_text(self, texts: Sequence[str]) -> Floats:
-        """Rows of unit length, one a text; ``EmptyText`` where one has no words."""
+        """Rows of unit length; ``EmptyText`` where a text has no words.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Texts.
+
+        Returns
+        -------
+        float32 array of shape (texts, width)
+        """
         if isinstance(texts, str):
             texts = [texts]
         if not len(texts):

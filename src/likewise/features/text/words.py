@@ -59,8 +59,24 @@ Floats = NDArray[np.float32]
 class TextQuery:
     """What a text means to the pictures' network: classes, strongest first, with weights.
 
-    ``names`` are lemmas of the strongest, for people.  ``known`` is the share of the text's words
-    that the model was taught, ``near`` the cosine of the text and the class nearest to it.
+    Attributes
+    ----------
+    text : str
+        What was typed.
+    classes : int64 array
+        Numbers of classes.
+    weights : float64 array
+        What each counts.
+    names : list of str
+        Lemmas of the strongest, for people.
+    known : float
+        The share of the text's words that the model was taught.
+    near : float
+        The cosine of the text and the class nearest to it.
+
+    See Also
+    --------
+    PictureWords : gives it.
     """
 
     text: str
@@ -78,14 +94,40 @@ class TextQuery:
 
 
 class PictureWords:
-    """The words of the pictures' network under a text model; made once and kept on disk."""
+    """The words of the pictures' network under a text model; made once and kept on disk.
+
+    Parameters
+    ----------
+    model : TextModel
+        Knows which words mean the like.
+
+    See Also
+    --------
+    TextQuery : what a text means.
+
+    References
+    ----------
+    M. Norouzi et al.: Zero-shot learning by convex combination of semantic embeddings, 2014.
+
+    docs/methods/words.md, (1) to (4).
+    """
 
     def __init__(self, model: TextModel) -> None:
         self.model = model
         self.E, self.W, self.b = _kept(model, cache_folder())
 
     def ask(self, text: str) -> TextQuery:
-        """The classes a text means; ``EmptyText`` where it has no words."""
+        """The classes a text means; ``EmptyText`` where it has no words.
+
+        Parameters
+        ----------
+        text : str
+            What was typed.
+
+        Returns
+        -------
+        TextQuery
+        """
         (e,), (known,) = self.model.embed_known([text])
         cosines = self.E.astype(np.float64) @ e
         s = cosines + matches(text)
@@ -98,9 +140,20 @@ class PictureWords:
     def row(self, query: TextQuery, mean: Any, covariance: Any) -> Floats:
         """The query as one row of unit length over the activations.
 
-        ``covariance`` is that of the collection's rows, (1280, 1280), or already the deviation of
-        each class's logit over them, (1000,): see :meth:`deviations`.  ``mean`` is that of the
-        rows; what it gives is the same for every picture, so that it is only checked.
+        Parameters
+        ----------
+        query : TextQuery
+            What :meth:`ask` gave.
+        mean : array of shape (1280,)
+            That of the collection's rows; what it gives is the same for every picture, so that it
+            is only checked.
+        covariance : array of shape (1280, 1280) or (1000,)
+            That of the rows, or already the deviation of each class's logit over them: see
+            :meth:`deviations`.
+
+        Returns
+        -------
+        float32 array of shape (1280,)
         """
         if np.shape(mean) != (N_CHANNELS,):
             raise InvalidInput(f"mean has shape {np.shape(mean)}; ({N_CHANNELS},) expected")

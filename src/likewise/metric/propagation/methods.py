@@ -39,8 +39,37 @@ def affinities(
     propagation: float = 0.5,
     threshold: float = 0.01,
 ) -> Floats:
-    """The full matrix W (n, n) from labels, or from pairs with ``same``; for a few thousand rows.
+    """The full matrix W (n, n) from labels or pairs; for a few thousand rows.
 
+    Parameters
+    ----------
+    X : array of shape (n, columns)
+        Rows.
+    y : int array of shape (n,), or int array of shape (m, 2)
+        Labels (-1: unlabelled), or pairs with ``same``.
+    same : bool array of shape (m,), optional
+        Whether each pair is alike.
+    n_neighbors : int, default=6
+        Of a row, over which affinities spread.
+    propagation : float, default=0.5
+        How far.
+    threshold : float, default=0.01
+        Below it they do not count.
+
+    Returns
+    -------
+    array of shape (n, n)
+
+    See Also
+    --------
+    scatter : what a metric needs of it, without the matrix.
+
+    References
+    ----------
+    docs/methods/s3ml.md, (1) and (2).
+
+    Examples
+    --------
     >>> W = affinities(np.arange(6.0)[:, None], [[0, 5]], [False], n_neighbors=2)
     >>> bool(W[0, 5] < 0), bool(W[1, 5] < 0), bool(W[1, 2] > 0)
     (True, True, True)
@@ -63,7 +92,38 @@ def scatter(
     method: str = "auto",
     progress: Progress | None = None,
 ) -> Floats:
-    """T (m, m).  ``graph`` None: no propagation, W = W0."""
+    """T (m, m).  ``graph`` None: no propagation, W = W0.
+
+    Parameters
+    ----------
+    X : array of shape (n, m)
+        Rows.
+    said : Constraints
+        What is alike and what is not.
+    graph : Graph or None
+        Neighbours.
+    propagation : float
+        How far affinities spread.
+    threshold : float
+        Below it they do not count.
+    method : {"auto", "dense", "matrix-free", "push"}, default="auto"
+        How it is computed.
+    progress : callable, optional
+        Hears how far it is.
+
+    Returns
+    -------
+    array of shape (m, m)
+
+    See Also
+    --------
+    affinities : the matrix itself.
+    likewise.metric.S3ML : learns from it.
+
+    References
+    ----------
+    docs/methods/s3ml.md, (3).
+    """
     return scatter_and_counts(
         X, said, graph, propagation, threshold, method=method, progress=progress
     )[0]
@@ -79,7 +139,36 @@ def scatter_and_counts(
     method: str = "auto",
     progress: Progress | None = None,
 ) -> Scattered:
-    """T, and how many of the similar and of the dissimilar pairs the threshold left."""
+    """T, and how many of the similar and of the dissimilar pairs the threshold left.
+
+    Parameters
+    ----------
+    X : array of shape (n, m)
+        Rows.
+    said : Constraints
+        What is alike and what is not.
+    graph : Graph or None
+        Neighbours; None: no propagation.
+    propagation : float
+        How far affinities spread.
+    threshold : float
+        Below it they do not count.
+    method : {"auto", "dense", "matrix-free", "push"}, default="auto"
+        How it is computed.
+    progress : callable, optional
+        Hears how far it is.
+
+    Returns
+    -------
+    T : array of shape (m, m)
+        As of :func:`scatter`.
+    similar, dissimilar : int
+        Pairs that the threshold left.
+
+    See Also
+    --------
+    scatter : without the counts.
+    """
     check_weights(propagation, threshold)
     if graph is None:
         return plain_scatter(X, said), said.n_similar, said.n_dissimilar

@@ -40,7 +40,34 @@ def relative_gap(
 def certify(
     dictionary: Dictionary, Y: NDArray[Any], codes: Any, gamma: Floats, nonnegative: bool = False
 ) -> Floats:
-    """Relative gap of every row of ``codes`` (CSR, queries by columns) from one float64 pass."""
+    """Relative gap of every code from one float64 pass.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+        The columns.
+    Y : array of shape (q, d)
+        Queries.
+    codes : CSR matrix of shape (q, n)
+        Of the queries.
+    gamma : array of shape (q,)
+        The weight of |x|_1 for each.
+    nonnegative : bool, default=False
+        Whether codes may have no negative entries.
+
+    Returns
+    -------
+    array of shape (q,)
+        (P - D) / P.
+
+    See Also
+    --------
+    lasso : certifies by itself.
+
+    References
+    ----------
+    docs/methods/siso.md, (3) and (4).
+    """
     Y = np.asarray(Y, np.float64)
     used = np.unique(codes.indices)
     R = Y - codes[:, used] @ dictionary.rows(used)

@@ -43,11 +43,28 @@ _MEMORY = 700 << 20
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """``x`` (CSR, queries by columns) and what is known about each query.
+    """The codes, and what is known about each query.
 
-    ``gap`` is (P - D) / P over all columns, NaN where it was not certified; ``rounds`` counts
-    scans or searches, ``scans`` those of the whole dictionary, ``pivots`` columns that entered or
-    left (epochs for coordinate descent); ``converged`` says whether the end was reached.
+    Attributes
+    ----------
+    x : CSR matrix of shape (q, n)
+        The codes, queries by columns.
+    gamma : array of shape (q,)
+        The weight of |x|_1.
+    gap : array of shape (q,)
+        (P - D) / P over all columns, NaN where it was not certified.
+    rounds : int array of shape (q,)
+        Scans or searches.
+    scans : int array of shape (q,)
+        Those of the whole dictionary.
+    pivots : int array of shape (q,)
+        Columns that entered or left (epochs for coordinate descent).
+    converged : bool array of shape (q,)
+        Whether the end was reached.
+
+    See Also
+    --------
+    lasso : gives it.
     """
 
     x: Any
@@ -132,6 +149,16 @@ def lasso(
     >>> codes = lasso(A, np.array([[0.0, 1.0]]), alpha=0.5)
     >>> codes.x.toarray().round(3).tolist(), codes.gap.round(6).tolist()
     ([[0.0, 0.4]], [0.0])
+
+    See Also
+    --------
+    Dictionary : rows that are scaled once, in memory or memory-mapped.
+    likewise.annotation.SparseAnnotator : tags by this lasso.
+    nonnegative_codes : codes over a small codebook, with its Gram matrix.
+
+    References
+    ----------
+    Problem, certificate and the rounds over working sets: docs/methods/siso.md, (1) to (7).
     """
     check_settings(
         {"alpha": alpha, "tol": tol},

@@ -28,10 +28,40 @@ _UNIT = 2.0**-24
 
 
 class Dictionary:
-    """Rows in one or several arrays, float32 or float64, in memory or memory-mapped.
+    """The columns of a lasso: rows in one or several arrays, in memory or memory-mapped.
 
-    ``scale`` multiplies rows; by default 1 / length, so that columns are unit vectors, with 0
-    for rows of length zero.  Rows must be finite, which is checked where lengths are measured.
+    Rows must be finite, which is checked where lengths are measured.
+
+    Parameters
+    ----------
+    blocks : sequence of arrays of shape (n_i, d)
+        Rows, float32 or float64, one block after another; nothing is copied.
+    scale : array of shape (n,), optional
+        What rows are multiplied by; 0 takes a row out of the game.  By default 1 / length, so
+        that columns are unit vectors, with 0 for rows of length zero.
+
+    Attributes
+    ----------
+    n : int
+        Rows in all blocks together.
+    width : int
+        Columns of a row, d.
+    starts : array of shape (blocks + 1,)
+        The number of the first row of each block, and n.
+
+    See Also
+    --------
+    lasso : the solver that takes it.
+
+    References
+    ----------
+    The scans that it answers: docs/methods/siso.md, (5).
+
+    Examples
+    --------
+    >>> dictionary = Dictionary([np.array([[3.0, 4.0]]), np.eye(2)])
+    >>> dictionary.n, dictionary.width, dictionary.scale.tolist()
+    (3, 2, [0.2, 1.0, 1.0])
     """
 
     def __init__(self, blocks: Sequence[NDArray[Any]], scale: Floats | None = None) -> None:

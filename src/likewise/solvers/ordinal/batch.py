@@ -37,10 +37,10 @@ def solve_batch(
         Steps at most.
     step : float, optional
         The first step; by default n / 5, the order that is good for a mean loss.
-    armijo : bool, default=True
-        False keeps ``step`` fixed, for the record; it then ends when F is not finite.
     tol : float, default=1e-6
         It ends when points move by less than this share of their size.
+    armijo : bool, default=True
+        False keeps ``step`` fixed, for the record; it then ends when F is not finite.
     watch : callable, optional
         Told of every record, with the points.
 
@@ -57,6 +57,15 @@ def solve_batch(
     >>> found = solve_batch(problem, start, epochs=5)
     >>> found.objective < found.history[0].objective, found.points.shape
     (True, (3, 1))
+
+    See Also
+    --------
+    solve_lbfgs : of second order.
+    solve_svrg : stochastic.
+
+    References
+    ----------
+    The gradient: docs/methods/ordinal.md, (6).
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)
@@ -133,6 +142,10 @@ def solve_lbfgs(
     >>> found = solve_lbfgs(problem, start, epochs=5)
     >>> found.objective < found.history[0].objective, found.points.shape
     (True, (3, 1))
+
+    See Also
+    --------
+    solve_batch : plain descent.
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)

@@ -62,6 +62,14 @@ def solve_convex(
     >>> found = solve_convex(problem, start, epochs=5)
     >>> found.objective < found.history[0].objective, found.points.shape
     (True, (3, 1))
+
+    See Also
+    --------
+    solve_svrg : the points themselves, for any number of objects.
+
+    References
+    ----------
+    docs/methods/ordinal.md, (14).
     """
     if not problem.loss.convex:
         raise InvalidInput(

@@ -84,6 +84,14 @@ def solve_online(
     >>> found = solve_online(problem, start, epochs=5, rng=np.random.default_rng(0), step=0.1)
     >>> found.objective < found.history[0].objective, found.points.shape
     (True, (3, 1))
+
+    See Also
+    --------
+    solve_svrg : with the variance taken out.
+
+    References
+    ----------
+    docs/methods/ordinal.md, (13).
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)

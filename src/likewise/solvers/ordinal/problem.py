@@ -24,7 +24,13 @@ Rows = NDArray[np.int32]
 
 
 class Loss(Protocol):
-    """A loss of (a, b): its number, its kernels and what it is good for."""
+    """A loss of (a, b): its number, its kernels and what it is good for.
+
+    See Also
+    --------
+    likewise.ordinal.STE : one of the four.
+    Problem : the mean of it.
+    """
 
     @property
     def name(self) -> str: ...
@@ -40,7 +46,12 @@ class Loss(Protocol):
 
 
 class Record(NamedTuple):
-    """One point of a solver's way."""
+    """One point of a solver's way: evaluations of the loss so far, F, and the step.
+
+    See Also
+    --------
+    Solution : has all of them.
+    """
 
     evaluations: int
     objective: float
@@ -48,7 +59,13 @@ class Record(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Points (not padded), their F, the way there, and why it ended."""
+    """Points (not padded), their F, the way there, and why it ended.
+
+    See Also
+    --------
+    solve_svrg : gives it.
+    likewise.ordinal.OrdinalEmbedding : the estimator.
+    """
 
     points: Floats
     objective: float
@@ -79,7 +96,24 @@ def _squares(X, rows, a, b):  # type: ignore[no-untyped-def]
 
 
 def squares(points: Floats, rows: Rows) -> tuple[Floats, Floats]:
-    """a = |x_i - x_j|^2 and b = |x_l - x_k|^2 of every comparison: all that scoring needs."""
+    """a = |x_i - x_j|^2 and b = |x_l - x_k|^2 of every comparison: all that scoring needs.
+
+    Parameters
+    ----------
+    points : array of shape (n, p)
+        Places of the objects.
+    rows : int array of shape (m, 3) or (m, 4)
+        The comparisons.
+
+    Returns
+    -------
+    a, b : array of shape (m,)
+        What should be small, and what should be large.
+
+    See Also
+    --------
+    Problem : the loss of them.
+    """
     a, b = np.empty(len(rows)), np.empty(len(rows))
     _squares(pad(points), rows, a, b)
     return a, b
@@ -87,7 +121,25 @@ def squares(points: Floats, rows: Rows) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Problem:
-    """F over the comparisons ``rows``, (m, 3) or (m, 4) int32; X is always padded."""
+    """F over comparisons: the mean loss.
+
+    Parameters
+    ----------
+    rows : int32 array of shape (m, 3) or (m, 4)
+        The comparisons.
+    n_objects : int
+        Objects there are.
+    loss : Loss
+        Of one comparison.
+
+    See Also
+    --------
+    solve_svrg : minimises it.
+
+    References
+    ----------
+    docs/methods/ordinal.md, (1) and (6).
+    """
 
     rows: Rows
     n_objects: int

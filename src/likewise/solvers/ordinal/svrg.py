@@ -85,10 +85,10 @@ def solve_svrg(
         Comparisons a cheap step takes.
     inner : float, default=1.0
         Passes of cheap steps an epoch (m = inner |P| / batch).
-    guarded : bool, default=True
-        False is the printed algorithm, which ends when F is no longer finite.
     tol : float, default=1e-6
         It ends when points move by less than this share of their size.
+    guarded : bool, default=True
+        False is the printed algorithm, which ends when F is no longer finite.
     watch : callable, optional
         Told of every record, with the points.
 
@@ -105,6 +105,19 @@ def solve_svrg(
     >>> found = solve_svrg(problem, start, epochs=5, rng=np.random.default_rng(0))
     >>> found.objective < found.history[0].objective, found.points.shape
     (True, (3, 1))
+
+    See Also
+    --------
+    solve_online : without full gradients.
+    likewise.ordinal.OrdinalEmbedding : the estimator.
+
+    References
+    ----------
+    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu and Y. Yao: Stochastic non-convex ordinal
+    embedding with stabilized Barzilai-Borwein step size.  AAAI Conference on Artificial
+    Intelligence, 2018.
+
+    docs/methods/ordinal.md, (7) to (12).
     """
     X = pad(start)
     journal = Journal(problem, start.shape[1], watch)

@@ -22,7 +22,32 @@ _ROWS = 1024
 def certify(
     parts: Sequence[NDArray[Any]], codes: Sequence[Any], codebooks: Sequence[Floats], alpha: float
 ) -> tuple[Floats, Floats]:
-    """Objective and duality gap of every row, in float64; ``codes`` are CSR with a common mass."""
+    """Objective and duality gap of every row, in float64.
+
+    Parameters
+    ----------
+    parts : m arrays of shape (n, d_i)
+        The parts of the vectors.
+    codes : m CSR matrices of shape (n, k)
+        Marginals with a common mass.
+    codebooks : m arrays of shape (k, d_i)
+        Words, one a row.
+    alpha : float
+        The weight of the code's sum.
+
+    Returns
+    -------
+    objective, gap : array of shape (n,)
+        And how far the objective is above the optimum at most.
+
+    See Also
+    --------
+    product_codes : gives the codes.
+
+    References
+    ----------
+    docs/methods/psc.md, (14).
+    """
     n = len(parts[0])
     objective, gap = np.zeros(n), np.zeros(n)
     for start in range(0, n, _ROWS):
@@ -47,7 +72,27 @@ def certify(
 def objectives(
     parts: Sequence[NDArray[Any]], codes: Sequence[Any], codebooks: Sequence[Floats], alpha: float
 ) -> Floats:
-    """The objective alone."""
+    """The objective alone.
+
+    Parameters
+    ----------
+    parts : m arrays of shape (n, d_i)
+        The parts of the vectors.
+    codes : m CSR matrices of shape (n, k)
+        Marginals.
+    codebooks : m arrays of shape (k, d_i)
+        Words, one a row.
+    alpha : float
+        The weight of the code's sum.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    See Also
+    --------
+    certify : and how far it is from the optimum.
+    """
     mass = np.asarray(codes[0].sum(axis=1), np.float64).ravel()
     found: Floats = alpha * mass
     for part, code, words in zip(parts, codes, codebooks, strict=True):

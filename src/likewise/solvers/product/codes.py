@@ -39,7 +39,23 @@ _NUDGES = (1e-9, 1e-11, 1e-7)
 
 @dataclass(frozen=True)
 class Task:
-    """What is wanted of the vectors; ``n_steps`` and ``tol`` end the bisections of "iterative"."""
+    """What is wanted of the vectors.
+
+    Parameters
+    ----------
+    alpha : float
+        The weight of the code's sum.
+    method : {"exact", "approximate", "iterative"}
+        As for :func:`product_codes`.
+    n_steps : int, default=10
+        Bisections of "iterative", at most.
+    tol : float, default=1e-6
+        What ends them before.
+
+    See Also
+    --------
+    ProductPaths : does it.
+    """
 
     alpha: float
     method: Method
@@ -69,9 +85,19 @@ def _first(array: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 class ProductPaths:
-    """Sub-codebooks, one word of norm 1/sqrt(m) a row, ready to code vectors.
+    """Sub-codebooks, ready to code vectors.
 
     Gram matrices are made when first wanted and kept.
+
+    Parameters
+    ----------
+    codebooks : m arrays of shape (k, d_i)
+        One word of norm 1/sqrt(m) a row.
+
+    See Also
+    --------
+    product_codes : the same in one call.
+    Task : what is wanted.
     """
 
     def __init__(self, codebooks: Sequence[Floats]) -> None:
@@ -119,7 +145,22 @@ class ProductPaths:
         *,
         n_threads: int = 1,
     ) -> list[Any]:
-        """CSR (vectors by words, float64) for each part; masses are common for "exact" only."""
+        """Marginals of the codes; masses are common for "exact" only.
+
+        Parameters
+        ----------
+        parts : m arrays of shape (n, d_i)
+            The parts of the vectors.
+        task : Task
+            What is wanted.
+        n_threads : int, default=1
+            Threads.
+
+        Returns
+        -------
+        list of m CSR arrays of shape (n, k)
+            float64.
+        """
         dtype = parts[0].dtype
         grams = self.grams(dtype, self._lift(task))
         books = [self._transpose(book, dtype) for book in self.codebooks]
@@ -290,8 +331,10 @@ def product_codes(
     method : {"exact", "approximate", "iterative"}, default="exact"
         "exact" is the optimum.  "approximate" codes every part by itself at alpha / m (APSC), and
         "iterative" bisects the thresholds of two parts until masses agree (IPSC).
-    n_steps, tol : int, float
-        End the bisections of "iterative".
+    n_steps : int, default=10
+        Bisections of "iterative", at most.
+    tol : float, default=1e-6
+        What ends them before.
     n_threads : int, default=1
         Threads, one batch of vectors each.
 
@@ -307,6 +350,18 @@ def product_codes(
     >>> left, right = product_codes([np.array([[0.6, 0.0]])] * 2, [words, words], 0.4)
     >>> left.toarray().round(3).tolist(), right.toarray().round(3).tolist()
     ([[0.649, 0.0]], [[0.649, 0.0]])
+
+    See Also
+    --------
+    likewise.coding.ProductSparseCoder : the estimator, which also learns the codebooks.
+    nonnegative_codes : codes over one codebook whose words are written out.
+
+    References
+    ----------
+    T. Ge, K. He and J. Sun: Product sparse coding.  CVPR, 2014.
+
+    The problem and its marginals, the exact method and the two of the paper:
+    docs/methods/psc.md, (1) to (8) and (10) to (13).
     """
     if method not in list(METHODS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(METHODS)} expected")

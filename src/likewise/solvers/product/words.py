@@ -32,7 +32,19 @@ _GAP = 1e-10
 
 
 class WordPaths:
-    """A codebook of unit words, one a row; ``lazily`` without its Gram matrix."""
+    """A codebook of unit words, ready to code vectors.
+
+    Parameters
+    ----------
+    words : array of shape (k, d)
+        One word a row.
+    lazily : bool
+        Without its Gram matrix, for very many words.
+
+    See Also
+    --------
+    nonnegative_codes : the same in one call.
+    """
 
     def __init__(self, words: Floats, *, lazily: bool) -> None:
         self.words = np.ascontiguousarray(words, np.float64)
@@ -43,7 +55,25 @@ class WordPaths:
     def code(
         self, X: NDArray[Any], alpha: float, method: Coding, *, n_nearest: int, n_threads: int
     ) -> Any:
-        """CSR (vectors by words) of the minima of |x - y words|^2 + alpha |y|_1 over y >= 0."""
+        """The minima of |x - y words|^2 + alpha |y|_1 over y >= 0.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Vectors.
+        alpha : float
+            The weight of the code's sum.
+        method : {"homotopy", "feature-sign", "nearest"}
+            As for :func:`nonnegative_codes`.
+        n_nearest : int
+            Words a vector is coded on by "nearest".
+        n_threads : int
+            Threads.
+
+        Returns
+        -------
+        CSR array of shape (n, k)
+        """
         coding = CODINGS[method]
         if coding.gram and self._paths is None:
             return self._by_engine(X, alpha, method, n_threads)
@@ -170,6 +200,16 @@ def nonnegative_codes(
     >>> X = np.array([[3.0, 4.0], [1.0, -1.0]])
     >>> nonnegative_codes(X, np.eye(2), 1.0).toarray().round(6).tolist()
     [[2.5, 3.5], [0.5, 0.0]]
+
+    See Also
+    --------
+    likewise.coding.SparseCoder : the estimator, which also learns the codebook.
+    product_codes : the same over the products of several codebooks.
+    lasso : many queries over very many columns, of either sign.
+
+    References
+    ----------
+    docs/methods/psc.md, (1), with the words themselves for columns.
     """
     if method not in list(CODINGS):
         raise InvalidInput(f"method is {method!r}; one of {', '.join(CODINGS)} expected")

@@ -47,7 +47,16 @@ def inverse(factor: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One problem: ``S`` (symmetric, float64, C order), ``l1``, and whether the diagonal pays."""
+    """One problem: ``S`` (symmetric, float64, C order), ``l1``, and whether the diagonal pays.
+
+    See Also
+    --------
+    sparse_inverse_covariance : solves it.
+
+    References
+    ----------
+    docs/methods/s3ml.md, (5) and (6).
+    """
 
     S: Floats
     l1: float

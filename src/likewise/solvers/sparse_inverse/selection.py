@@ -53,12 +53,31 @@ _USUAL = 2.0**30
 class SparseInverse:
     """The minimiser and what is known about it.
 
-    ``precision`` has exact zeros; it is an array, or CSR where S was sparse.  ``gap`` bounds
-    F(precision) - min F from above (a dual feasible point in float64; infinite if none was found).
-    ``n_iter`` is the largest number of steps any block took, ``blocks`` how many there were and
-    ``largest_block`` the size of the largest.  ``own_gap`` is the gap of the smoothed problem where
-    that was asked for, else the same.  ``converged``: own_gap <= tol * m was reached.
-    ``proof`` holds the dual point block by block; ``covariance`` is all of it.
+    Attributes
+    ----------
+    precision : array or CSR matrix of shape (m, m)
+        The minimiser, with exact zeros; CSR where S was sparse.
+    gap : float
+        Bounds F(precision) - min F from above (a dual feasible point in float64; infinite if none
+        was found).
+    n_iter : int
+        The largest number of steps any block took.
+    converged : bool
+        Whether own_gap <= tol * m was reached.
+    objective : float
+        F(precision).
+    own_gap : float
+        The gap of the smoothed problem where that was asked for, else the same as ``gap``.
+    blocks : int
+        How many blocks S was taken apart into.
+    largest_block : int
+        The size of the largest.
+    proof : Proof
+        The dual point block by block; ``covariance`` is all of it.
+
+    See Also
+    --------
+    sparse_inverse_covariance : the solver that gives it.
     """
 
     precision: Any = field(repr=False)
@@ -114,8 +133,8 @@ def sparse_inverse_covariance(
         entries within smoothing * l1 set to zero in the end.
     start : array or sparse matrix of shape (m, m), optional
         A precision to begin with; where a block of it is not positive definite it is ignored.
-    max_iter : int, default=2000
-        Ends (a block) what does not converge.
+    max_iter : int, optional
+        Ends (a block) what does not converge; 2000 by default.
 
     Returns
     -------
@@ -135,6 +154,18 @@ def sparse_inverse_covariance(
     [[0.81, -0.19, 0.0], [-0.19, 0.81, 0.0], [0.0, 0.0, 0.77]]
     >>> found.blocks, found.gap < 1e-12
     (2, True)
+
+    See Also
+    --------
+    likewise.metric.S3ML : the metric that is learned by it.
+    UnboundedProblem : what is raised where no minimum exists.
+
+    References
+    ----------
+    W. Liu, S. Ma, D. Tao, J. Liu and P. Liu: Semi-supervised sparse metric learning using
+    alternating linearization optimization.  ACM SIGKDD, 2010.
+
+    Problem, dual and the two methods: docs/methods/s3ml.md, (5), (6) and (10) to (13).
     """
     S = as_matrix(S)
     settings = as_settings(l1, penalise_diagonal, tol, method, smoothing, max_iter)
