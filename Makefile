@@ -105,7 +105,7 @@ check-page: setup page-tools
 	$(NODE)/.bin/tsc --project $(PAGE)
 
 screenshots: setup
-	$(BIN)/python -m tests.server.screenshots
+	$(BIN)/python -m tests.server.screenshots $(ARGS)
 
 frames: setup
 	$(BIN)/python -m tests.server.frames

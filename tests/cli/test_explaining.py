@@ -56,6 +56,8 @@ def test_answers_wait_and_are_taken_in(built: Likewise) -> None:
     assert built.json("comparisons", "waiting") == [
         {"profile": "ann-answers", "by": "Ann", "answers": 3}
     ]
+    listed = built("profile", "list").stdout
+    assert "answers from Ann, until default takes them in" in listed
     taken = built("comparisons", "take-in", "ann-answers").stdout
     assert "default took in 3 answers of Ann" in taken
     assert "No answers wait." in built("comparisons", "waiting").stdout

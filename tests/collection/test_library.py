@@ -14,10 +14,12 @@ from PIL import Image, ImageOps
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName
-from likewise.collection.store.moments import moment_of_name
+from likewise.collection.store import timeline
+from likewise.collection.store.moments import bound_of, moment_of_name
 from likewise.errors import InvalidInput
 from likewise.shots import Shot, read_shot
 from tests.collection.pictures import small_scenes, write
+from tests.doors import store_of
 
 LENS, EXPOSURE, APERTURE, ISO, FOCAL = 0xA434, 0x829A, 0x829D, 0x8827, 0x920A
 
@@ -113,20 +115,90 @@ def test_names_tell_moments(name: str, moment: str | None) -> None:
     assert moment_of_name(name) == moment
 
 
-def test_a_moment_comes_from_exif_then_the_name_then_the_file(col: Collection) -> None:
+def test_a_moment_comes_from_exif_then_the_name_then_the_file(
+    col: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = col.library
     assert library.moment(id_of(col, "astronaut")) == ("2019-07-04T23:30:00", "exif")
     assert library.moment(id_of(col, "IMG_20190705_101500")) == ("2019-07-05T10:15:00", "name")
     assert library.moment(id_of(col, "china")) == ("2020-02-29T00:00:00", "file")
     found = [tuple(one) for one in library.months()]
     assert found == [
-        ("2021-03", 1, 1, 0), ("2020-02", 1, 0, 1), ("2019-07", 3, 1, 0), ("2018-01", 1, 0, 0),
+        ("2021-03", 1, 1, 0, ()), ("2020-02", 1, 0, 1, ()), ("2019-07", 3, 1, 0, ()),
+        ("2018-01", 1, 0, 0, ()),
     ]  # fmt: skip
+    monkeypatch.setattr(timeline, "BIG_MONTH", 3)
+    assert library.months()[2].days == ((5, 1), (4, 1), (1, 1))
     july = library.month("2019-07")
     assert names(col, [one.image for one in july]) == ["IMG_20190705_101500", "astronaut", "coffee"]
     assert [one.image for one in library.month("2019-07", offset=1, limit=1)] == [july[1].image]
     with pytest.raises(InvalidInput, match="2019-07 expected"):
         library.month("July")
+
+
+def test_every_question_about_dates_means_the_same_moments(col: Collection) -> None:
+    def stems(rows: Any) -> list[str]:
+        return names(col, [row.id for row in rows])
+
+    newest = [
+        "IMG-20210311-WA0007",
+        "china",
+        "IMG_20190705_101500",
+        "astronaut",
+        "coffee",
+        "flower",
+    ]
+    assert stems(col.pictures.page()[1]) == newest
+    assert stems(col.pictures.page(descending=False)[1]) == newest[::-1]
+    assert stems(col.pictures.page(where={"after": "2019-07-05"})[1]) == newest[:3]
+    assert stems(col.pictures.page(where={"after": "2019", "before": "2020"})[1]) == newest[2:5]
+    assert stems(col.search(id_of(col, "flower"), k=9, where={"before": "2019-07-02"})) == [
+        "coffee"
+    ]
+    assert set(stems(col.search(text="july 2019"))) == set(newest[2:5])
+    assert stems(col.search(text="February", k=9)) == ["china"]
+    row = col.image(id_of(col, "china"))
+    assert (row.date, row.date_source) == ("2020-02-29T00:00:00", "file")
+    assert col.pictures.dates([row.id]) == {row.id: row.date}
+
+
+@pytest.mark.parametrize(
+    ("said", "bound"),
+    [
+        ("2019", "2019"), (2019, "2019"), ("2019-07", "2019-07"), ("2019-07-04", "2019-07-04"),
+        ("2019-07-04 15:30", "2019-07-04T15:30"),
+        ("2019-07-04T15:30:12.5Z", "2019-07-04T15:30:12"),
+        ("2019-07-04T15:30+02:00", "2019-07-04T15:30"),
+        ("abc", None), ("", None), ("2019-7", None), ("2019-02-30", None),
+        ("2019-07-04T25:00", None),
+        ("20190704", None), (True, None), ("٢٠١٩-07", None),
+    ],
+)  # fmt: skip
+def test_dates_of_filters(said: Any, bound: str | None) -> None:
+    if bound is None:
+        with pytest.raises(InvalidInput, match=r"before is .* 2019-07-04 expected"):
+            bound_of("before", said)
+    else:
+        assert bound_of("before", said) == bound
+
+
+def test_folders_are_listed_as_people_would(tmp_path: Path) -> None:
+    for folder in ("Zoo", "apes", "Zoo/b", "trip 10", "trip 9", "Zoo/B2", "Ärger"):
+        photograph(tmp_path / "p" / folder / "copy.jpg", "coffee")
+    with Collection.create(tmp_path / "photos.lw", deep=False) as col:
+        col.spaces.drop("words")
+        col.add(tmp_path / "p", workers=0)
+        listed = [one.name for one in col.library.folders()]
+        assert {(one.pictures, one.all) for one in col.library.folders()[1:]} == {(1, 1)}
+        # One picture, listed once, by the first of its files.
+        for descending in (True, False):
+            total, rows = col.pictures.page(sort="name", descending=descending)
+            assert (total, [row.id for row in rows]) == (1, [1])
+        with store_of(col).write() as c:
+            c.execute("DELETE FROM moments")
+        assert [row.id for row in col.pictures.page()[1]] == [1], "without a moment at the end"
+        assert col.pictures.page(offset=1)[1] == []
+    assert listed == ["p", "apes", "trip 9", "trip 10", "Zoo", "b", "B2", "Ärger"]
 
 
 def test_moments_follow_their_files(col: Collection, tmp_path: Path) -> None:

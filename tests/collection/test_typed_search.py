@@ -13,6 +13,7 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.collection.search.rank import Hits
 from likewise.collection.store import tag_tables
+from likewise.collection.store.moments import refresh_moments
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.features.deep import network
 from likewise.features.deep.errors import INSTALL
@@ -52,6 +53,7 @@ def why(hits: Hits, image: int) -> list[str]:
 def date_picture(col: Collection, image: int, when: str) -> None:
     with store_of(col).write() as c:
         c.execute("UPDATE images SET date = ? WHERE id = ?", (when, image))
+        refresh_moments(c, [image])
 
 
 # -- what counts ------------------------------------------------------------------------------

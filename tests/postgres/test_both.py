@@ -147,7 +147,7 @@ def test_filters(col: Collection, tmp_path: Path) -> None:
     assert [album.name for album in col.library.albums()] == ["Best"]
     assert sum(month.pictures for month in col.library.months()) == N + 1
     assert {row.month for row in col.library.months()} >= {"2019-07"}
-    assert [f.name for f in col.library.folders() if f.pictures == 1][:1] == ["Rome 2"]
+    assert {f.name for f in col.library.folders() if f.pictures == 1} == {"Rome 2", "rome"}
     col.actions.undo()
     assert {row.id for row in _where(col, album="Best")} == set()
 

@@ -6,6 +6,7 @@ outside the machine is asked for.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -13,17 +14,20 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.request import Request, urlopen
 
 from likewise.server.sessions import Sessions
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Playwright
+
+T = TypeVar("T")
 
 NO_BROWSER = "no chromium here: 'make browser' installs it (or set LIKEWISE_BROWSER to one)"
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -51,17 +55,40 @@ def chromium() -> str | None:
     return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
+_open: list[Playwright] = []
+
+
+@contextmanager
+def driver() -> Iterator[Playwright]:
+    """What starts browsers: the one that is open, for a process can have one at a time."""
+    from playwright.sync_api import sync_playwright
+
+    if _open:
+        yield _open[0]
+        return
+    with sync_playwright() as started:
+        _open.append(started)
+        try:
+            yield started
+        finally:
+            _open.clear()
+
+
 @contextmanager
 def browser() -> Iterator[Browser]:
     """Chromium without a window."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
+    with driver() as playwright:
         started = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
         try:
             yield started
         finally:
             started.close()
+
+
+def run_in_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """``asyncio.run`` in a thread: while a browser is open, this one's loop is taken."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 @dataclass(frozen=True)

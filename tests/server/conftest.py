@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi import FastAPI
@@ -22,7 +22,11 @@ from likewise.collection.collection import Collection
 from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
 from likewise.server.sessions import Sessions
-from tests.collection.pictures import small_scenes
+from tests.collection.pictures import small_scenes, write_pictures
+from tests.server import browser as driving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 with warnings.catch_warnings():
     # Newer versions would rather have httpx2; this one works with both.
@@ -151,6 +155,44 @@ def reader(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli
     shutil.copytree(home / "photos.lw", copied)
     with client_of(copied) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def chrome() -> Iterator[Browser]:
+    """One browser for all tests of a process; each visitor is a context of their own."""
+    with driving.browser() as started:
+        yield started
+
+
+SCENES = 24
+
+
+@pytest.fixture(scope="session")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``pictures``: three views of eight scenes, the first of each tagged with it; ``photos.lw``
+    with a map of them.  A module that changes the collection serves a copy of it."""
+    folder = tmp_path_factory.mktemp("scenes")
+    write_pictures(folder / "pictures", views=3)
+    with Collection.create(folder / "photos.lw", deep=False) as col:
+        col.spaces.drop("words")
+        col.add(folder / "pictures", workers=0)
+        for row in col.pictures.rows(range(1, SCENES + 1)).values():
+            scene, _, view = Path(row.path).stem.rpartition("-")
+            if view == "0":
+                col.tag(row.id, scene)
+        col.models.learn_map()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scenes_server(
+    scenes: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[driving.Served]:
+    """A server of a module's own on a copy of the scenes, whose pictures stay where they are."""
+    copied = tmp_path_factory.mktemp("copy") / "photos.lw"
+    shutil.copytree(scenes / "photos.lw", copied)
+    with driving.served(copied) as started:
+        yield started
 
 
 _UNSET = ("LIKEWISE_COLLECTION", "LIKEWISE_KEY")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from likewise.server.access import Access, Guard, allowed_hosts
 from likewise.server.app import make_app
 from likewise.server.run import is_loopback, serve
 from likewise.server.sessions import Sessions
+from tests.server.browser import run_in_loop
 from tests.server.conftest import HOST, KEY, SESSIONS, TICKET, Client, check_error, client_of
 
 OWN = f"http://{HOST}"
@@ -307,7 +307,7 @@ class Asked:
             "headers": [(b"host", HOST.encode()), (b"authorization", f"Bearer {KEY}".encode())],
             "scheme": "http", "http_version": "1.1", "server": None, "client": None,
         }  # fmt: skip
-        asyncio.run(app({**whole, **scope}, self.receive, self.send))
+        run_in_loop(app({**whole, **scope}, self.receive, self.send))
         self.status = self.said[0].get("status")
         self.headers = self.said[0].get("headers", [])
 

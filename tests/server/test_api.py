@@ -28,7 +28,10 @@ from tests.collection import pair_cases
 from tests.doors import connections_of
 from tests.server.conftest import Client, N, check_error, client_of
 
-PICTURE = {"id", "name", "folder", "width", "height", "date", "thumbnail", "image"}
+PICTURE = {
+    "id", "name", "folder", "width", "height", "date", "date_source", "thumbnail", "image",
+}  # fmt: skip
+MARKS = {"stars", "favourite", "hidden"}
 
 
 def opened(content: bytes) -> Any:
@@ -51,7 +54,7 @@ def test_search_by_a_picture(reader: Client) -> None:
     picture, *others = reader.ids()
     found = reader.search(picture)
     schemas.SearchOut.model_validate(found, strict=True)
-    assert set(found["items"][0]) == PICTURE | {"score", "verdict", "reasons"}
+    assert set(found["items"][0]) == PICTURE | MARKS | {"score", "verdict", "reasons"}
     assert found["total"] == N - 1
     assert {item["id"] for item in found["items"]} == set(others)
     scores = [item["score"] for item in found["items"]]
@@ -176,7 +179,7 @@ def test_cut_off_filters_and_dates(reader: Client, home: Path) -> None:
     by_date = reader.search(picture, sort="date")
     dates = [item["date"] or "" for item in by_date["items"]]
     assert dates == sorted(dates, reverse=True)
-    assert dates[-1] == ""
+    assert dates[-1][:10] == "2021-05-02", "the oldest; those without EXIF have their file's time"
     assert by_date["total"] == N - 1
     page = reader.search(picture, sort="date", offset=3, limit=5)
     assert page["items"] == by_date["items"][3:8]
@@ -437,7 +440,7 @@ def test_similarities_and_profiles(client: Client) -> None:
     assert {"words", "holistic", "both", "default"} <= set(by_name)
     assert by_name["words"] == {
         "name": "words", "kind": "space", "learned": False, "spaces": ["words"],
-        "figures": None,
+        "figures": None, "answers": None,
     }  # fmt: skip
     client.post_json("/api/judge", {"query": {"picture": ids[0]}, "liked": [ids[9]]})
     client.post_json("/api/profiles", {"name": "birds", "base": "words"}, 201)
@@ -504,7 +507,7 @@ def test_the_list_of_pictures(reader: Client, home: Path) -> None:
     found = reader.get_json("/api/pictures")
     schemas.PageOut.model_validate(found, strict=True)
     assert found["total"] == len(found["items"]) == N
-    assert set(found["items"][0]) == PICTURE
+    assert set(found["items"][0]) == PICTURE | MARKS
     dates = [item["date"] or "" for item in found["items"]]
     assert dates == sorted(dates, reverse=True)
     names = [i["name"] for i in reader.get_json("/api/pictures?sort=name&order=asc")["items"]]
@@ -514,11 +517,19 @@ def test_the_list_of_pictures(reader: Client, home: Path) -> None:
     odd = reader.get_json("/api/pictures", params={"folder": str(home / "pictures" / "odd")})
     assert odd["total"] == N // 2
     assert reader.get_json("/api/pictures?tag=first")["total"] == 1
-    assert reader.get_json("/api/pictures?after=2021-05-07")["total"] == 2
+    assert reader.get_json("/api/pictures?after=2021-05-07&before=2022")["total"] == 2
+    assert {item["date_source"] for item in found["items"]} == {"exif", "file"}
     assert reader.get_json("/api/pictures?tag=' OR 1=1 --")["total"] == 0
     for wrong in ("limit=0", "limit=1001", "offset=-1", f"offset={1 << 70}", "sort=size",
                   "order=up", "limit=x", f"tag={'x' * 2000}"):  # fmt: skip
         check_error(reader.get(f"/api/pictures?{wrong}"), 422, "invalid")
+    for wrong in ("after=abc", "before=2021-13", "after=2021-02-30", "before=20210203"):
+        for place in ("pictures", "library/months"):
+            said = check_error(reader.get(f"/api/{place}?{wrong}"), 422, "invalid")
+            assert "a date such as 2019, 2019-07 or 2019-07-04 expected" in said
+    assert "'folders' is no filter" in check_error(
+        reader.get("/api/library/months?folders=odd"), 422, "unknown_filter"
+    )
 
 
 def test_one_picture(reader: Client, home: Path) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from likewise.collection.collection import Collection
-from tests.collection.pictures import write_pictures
 from tests.server import browser as driving
+from tests.server.axe import axe_script, violations
 from tests.server.browser import Served, settle, visit
+from tests.server.conftest import SCENES as N
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -19,35 +19,16 @@ if TYPE_CHECKING:
 pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
 pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
 
-N = 16
+
+@pytest.fixture(scope="module")
+def server(scenes_server: Served) -> Served:
+    return scenes_server
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with driving.browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight scenes in two views each, the first of each scene tagged with it; and a map."""
-    folder = tmp_path_factory.mktemp("actions")
-    write_pictures(folder / "pictures", views=2)
-    with Collection.create(folder / "photos.lw", deep=False) as col:
-        col.spaces.drop("words")
-        col.add(folder / "pictures", workers=0)
-        for row in col.pictures.rows(range(1, N + 1)).values():
-            scene, _, view = Path(row.path).stem.rpartition("-")
-            if view == "0":
-                col.tag(row.id, scene)
-        col.models.learn_map()
-    return folder
-
-
-@pytest.fixture(scope="module")
-def server(home: Path) -> Iterator[Served]:
-    with driving.served(home / "photos.lw") as started:
-        yield started
+def home(scenes: Path) -> Path:
+    """Where the pictures are: what is moved out of there or written there is taken back."""
+    return scenes
 
 
 @pytest.fixture
@@ -147,6 +128,22 @@ def test_recent_actions_are_listed_and_undone_from_any_view(page: Page, server: 
     assert tagged(server, "listed") == 0
 
 
+def test_what_is_undone_in_the_list_is_no_longer_offered(page: Page, server: Served) -> None:
+    page.goto("/?sort=name&order=asc")
+    settle(page)
+    for i in range(2):
+        page.locator(".pic").nth(i).focus()
+        page.keyboard.press("x")
+    page.get_by_label("Tag for the selected pictures").fill("brief")
+    page.keyboard.press("Enter")
+    said(page, "Tagged 2 pictures “brief”.")
+    page.get_by_role("button", name="Recent actions").click()
+    page.get_by_role("button", name="Undo: Tagged “brief”").click()
+    said(page, "Undone for 2 pictures.")
+    assert page.locator(".toast").all_inner_texts() == ["Undone for 2 pictures."]
+    assert tagged(server, "brief") == 0
+
+
 def test_many_lose_a_tag_and_get_it_back(page: Page, server: Served) -> None:
     ids = [one["id"] for one in server.ask("/api/pictures?limit=6")["items"]]
     server.ask("/api/tags/set", {"pictures": ids, "add": ["fades"]})
@@ -159,6 +156,8 @@ def test_many_lose_a_tag_and_get_it_back(page: Page, server: Served) -> None:
     page.get_by_label("Tag for the selected pictures").fill("fades")
     page.get_by_role("button", name="Remove tag").click()
     said(page, "Removed “fades” from 6 pictures.")
+    select = page.get_by_role("button", name="Select", exact=True)
+    assert select.get_attribute("aria-pressed") == "false", "a click is a question again"
     assert tagged(server, "fades") == 0
     page.get_by_role("button", name="Undo", exact=True).click()
     said(page, "Undone for 6 pictures.")
@@ -265,7 +264,7 @@ def test_sidecars_are_counted_asked_about_and_taken_back(
 def test_suggestions_of_a_tag_are_accepted_but_for_those_struck_out(
     page: Page, server: Served
 ) -> None:
-    ids = [one["id"] for one in server.ask("/api/pictures?limit=16&sort=name&order=asc")["items"]]
+    ids = [one["id"] for one in server.ask(f"/api/pictures?limit={N}&sort=name&order=asc")["items"]]
     server.ask("/api/tags/set", {"pictures": ids[::2], "add": ["even"]})
     page.goto("/?view=tag")
     page.locator("#tag-above").evaluate(
@@ -274,7 +273,7 @@ def test_suggestions_of_a_tag_are_accepted_but_for_those_struck_out(
     before = server.ask("/api/tags/suggested?tag=even")["total"]
     assert before == 0
     page.locator(".in-line:has(#tag-above) button").click()
-    said(page, "tagged, with")
+    said(page, "review them above")
     total = server.ask("/api/tags/suggested?tag=even")["total"]
     assert total >= 3
     page.get_by_role("list", name="Tags with suggestions").get_by_role(
@@ -285,6 +284,8 @@ def test_suggestions_of_a_tag_are_accepted_but_for_those_struck_out(
     page.wait_for_function(
         f"() => document.querySelectorAll('.suggested-grid li').length === {total}"
     )
+    if axe_script() is not None:
+        assert violations(page) == []
     wrong = grid.get_by_role("button").nth(1)
     name = (wrong.get_attribute("title")) or ""
     wrong.click()

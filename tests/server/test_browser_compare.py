@@ -25,12 +25,6 @@ DESK = {"viewport": {"width": 1280, "height": 900}}
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with driving.browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Ten answers of Ann and nine of the owner: one more makes ten, and twenty for the map."""
     folder: Path = tmp_path_factory.mktemp("compare")
@@ -38,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         # Squares and upright ones need most room.
         size = (520, 520) if at % 2 else (390, 520)
         cv2.imwrite(str(path), cv2.resize(cv2.imread(str(path)), size))
-    with Collection.create(folder / "photos.lw", deep=False) as col:
+    with Collection.create(folder / "photos.lw", words={"n_words": 60}, deep=False) as col:
         col.add(folder / "pictures", workers=0)
         for at, ask in enumerate(col.comparisons.suggest(19, seed=1)):
             col.compare(*ask, person="Ann" if at < 10 else None)
@@ -104,9 +98,18 @@ def test_what_a_guest_said_waits_until_it_is_taken_in(chrome: Browser, server: S
     waiting.get_by_text("10 answers from Ann").wait_for()
     assert ranked() == before
     assert before != taught
-    # The versions name who taught what.
+    # The versions name who taught what, counted without gaps.
     page.goto("/?view=learned&profile=default")
     page.get_by_text("Used 10 answers from Ann").wait_for()
+    assert page.locator(".log .number").all_inner_texts() == ["2", "1", "0"]
+    page.get_by_text("Went back to the beginning").wait_for()
+    # What only holds answers is told as what it is, behind what somebody made.
+    offered = page.get_by_label("Profile", exact=True).locator("option").all_inner_texts()
+    assert offered[1:] == ["ann-answers: answers from Ann", "answers: answers of yours"]
+    page.goto(f"/?q={first}")
+    group = page.locator('#by optgroup[label="Answers that wait"] option')
+    group.first.wait_for(state="attached")
+    assert group.all_text_contents() == offered[1:]
     page.context.close()
     assert wrong == []
 

@@ -9,6 +9,7 @@ import pytest
 
 from likewise.server.sessions import Sessions
 from tests.server import browser as driving
+from tests.server.axe import axe_script, violations
 from tests.server.browser import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 
 def test_closing_browser_and_server_keeps_the_owner_in(root: Path, tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
     def browser(playing: Playwright) -> BrowserContext:
         # A profile on disk, as a person's browser has: what lasts is kept when it is closed.
         made = playing.chromium.launch_persistent_context(
@@ -28,7 +27,7 @@ def test_closing_browser_and_server_keeps_the_owner_in(root: Path, tmp_path: Pat
         made.set_default_timeout(driving.PATIENCE)
         return made
 
-    with sync_playwright() as playing:
+    with driving.driver() as playing:
         with served(root) as server:
             context = browser(playing)
             page = context.new_page()
@@ -46,6 +45,8 @@ def test_closing_browser_and_server_keeps_the_owner_in(root: Path, tmp_path: Pat
             Sessions(root).renew()
             page.reload()
             page.get_by_role("heading", name="This browser is not signed in").wait_for()
+            if axe_script() is not None:
+                assert violations(page) == []
             command = page.locator("#command").inner_text()
             assert command == f"likewise link -C {root}"
             context.grant_permissions(["clipboard-read", "clipboard-write"])

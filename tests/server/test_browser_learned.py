@@ -22,12 +22,6 @@ PLACE = f"/?view=learned&profile={PROFILE}"
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with driving.browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     root = make_collection(tmp_path_factory.mktemp("pairs"))
     with Collection.open(root) as col:

@@ -12,10 +12,11 @@ from likewise.collection.collection import Collection
 from tests.collection.pictures import small_scenes
 from tests.collection.test_library import photograph
 from tests.server import browser as driving
+from tests.server.axe import NO_AXE, axe_script, violations
 from tests.server.browser import Served, visit
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
 pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
@@ -24,12 +25,6 @@ PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True,
 }  # fmt: skip
 MUNICH, SYDNEY = (48.14, 11.58), (-33.87, 151.21)
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with driving.browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +113,51 @@ def test_the_scrubber_leads_to_a_month(page: Page) -> None:
     )
 
 
+def test_days_of_a_big_month_are_steps_of_the_scrubber(page: Page) -> None:
+    def tell_days(route: Route) -> None:
+        # A hundred pictures make a month big: here three do.
+        answer = route.fetch()
+        told = answer.json()
+        told["items"] = [one for one in told["items"] if one["month"] == "2018-07"]
+        told["total"] = 3
+        told["items"][0]["days"] = [{"day": day, "pictures": 1} for day in (7, 4, 1)]
+        route.fulfill(response=answer, json=told)
+
+    page.route("**/api/library/months", tell_days)
+    page.goto("/?view=library")
+    scrubber = page.get_by_role("slider", name="Month")
+    scrubber.wait_for()
+    assert page.locator(".scrub-years span").all_inner_texts() == ["7", "4", "1"]
+    assert scrubber.get_attribute("aria-valuetext") == "Jul 7, 2018, 1 picture"
+    scrubber.press("ArrowDown")
+    assert scrubber.get_attribute("aria-valuetext") == "Jul 4, 2018, 1 picture"
+    box = scrubber.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 5, box["y"] + 0.9 * box["height"])
+    assert scrubber.get_attribute("aria-valuetext") == "Jul 1, 2018, 1 picture"
+
+
+def test_without_tags_suggestions_say_what_to_do(page: Page) -> None:
+    page.goto("/?view=tag")
+    page.get_by_text("Tag a few pictures first").wait_for()
+    assert page.get_by_role("button", name="Apply suggestions").is_disabled()
+
+
+def test_numbers_lead_to_views_and_are_stars_on_a_picture(page: Page, server: Served) -> None:
+    page.goto("/?view=library")
+    tiles(page).first.wait_for()
+    for key, heading in (("8", "Places"), ("9", "Duplicates"), ("7", "Library")):
+        page.keyboard.press(key)
+        page.get_by_role("heading", name=heading, level=1).wait_for()
+    tiles(page).first.wait_for()
+    page.locator(".library .pic").first.focus()
+    page.keyboard.press("2")
+    said(page, "1 picture: 2 stars.")
+    assert total(server, "?stars=2") == 1
+    page.goto("/")
+    page.locator(".search .tile-marks b").filter(has_text="★★").wait_for()
+
+
 def test_stars_favourites_and_hiding_by_keyboard_with_undo(page: Page, server: Served) -> None:
     page.goto("/?view=library")
     tiles(page).first.wait_for()
@@ -150,9 +190,11 @@ def test_stars_favourites_and_hiding_by_keyboard_with_undo(page: Page, server: S
 def test_a_selection_is_put_into_an_album_and_hidden(page: Page, server: Served) -> None:
     page.goto("/?view=library")
     tiles(page).nth(3).wait_for()
-    page.get_by_role("button", name="Select", exact=True).click()
+    mode = page.get_by_role("button", name="Select", exact=True)
 
     def select() -> None:
+        assert mode.get_attribute("aria-pressed") == "false", "a bulk action ends it"
+        mode.click()
         for i in range(3):
             page.locator(".library .pic").nth(i).click()
         said(page, "3 pictures selected")
@@ -167,6 +209,17 @@ def test_a_selection_is_put_into_an_album_and_hidden(page: Page, server: Served)
     assert page.locator(".tile.selected").count() == 0, "a bulk action ends the selection"
     undo(page)
     assert server.ask("/api/library/albums")["items"] == []
+    server.ask("/api/library/albums/add", {"album": "Sommer", "pictures": []})
+    page.goto("/?view=library&album=Sommer")
+    page.get_by_role("button", name="Rename album “Sommer”").click()
+    page.get_by_label("New name").fill("Winter")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**album=Winter")
+    said(page, "The album is called “Winter” now.")
+    page.get_by_role("button", name="Album Winter, 0 pictures").wait_for()
+    server.ask("/api/library/albums/delete", {"album": "Winter"})
+    page.goto("/?view=library")
+    tiles(page).nth(3).wait_for()
     select()
     bar.get_by_label("Stars for the selected pictures").select_option("5")
     said(page, "3 pictures: 5 stars.")
@@ -221,6 +274,9 @@ def test_places_show_clusters_and_lead_to_their_pictures(page: Page) -> None:
     clusters = page.evaluate("likewise.places.clusters.map(c => [c.x, c.y, c.points.length])")
     assert sorted(n for _, _, n in clusters) == [2, 3]
     x, y, _ = max(clusters)
+    tools = page.locator(".places-tools").bounding_box()
+    assert tools is not None
+    assert box["x"] + x + 30 < tools["x"], "no cluster lies under the buttons"
     assert y > min(clusters)[1]
     chart.click(position={"x": x, "y": y})
     page.locator(".row.head h2").first.wait_for()
@@ -252,11 +308,43 @@ def test_duplicates_are_found_and_the_rest_hidden_with_undo(page: Page, server: 
     assert total(server) == 10
 
 
+@pytest.mark.skipif(axe_script() is None, reason=NO_AXE)
+@pytest.mark.parametrize("how", ["light", "dark", "phone"])
+def test_axe_finds_nothing_in_places_and_duplicates(
+    chrome: Browser, server: Served, how: str
+) -> None:
+    page, wrong = visit(chrome, server, **(PHONE if how == "phone" else {"color_scheme": how}))
+    found = []
+    page.goto("/?view=places")
+    page.get_by_role("button", name="Show these 5 pictures").wait_for()
+    found += violations(page)
+    page.goto("/?view=duplicates")
+    if server.ask("/api/library/duplicates")["looked"] is None:
+        page.get_by_role("button", name="Find duplicates").click()
+    page.locator(".copies li").nth(2).wait_for()
+    page.locator(".job").wait_for(state="hidden")
+    found += violations(page)
+    page.context.close()
+    assert found == []
+    assert wrong == []
+
+
 def test_the_library_fits_a_phone(chrome: Browser, server: Served) -> None:
     page, wrong = visit(chrome, server, **PHONE)
     for view in ("library", "places", "duplicates"):
         page.goto(f"/?view={view}")
         page.get_by_role("navigation", name="Library").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+    page.goto("/?view=library")
+    tiles(page).first.wait_for()
+    right = page.evaluate(
+        """Math.max(...[...document.querySelectorAll('.tile')].map(
+             tile => tile.getBoundingClientRect().right))"""
+    )
+    scrubber = page.get_by_role("slider", name="Month").bounding_box()
+    assert scrubber is not None
+    assert right <= scrubber["x"], "the scrubber covers no picture"
+    field = page.get_by_label("Search by words")
+    assert field.get_attribute("placeholder") == "Search"
     page.context.close()
     assert wrong == []

@@ -23,12 +23,6 @@ pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BR
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with driving.browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("viewer")
     random = np.random.default_rng(5)
@@ -165,6 +159,51 @@ def test_a_finger_swipes_and_two_pinch(chrome: Browser, server: Served) -> None:
     assert wrong == []
 
 
+def test_f_fills_the_screen_and_leaves_it(page: Page, server: Served) -> None:
+    look_at(page, server, "3.jpg")
+    page.locator("dialog.viewer img").wait_for()
+    page.keyboard.press("f")
+    page.wait_for_function("() => document.fullscreenElement")
+    top = "document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('dialog.viewer')"
+    assert page.evaluate(f"() => Boolean({top})"), "the picture is what fills it"
+    page.keyboard.press("f")
+    page.wait_for_function("() => !document.fullscreenElement")
+    page.keyboard.press("f")
+    page.wait_for_function("() => document.fullscreenElement")
+    page.keyboard.press("o")  # what closes the picture leaves the full screen too
+    page.wait_for_function("() => !document.fullscreenElement")
+    assert page.get_by_role("dialog").count() == 0
+
+
+def test_filters_by_album_stars_and_camera_are_shown_and_removed(
+    page: Page, server: Served
+) -> None:
+    ids = [server.picture(f"{i}.jpg")["id"] for i in (1, 2)]
+    server.ask("/api/library/albums/add", {"album": "Best", "pictures": ids})
+    server.ask("/api/library/marks", {"pictures": ids[:1], "stars": 4})
+    page.goto("/")
+    settle(page)
+    assert page.locator(".tile-marks b").all_inner_texts() == ["★★★★"]
+    page.keyboard.press("f")
+    filters = page.get_by_role("group", name="Filters")
+    filters.get_by_label("Album").select_option("Best")
+    page.get_by_role("heading", name="2 pictures", exact=True).wait_for()
+    filters.get_by_label("Stars").select_option("3")
+    page.get_by_role("heading", name="1 picture", exact=True).wait_for()
+    filters.get_by_label("Camera").fill("secret")
+    page.get_by_role("button", name="Filters (3)").wait_for()
+    # They stay while one searches with a picture, seen all the time.
+    page.locator(".pic").first.click()
+    page.wait_for_url("**q=*")
+    page.get_by_role("button", name="Remove the filter album Best").click()
+    page.get_by_role("button", name="Remove the filter ★★★ or more").click()
+    page.get_by_role("heading", name="5 pictures by similarity").wait_for()
+    page.get_by_role("button", name="Remove the filter camera secret").click()
+    page.wait_for_function("() => !location.search.includes('camera')")
+    server.ask("/api/library/albums/delete", {"album": "Best"})
+    server.ask("/api/library/marks", {"pictures": ids[:1], "stars": 0})
+
+
 def test_f_closes_the_filters_it_opened(page: Page) -> None:
     page.goto("/")
     settle(page)
@@ -195,6 +234,13 @@ def test_a_selection_is_searched_with_and_taken_apart(page: Page) -> None:
     assert page.locator(".tile").count() == 4, "what is asked with is no answer"
     page.locator(".tile").first.hover()
     assert page.locator(".tile .plus:visible").count() == 0, "several cannot be judged"
+    page.get_by_text("Results of several pictures cannot be marked").first.wait_for()
+    for key in ("+", "w"):
+        page.locator(".pic").first.focus()
+        page.keyboard.press(key)
+        said = page.get_by_role("status").filter(has_text="Results of several pictures cannot")
+        said.wait_for()
+        said.get_by_role("button", name="Dismiss").click()
     page.get_by_role("button", name="Remove 4.jpg from the search").click()
     page.wait_for_url("**/?q=*")
     page.go_back()
@@ -289,6 +335,41 @@ def every_view(page: Page, server: Served) -> Iterator[str]:
     yield f"/?view=map&paint=likeness&q={one}"
 
 
+def every_dialog(page: Page) -> Iterator[str]:
+    """Names of what opens over the page, each open while it is looked at."""
+    page.goto("/")
+    settle(page)
+    page.keyboard.press("f")  # the filters are not over the page, but opened as well
+    page.get_by_role("group", name="Filters").wait_for()
+    yield "Filters"
+    page.keyboard.press("f")
+    for i in (0, 1):
+        page.locator(".pic").nth(i).focus()
+        page.keyboard.press("x")
+    for name, button in (
+        ("Keyboard shortcuts", "Keyboard shortcuts"),
+        ("Settings", "Settings"),
+        ("Recent actions", "Recent actions"),
+        ("Search by colour", "Search by colour"),
+        ("Add to an album", "Add to an album"),
+        ("Remove 2 pictures from the collection?", "Remove…"),
+    ):
+        page.get_by_role("button", name=button, exact=True).click()
+        page.get_by_role("dialog", name=name).wait_for()
+        page.wait_for_function(_QUIET)
+        yield name
+        page.keyboard.press("Escape")
+        page.get_by_role("dialog").wait_for(state="detached")
+    for view, button in (("tag", "Write sidecars…"), ("learned", "New profile"),
+                         ("compare", "Ask others")):  # fmt: skip
+        page.goto(f"/?view={view}")
+        page.wait_for_function(_QUIET)
+        page.get_by_role("button", name=button).press("Enter")
+        page.get_by_role("dialog").wait_for()
+        page.wait_for_function(_QUIET)
+        yield button
+
+
 @pytest.mark.skipif(axe_script() is None, reason=NO_AXE)
 @pytest.mark.parametrize("how", ["light", "dark", "phone"])
 def test_axe_finds_nothing_that_keeps_people_out(chrome: Browser, server: Served, how: str) -> None:
@@ -299,10 +380,8 @@ def test_axe_finds_nothing_that_keeps_people_out(chrome: Browser, server: Served
         page.goto(place)
         page.wait_for_function(_QUIET)
         found += [f"{place}: {line}" for line in violations(page)]
-    if how != "phone":
-        page.keyboard.press("?")
-        page.get_by_role("dialog").wait_for()
-        found += [f"keys: {line}" for line in violations(page)]
+    for dialog in every_dialog(page) if how != "phone" else ():
+        found += [f"{dialog}: {line}" for line in violations(page)]
     page.context.close()
     assert found == []
     assert wrong == []

@@ -26,12 +26,6 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with driving.browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """16 pictures described by the network, and by visual words too."""
     root: Path = tmp_path_factory.mktemp("why")

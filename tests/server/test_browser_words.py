@@ -27,12 +27,6 @@ pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BR
 PHONE = {"viewport": {"width": 360, "height": 720}, "has_touch": True, "is_mobile": True}
 
 
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with driving.browser() as started:
-        yield started
-
-
 def fill(folder: Path, deep: bool) -> Path:
     """Two views each of eight scenes, in two folders; the cats and the coffees are tagged."""
     for day, (name, pixels) in enumerate(small_scenes().items(), 1):

@@ -33,12 +33,6 @@ KEY = "a-key-for-tests-only"
 Step = Callable[[Collection, Report], object]
 
 
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with driving.browser() as started:
-        yield started
-
-
 class StepByStep:
     """A job that does what it is told when it is told, and reports in between as all jobs do."""
 

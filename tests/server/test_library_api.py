@@ -10,12 +10,15 @@ def test_months_folders_and_pictures_with_their_sources(client: Client) -> None:
     found = client.get_json("/api/library/months")
     assert found["total"] == N
     may = next(one for one in found["items"] if one["month"] == "2021-05")
-    assert may == {"month": "2021-05", "pictures": 8, "by_name": 0, "by_file": 0}
+    assert may == {"month": "2021-05", "pictures": 8, "by_name": 0, "by_file": 0, "days": []}
     assert sum(one["by_file"] for one in found["items"]) == 8
     page = client.get_json("/api/library/months/2021-05?limit=3&offset=1")["items"]
     assert [one["moment"] for one in page] == [f"2021-05-0{day}T10:00:00" for day in (7, 6, 5)]
     assert {one["source"] for one in page} == {"exif"}
     assert page[0]["thumbnail"].startswith("/api/pictures/")
+    assert client.get_json("/api/library/cameras")["items"] == [
+        {"camera": "SECRET CAMERA", "pictures": N}
+    ]
     tree = client.get_json("/api/library/folders")["items"]
     assert [(one["name"], one["depth"], one["all"]) for one in tree] == [
         ("pictures", 0, N), ("even", 1, N // 2), ("odd", 1, N // 2),
@@ -35,6 +38,12 @@ def test_marks_are_set_told_and_restored(client: Client) -> None:
     about = client.get_json(f"/api/library/pictures/{ids[0]}")
     assert (about["stars"], about["favourite"], about["albums"]) == (4, True, [])
     assert about["source"] in ("exif", "file")
+    listed = client.get_json("/api/pictures?sort=added&order=asc")["items"]
+    assert [(one["stars"], one["favourite"]) for one in listed[:4]] == [
+        (4, True), (4, False), (4, False), (0, False),
+    ]  # fmt: skip
+    found = client.search(ids[3], limit=100)["items"]
+    assert {one["id"] for one in found if one["stars"] == 4} == set(ids[:3])
     assert client.get_json("/api/library/months?stars=3")["total"] == 3
     assert client.get_json("/api/library/months?favourite=true")["total"] == 1
     client.post_json("/api/library/marks/restore", {"before": done["before"]})

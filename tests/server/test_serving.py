@@ -26,6 +26,7 @@ from likewise.server import jobs
 from likewise.server.jobs import Events, Work
 from likewise.server.run import _listener
 from likewise.server.schemas import EventsOut, ProgressEvent
+from tests.server.browser import run_in_loop
 from tests.server.conftest import N, Process
 
 Start = Callable[..., Process]
@@ -146,10 +147,10 @@ def test_who_lost_the_line_is_told_what_changed() -> None:
     hello = b"retry: 2000\nid: 7\n\n"
     progress = b'event: progress\ndata: {"done": 1}\n\n'
     changed = b'id: 7\nevent: changed\ndata: {"revision": 7}\n\n'
-    assert asyncio.run(listened("")) == [hello]
-    assert asyncio.run(listened("x" * 50)) == [hello]
-    assert asyncio.run(listened("7")) == [hello]
-    assert asyncio.run(listened("5")) == [b"retry: 2000\nid: 5\n\n", progress, changed]
+    assert run_in_loop(listened("")) == [hello]
+    assert run_in_loop(listened("x" * 50)) == [hello]
+    assert run_in_loop(listened("7")) == [hello]
+    assert run_in_loop(listened("5")) == [b"retry: 2000\nid: 5\n\n", progress, changed]
 
 
 def test_small_answers_are_sent_at_once() -> None:
@@ -171,7 +172,7 @@ def test_a_slow_listener_loses_old_progress_never_the_end() -> None:
         await stream.aclose()
         return found
 
-    found = asyncio.run(slow())
+    found = run_in_loop(slow())
     assert found[-1] == b'event: done\ndata: {"added": 1}\n\n'
     assert b'"done": 999' in found[-2]
 

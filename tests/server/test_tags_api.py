@@ -128,6 +128,8 @@ def test_all_pictures_are_tagged_in_the_background(tagged: Client) -> None:
         one for one in tagged.get_json("/api/tags")["items"] if "suggested" in one["sources"]
     ]
     assert suggested
+    tags = {one["tag"]: one for one in tagged.get_json("/api/tags")["items"]}
+    assert tags["stone"]["pictures"] == 4, "suggestions are told by their source only"
     # A suggestion is no tag yet: nobody has looked.
     assert tagged.get_json("/api/tags/untagged")["total"] == 8
 

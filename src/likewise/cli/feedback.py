@@ -108,7 +108,7 @@ def judge(
         ("score", "id", "size", "date", "path"),
         [
             (f"{hit.score:.4f}", hit.id, f"{rows[hit.id].width} x {rows[hit.id].height}",
-             day(rows[hit.id].date), hit.path)
+             day(rows[hit.id].date, rows[hit.id].date_source), hit.path)
             for hit in hits
         ],
         right="rr",

@@ -192,6 +192,7 @@ def export(
                 "width": row.width,
                 "height": row.height,
                 "date": row.date,
+                "date_source": row.date_source,
                 "bytes": row.n_bytes,
                 "tags": every.get(row.id, []),
                 "metadata": dict(row.metadata),
@@ -273,7 +274,10 @@ def _as_json(rows: list[dict[str, Any]]) -> str:
 
 
 def _as_csv(rows: list[dict[str, Any]]) -> str:
-    heads = ("id", "path", "format", "width", "height", "date", "bytes", "tags", "metadata")
+    heads = (
+        "id", "path", "format", "width", "height", "date", "date_source", "bytes", "tags",
+        "metadata",
+    )  # fmt: skip
     buffer = io.StringIO(newline="")
     table = csv.DictWriter(buffer, heads)
     table.writeheader()

@@ -87,6 +87,6 @@ def plural(n: int, what: str, many: str | None = None) -> str:
     return f"{n:,} {what if n == 1 else many or what + 's'}"
 
 
-def day(date: str | None) -> str:
-    """The day of an ISO date and time."""
-    return date[:10] if date else ""
+def day(date: str | None, source: str | None = None) -> str:
+    """The day of an ISO date and time; ``~`` where only a file's name or time tells it."""
+    return f"{'~' if source in ('name', 'file') else ''}{date[:10]}" if date else ""

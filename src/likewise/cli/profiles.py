@@ -34,14 +34,17 @@ def list_profiles(collection: Where = DEFAULT, json_: Json = False) -> None:
         (
             one["name"], "yes" if one["in_use"] else "", " + ".join(one["spaces"]),
             one["judgements"], *_accuracy(one),
-            _share(one["changed"]), _share(one["sparsity"]),
+            _share(one["changed"]), _share(one["sparsity"]), _holds(one["answers"]),
         )
         for one in found
     ]  # fmt: skip
     heads = (
-        "profile", "in use", "ranks by", "judgements", "accuracy", "without", "changed", "zero"
+        "profile", "in use", "ranks by", "judgements", "accuracy", "without", "changed", "zero",
+        "note",
     )  # fmt: skip
-    echo_table(heads, rows, right="   rrrrr")
+    # Where every profile was made by somebody there is nothing to remark.
+    shown = len(heads) if any(one["answers"] for one in found) else -1
+    echo_table(heads[:shown], [row[:shown] for row in rows], right="   rrrrr")
 
 
 @profile.command("show")
@@ -199,7 +202,13 @@ def _tell_created(name: str, json_: bool) -> None:
 
 
 def _all_records(col: Collection) -> list[dict[str, Any]]:
-    return [_record(name, one, col.profiles.in_use) for name, one in sorted(col.profiles.items())]
+    answers = col.comparisons.profiles()
+    made = []
+    for name, one in sorted(col.profiles.items()):
+        held = answers.get(name)
+        said = None if held is None else {"person": held.person, "into": held.into}
+        made.append(_record(name, one, col.profiles.in_use) | {"answers": said})
+    return made
 
 
 def _record_of(col: Collection, name: str) -> dict[str, Any]:
@@ -224,6 +233,14 @@ def _accuracy(one: dict[str, Any]) -> tuple[str, str]:
         return f"after {one['needed']} more", ""
     low, high = one["interval"]
     return f"{one['agreement']:.0%} ({low:.0%} to {high:.0%})", _share(one["agreement_plain"])
+
+
+def _holds(answers: dict[str, str | None] | None) -> str:
+    """Of a profile that nobody made: what it is there for."""
+    if answers is None:
+        return ""
+    whose = f"from {answers['person']}" if answers["person"] else "of yours"
+    return f"answers {whose}, until {answers['into']} takes them in"
 
 
 def _share(value: float | None) -> str:

@@ -376,6 +376,7 @@ def _record(answer: Answer) -> dict[str, Any]:
         "width": row.width,
         "height": row.height,
         "date": row.date,
+        "date_source": row.date_source,
     }
     if answer.why and answer.why.in_query is not None:
         record["explained_by"] = answer.why.space
@@ -415,8 +416,8 @@ def _print(answers: list[Answer], asked: PageQuery) -> None:
     heads = ["score", "id", "size", "date", "path"]
     rows: list[list[object]] = [
         [
-            f"{a.hit.score:.4f}", a.hit.id, f"{a.row.width} x {a.row.height}", day(a.row.date),
-            a.hit.path,
+            f"{a.hit.score:.4f}", a.hit.id, f"{a.row.width} x {a.row.height}",
+            day(a.row.date, a.row.date_source), a.hit.path,
         ]
         for a in answers
     ]  # fmt: skip

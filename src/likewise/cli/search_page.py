@@ -138,7 +138,7 @@ def _card(number: int, answer: Answer, best: float, asked: PageQuery, query: Thu
         bar = f'<div class="bar"><i style="width:{100 * hit.score / best:.1f}%"></i></div>'
     facts = [f"{row.width} x {row.height}", row.format, size(row.n_bytes)]
     if row.date:
-        facts.append(day(row.date))
+        facts.append(day(row.date, row.date_source))
     why = ""
     if answer.why and answer.why.in_query is not None:
         where = areas_in_words(answer.why.in_query), areas_in_words(answer.why.in_hit)

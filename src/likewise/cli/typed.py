@@ -74,6 +74,7 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
                         "id": hit.id, "path": hit.path, "score": hit.score,
                         "format": rows[hit.id].format, "width": rows[hit.id].width,
                         "height": rows[hit.id].height, "date": rows[hit.id].date,
+                        "date_source": rows[hit.id].date_source,
                         "reasons": [
                             {"key": reason.key, "text": str(reason)} for reason in hit.reasons
                         ],
@@ -90,7 +91,8 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
         echo_table(
             ("score", "id", "date", "path", "why"),
             [
-                (f"{hit.score:.4f}", hit.id, day(rows[hit.id].date), printable(hit.path),
+                (f"{hit.score:.4f}", hit.id,
+                 day(rows[hit.id].date, rows[hit.id].date_source), printable(hit.path),
                  printable("; ".join(map(str, hit.reasons))))
                 for hit in hits
                 if hit.id in rows

@@ -116,6 +116,10 @@ class Library:
         """Pictures whose file says where they were taken."""
         return queries.places(self._store, plain_where(where or {}))
 
+    def cameras(self) -> list[tuple[str, int]]:
+        """Cameras that took pictures, and how many; the most frequent first."""
+        return queries.cameras(self._store)
+
     def shot(self, picture: PictureName) -> Shot | None:
         """How and where a picture was taken, as far as its file says."""
         return table.shot_of(self._store, self._pictures.id_of(picture))

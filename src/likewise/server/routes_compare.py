@@ -378,7 +378,8 @@ def unshare(service: Serving, said: UnshareIn) -> SharesOut:
 
 
 def _nameless(picture: PictureOut) -> PictureOut:
-    return picture.model_copy(update={"name": "picture", "folder": "", "date": None})
+    unsaid = {"name": "picture", "folder": "", "date": None, "date_source": None}
+    return picture.model_copy(update=unsaid)
 
 
 def _profile(guest: Share | None, asked: str) -> str:

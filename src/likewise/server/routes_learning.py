@@ -15,6 +15,7 @@ from likewise.collection.search.heat import HeatMap
 from likewise.collection.search.similarities import Similarity
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import (
+    AnswersOut,
     AreaOut,
     CurveOut,
     DirectionOut,
@@ -114,6 +115,7 @@ def _heat_out(heat: HeatMap | None) -> HeatOut | None:
 def similarities(service: Serving) -> SimilaritiesOut:
     """Every way to rank, learned ones with their figures; ``default`` is the profile in use."""
     found = service.collection.similarities
+    answers = service.collection.comparisons.profiles()
     return SimilaritiesOut(
         default=found["default"].profile or "default",
         items=[
@@ -123,6 +125,9 @@ def similarities(service: Serving) -> SimilaritiesOut:
                 learned=made.profile is not None,
                 spaces=list(made.spaces),
                 figures=figures_out(made.figures),
+                answers=AnswersOut(person=answers[name].person, into=answers[name].into)
+                if name in answers
+                else None,
             )
             for name, made in found.items()
         ],
@@ -248,8 +253,8 @@ def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
     shown = service.pictures_out(wanted)
     return [
         LineOut(
-            number=line.number, kind=line.kind, made=line.made, session=line.session,
-            stands=line.stands, query=shown.get(line.query or 0),
+            number=line.number, version=line.version, kind=line.kind, made=line.made,
+            session=line.session, stands=line.stands, query=shown.get(line.query or 0),
             liked=[shown[i] for i in line.liked if i in shown],
             disliked=[shown[i] for i in line.disliked if i in shown],
             about=line.about, contradicts=list(line.contradicts), text=line.text,

@@ -15,26 +15,39 @@ from likewise.collection.library import KEEP_RULE, AlbumChange, DuplicateGroup, 
 from likewise.collection.store.picture_marks import Marks
 from likewise.collection.store.timeline import TimelineEntry
 from likewise.server.routes_collection import start_job
-from likewise.server.routes_pictures import Serving
-from likewise.server.schemas import JobOut, PictureId, PictureOut, Strict, WhereIn
+from likewise.server.routes_pictures import Serving, refuse_unknown
+from likewise.server.schemas import JobOut, MarkedPictureOut, PictureId, PictureOut, Strict, WhereIn
 from likewise.server.service import Service
 
 router = APIRouter(prefix="/api/library", tags=["library"])
 
-Filters = Annotated[WhereIn, Depends(WhereIn)]
+
+async def _filters(request: Request, where: Annotated[WhereIn, Depends(WhereIn)]) -> WhereIn:
+    refuse_unknown(request, {*WhereIn.model_fields, "offset", "limit"})
+    return where
+
+
+Filters = Annotated[WhereIn, Depends(_filters)]
 Album = Annotated[str, Field(min_length=1, max_length=100)]
 Month = Annotated[str, Field(pattern=r"^\d{4}-\d\d$", description="Such as 2019-07.")]
 Source = Literal["exif", "name", "file"]
 MOST = 10_000
 
 
+class DayOut(BaseModel):
+    day: int
+    pictures: int
+
+
 class MonthOut(BaseModel):
-    """``by_name``, ``by_file``: those of which only the file's name, the file's time says so."""
+    """``by_name``, ``by_file``: those of which only the file's name, the file's time says so.
+    ``days`` of a month with many pictures, newest first."""
 
     month: str
     pictures: int
     by_name: int
     by_file: int
+    days: list[DayOut]
 
 
 class MonthsOut(BaseModel):
@@ -44,14 +57,11 @@ class MonthsOut(BaseModel):
     items: list[MonthOut]
 
 
-class LibraryPictureOut(PictureOut):
+class LibraryPictureOut(MarkedPictureOut):
     """``moment`` is local time; ``source`` says who tells it: EXIF, the file's name, its time."""
 
     moment: str
     source: Source
-    stars: int
-    favourite: bool
-    hidden: bool
 
 
 class LibraryPageOut(BaseModel):
@@ -70,6 +80,15 @@ class FolderOut(BaseModel):
 
 class FoldersOut(BaseModel):
     items: list[FolderOut]
+
+
+class CameraOut(BaseModel):
+    camera: str
+    pictures: int
+
+
+class CamerasOut(BaseModel):
+    items: list[CameraOut]
 
 
 class PlacesOut(BaseModel):
@@ -229,7 +248,16 @@ def months(service: Serving, where: Filters) -> MonthsOut:
     found = service.collection.library.months(where.plain())
     return MonthsOut(
         total=sum(one.pictures for one in found),
-        items=[MonthOut(**one._asdict()) for one in found],
+        items=[
+            MonthOut(
+                month=one.month,
+                pictures=one.pictures,
+                by_name=one.by_name,
+                by_file=one.by_file,
+                days=[DayOut(day=day, pictures=n) for day, n in one.days],
+            )
+            for one in found
+        ],
     )
 
 
@@ -248,14 +276,12 @@ def month(
 
 def _records(service: Service, entries: list[TimelineEntry]) -> list[dict[str, Any]]:
     """A plain answer: checking hundreds of items against their shape costs more than the rest."""
-    ids = [one.image for one in entries]
-    rows, marks = service.collection.pictures.rows(ids), service.collection.library.marks(ids)
+    rows = service.collection.pictures.rows(one.image for one in entries)
+    entries = [one for one in entries if one.image in rows]
+    records = service.marked_records([rows[one.image] for one in entries])
     return [
-        service.picture_record(rows[one.image])
-        | {"moment": one.moment, "source": one.source}
-        | marks.get(one.image, Marks())._asdict()
-        for one in entries
-        if one.image in rows
+        record | {"moment": one.moment, "source": one.source}
+        for record, one in zip(records, entries, strict=True)
     ]
 
 
@@ -264,6 +290,13 @@ def folders(service: Serving, where: Filters) -> FoldersOut:
     """The folders of the collection as a tree, in reading order."""
     found = service.collection.library.folders(where.plain())
     return FoldersOut(items=[FolderOut(**one._asdict()) for one in found])
+
+
+@router.get("/cameras")
+def cameras(service: Serving) -> CamerasOut:
+    """Cameras that took pictures, the most frequent first."""
+    found = service.collection.library.cameras()
+    return CamerasOut(items=[CameraOut(camera=name, pictures=n) for name, n in found])
 
 
 @router.get("/places", response_model=PlacesOut)

@@ -120,17 +120,21 @@ def sentence(made: Model) -> str:
     right, plain = figures.get("agreement"), figures.get("agreement_plain")
     measured = ""
     if right is not None:
-        measured = f" Accuracy {right:.0%} on what was left out"
+        measured = f" It agrees with {right:.0%} of the answers that were left out"
         measured += f", {plain:.0%} without learning." if plain is not None else "."
     if made.kind == "metric":
         pairs = int(figures.get("similar", 0)) + int(figures.get("dissimilar", 0))
-        return f"From {pairs} pairs in {made.space!r}.{measured}"
-    made_from = {"space": f"neighbours in {made.space!r}"}.get(
-        str(figures.get("made_from")), str(figures.get("made_from"))
-    )
-    said = f"{figures.get('comparisons', 0)} comparisons"
+        return f"Learned from {_some(pairs, 'pair')} of pictures.{measured}"
+    looks = "how the pictures look"
+    if figures.get("made_from") not in (None, "space"):
+        looks = f"the {figures['made_from']} of the pictures"
+    said = _some(int(figures.get("comparisons", 0)), "comparison")
     if figures.get("source") == "people":
-        return f"From {said}, in {made.space!r}.{measured}"
+        return f"Drawn from {said}.{measured}"
     if figures.get("comparisons"):
-        return f"From {said} and from {made_from}.{measured}"
-    return f"Nobody compared anything yet: made from {made_from}."
+        return f"Drawn from {said} and from {looks}.{measured}"
+    return f"Nobody compared anything yet: drawn from {looks}."
+
+
+def _some(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -81,7 +81,7 @@ def pictures(
     )
     # A plain answer, here and in search: checking hundreds of items against the shapes that
     # describe them costs more than finding them.
-    return JSONResponse({"total": total, "items": [service.picture_record(row) for row in rows]})
+    return JSONResponse({"total": total, "items": service.marked_records(rows)})
 
 
 @router.get("/pictures/{picture}")
@@ -201,20 +201,19 @@ def search(service: Serving, asked: SearchIn) -> Response:
         )
     verdict = dict.fromkeys(liked, "liked") | dict.fromkeys(disliked, "disliked")
     reasons = answer.typed.reasons(rows) if answer.typed is not None else {}
-    items = []
-    for i in page:
+    # A picture removed in this very moment has no row any more.
+    page = [i for i in page if answer.ids[i] in rows]
+    items = service.marked_records([rows[answer.ids[i]] for i in page])
+    for i, item in zip(page, items, strict=True):
         image = answer.ids[i]
-        # A picture removed in this very moment has no row any more.
-        if image in rows:
-            more = {
-                "score": answer.scores[i],
-                "verdict": verdict.get(image),
-                "reasons": [
-                    {"key": one.key, "kind": one.kind, "text": str(one)}
-                    for one in reasons.get(image, ())
-                ],
-            }
-            items.append(service.picture_record(rows[image]) | more)
+        item |= {
+            "score": answer.scores[i],
+            "verdict": verdict.get(image),
+            "reasons": [
+                {"key": one.key, "kind": one.kind, "text": str(one)}
+                for one in reasons.get(image, ())
+            ],
+        }
     return JSONResponse(
         {
             "total": service.total(asked, answer),

@@ -21,6 +21,8 @@ Tag = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class TagOut(BaseModel):
+    """``pictures`` have it; suggestions nobody confirmed are told among the ``sources`` only."""
+
     tag: str
     pictures: int
     sources: dict[str, int]
@@ -243,7 +245,7 @@ def whole_place(said: str) -> str:
 
 
 def _needs_tags(service: Service) -> None:
-    if not service.collection.tags.all(limit=1):
+    if not any(one.pictures for one in service.collection.tags.all(limit=1)):
         raise CollectionError("no picture has a tag yet; tag some first")
 
 

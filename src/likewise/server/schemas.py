@@ -157,12 +157,15 @@ class ErrorOut(BaseModel):
 
 
 class PictureOut(BaseModel):
+    """``date`` is local time; ``date_source``: who tells it, EXIF, the file's name or its time."""
+
     id: PictureId
     name: str
     folder: str
     width: int
     height: int
     date: str | None
+    date_source: Literal["exif", "name", "file"] | None = None
     thumbnail: str
     image: str
 
@@ -182,7 +185,15 @@ class ReasonOut(BaseModel):
     text: str
 
 
-class HitOut(PictureOut):
+class MarkedPictureOut(PictureOut):
+    """A picture of a list, with what a person thinks of it."""
+
+    stars: int
+    favourite: bool
+    hidden: bool
+
+
+class HitOut(MarkedPictureOut):
     score: float
     verdict: Literal["liked", "disliked"] | None
     reasons: list[ReasonOut]
@@ -190,7 +201,7 @@ class HitOut(PictureOut):
 
 class PageOut(BaseModel):
     total: int
-    items: list[PictureOut]
+    items: list[MarkedPictureOut]
 
 
 class FiguresOut(BaseModel):
@@ -324,14 +335,23 @@ class RevealedOut(BaseModel):
     folder: str
 
 
+class AnswersOut(BaseModel):
+    """Whose comparisons a profile holds (None: the owner's), and for which profile."""
+
+    person: str | None
+    into: str
+
+
 class SimilarityOut(BaseModel):
-    """``learned``: a profile, which judgements change; a metric or map is learned when asked."""
+    """``learned``: a profile, which judgements change; a metric or map is learned when asked.
+    ``answers``: one that holds what somebody compared until another takes it in."""
 
     name: str
     kind: Literal["space", "profile", "metric", "map"]
     learned: bool
     spaces: list[str]
     figures: FiguresOut | None
+    answers: AnswersOut | None = None
 
 
 class SimilaritiesOut(BaseModel):
@@ -340,7 +360,10 @@ class SimilaritiesOut(BaseModel):
 
 
 class LineOut(BaseModel):
+    """``version`` counts the lines of this profile, from 1; ``number`` names the line."""
+
     number: int
+    version: int
     kind: str
     made: str
     session: int

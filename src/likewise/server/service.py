@@ -10,7 +10,7 @@ import os
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import date
@@ -25,6 +25,7 @@ from likewise.collection.errors import UnknownPicture
 from likewise.collection.feedback.typed_search import TypedAnswer
 from likewise.collection.search.query import Query, Region, ResolvedQuery
 from likewise.collection.search.similarities import Figures
+from likewise.collection.store.picture_marks import Marks
 from likewise.collection.store.store import ImageRow
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.server.guests import ShownPictures
@@ -257,9 +258,15 @@ class Service:
             "width": row.width,
             "height": row.height,
             "date": row.date,
+            "date_source": row.date_source,
             "thumbnail": f"/api/pictures/{name}/thumbnail",
             "image": f"/api/pictures/{name}/image",
         }
+
+    def marked_records(self, rows: Sequence[ImageRow]) -> list[dict[str, Any]]:
+        """Pictures of a list, with stars, favourites and what is hidden."""
+        marks = self.collection.library.marks(row.id for row in rows)
+        return [self.picture_record(row) | marks.get(row.id, Marks())._asdict() for row in rows]
 
     def pictures_out(self, images: Iterable[int]) -> dict[int, PictureOut]:
         rows = self.collection.pictures.rows(images)

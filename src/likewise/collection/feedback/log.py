@@ -16,7 +16,8 @@ from likewise.collection.store.store import Store
 class LogLine(NamedTuple):
     """One line of the log for people: ``stands`` tells whether it still counts.
 
-    ``person`` is who compared, or whose ``answers`` were taken in; None: the owner.
+    ``person`` is who compared, or whose ``answers`` were taken in; None: the owner.  ``number``
+    counts what was said in all profiles and of tags; ``version`` counts this profile's lines.
     """
 
     number: int
@@ -33,6 +34,7 @@ class LogLine(NamedTuple):
     text: str | None = None
     person: str | None = None
     answers: int = 0
+    version: int = 0
 
 
 class Log:
@@ -51,14 +53,15 @@ class Log:
         contradicts: dict[int, list[int]] = {}
         for found in history.contradictions:
             contradicts.setdefault(found.judgement, []).append(found.earlier)
-        lines = history.log() if newest is None else history.log()[-newest:]
+        log = history.log()
+        lines = log if newest is None else log[-newest:]
         subjects: set[int] = set()
         for entry in lines:
             if entry.kind in (JUDGE, COMPARE):
                 subjects |= {entry.body["query"], *entry.body["liked"], *entry.body["disliked"]}
         here = log_tables.subjects_in_collection(self._store, subjects)
         made = []
-        for entry in lines:
+        for version, entry in enumerate(lines, len(log) - len(lines) + 1):
             body = entry.body
             judged = entry.kind in (JUDGE, COMPARE)
             made.append(
@@ -73,6 +76,7 @@ class Log:
                     body.get("text") if judged else None,
                     body.get("by"),
                     int(body.get("answers", 0)),
+                    version,
                 )
             )  # fmt: skip
         return made

@@ -73,6 +73,10 @@ class Comparisons:
         self._states.fold_all(name)
         return number
 
+    def profiles(self) -> dict[str, answers_waiting.AnswerProfile]:
+        """The profiles that only hold answers, by name: whose they are, and for which profile."""
+        return {one.profile: one for one in answers_waiting.answer_profiles(self._store)}
+
     def waiting(self, profile: str = DEFAULT) -> list[answers_waiting.Waiting]:
         """Whose answers a profile has not taken in, and how many."""
         name = resolve_profile(self._store, profile)

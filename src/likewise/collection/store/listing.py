@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from likewise._validation import one_of
 from likewise.collection.store.store import Store, marks, parts
 
-# Pictures without a date come after all others, whichever way the dates run.
+# A page is read off an index, in its order: what lies behind it is not looked at.  Each is (tables
+# that have the order, with the picture's name in them; the order; what else holds of a row).
+_FIRST_FILE = "NOT EXISTS (SELECT 1 FROM files g WHERE g.image = o.image AND g.path < o.path)"
 _ORDERS = {
-    "added": "i.id {way}",
-    "date": "i.date IS NULL, i.date {way}, i.id {way}",
-    "name": "(SELECT min(path) FROM files f WHERE f.image = i.id) {way}, i.id {way}",
+    "added": ("", "i.id {way}", ""),
+    "date": ("moments", "o.moment {way}, o.image {way}", ""),
+    "name": ("files", "o.path {way}, o.image {way}", _FIRST_FILE),
 }
 
 
@@ -27,23 +29,38 @@ def list_images(
     """(how many, the ids of one page)."""
     one_of(sort, "sort", _ORDERS)
     clauses, parameters = store.conditions(where)
-    kept = f"WHERE {' AND '.join(clauses)}" if clauses else ""
-    total = int(store.one(f"SELECT count(*) FROM images i {kept}", parameters))
-    order = _ORDERS[sort].format(way="DESC" if descending else "ASC")
+    total = int(store.one(f"SELECT count(*) FROM images i {_where(clauses)}", parameters))
+    table, order, own = _ORDERS[sort]
+    by = order.format(way="DESC" if descending else "ASC")
+    # The table is walked from its end to its other: SQLite would rather begin with the pictures.
+    joined = f"{table} o CROSS JOIN images i" if table else "images i"
+    kept = _where([*(["i.id = o.image"] if table else ()), *([own] if own else ()), *clauses])
     rows = store.all(
-        f"SELECT i.id FROM images i {kept} ORDER BY {order} LIMIT ? OFFSET ?",
+        f"SELECT i.id FROM {joined} {kept} ORDER BY {by} LIMIT ? OFFSET ?",
         (*parameters, limit, offset),
     )
-    return total, [row[0] for row in rows]
+    found = [row[0] for row in rows]
+    if table and len(found) < limit and offset + len(found) < total:
+        # Those that the table does not know come after all others.
+        known = int(store.one(f"SELECT count(*) FROM {joined} {kept}", parameters))
+        lost = [*clauses, f"i.id NOT IN (SELECT image FROM {table} WHERE image IS NOT NULL)"]
+        rows = store.all(
+            f"SELECT i.id FROM images i {_where(lost)} ORDER BY i.id LIMIT ? OFFSET ?",
+            (*parameters, limit - len(found), max(0, offset - known)),
+        )
+        found += [row[0] for row in rows]
+    return total, found
+
+
+def _where(clauses: Sequence[str]) -> str:
+    return f"WHERE {' AND '.join(clauses)}" if clauses else ""
 
 
 def dates_of(store: Store, ids: Iterable[int]) -> dict[int, str]:
-    """Dates of pictures that have one."""
+    """When pictures were taken, where that is known."""
     found: dict[int, str] = {}
     for part in parts(list(ids)):
-        rows = store.all(
-            f"SELECT id, date FROM images WHERE date IS NOT NULL AND id IN ({marks(part)})", part
-        )
+        rows = store.all(f"SELECT image, moment FROM moments WHERE image IN ({marks(part)})", part)
         found |= {row[0]: row[1] for row in rows}
     return found
 

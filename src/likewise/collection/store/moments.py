@@ -2,7 +2,8 @@
 
 A moment is local time without an offset, as the camera's clock had it: a timeline shows evenings as
 evenings.  The table is written anew for pictures whose files or dates change, in the transaction
-that changes them (``written_index.py``).
+that changes them (``written_index.py``).  Whoever asks when a picture was taken asks here: lists,
+filters, typed dates, the timeline.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import os
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from likewise.collection.store.database import Transaction
+from likewise.errors import InvalidInput
 
 EXIF, NAME, FILE = "exif", "name", "file"
 _LENGTH = len("2019-07-04T15:30:12")
@@ -62,6 +65,42 @@ def moment_of(date: str | None, files: Sequence[tuple[str, int]]) -> tuple[str, 
         return datetime.fromtimestamp(oldest // 10**9).isoformat()[:_LENGTH], FILE
     except (ValueError, OverflowError, OSError):
         return _NEVER, FILE
+
+
+_BOUND = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?"
+    r"(?:Z|[+-]\d\d:?\d\d)?)?)?)?",
+    re.ASCII,
+)
+
+
+def bound_of(key: str, value: Any) -> str:
+    """A date of a filter as moments begin, or a refusal.
+
+    A year or a month will do; a time is local time, whatever offset it has.
+
+    >>> bound_of("after", "2019-07"), bound_of("before", "2019-07-04 15:30:12+02:00")
+    ('2019-07', '2019-07-04T15:30:12')
+    """
+    found = _BOUND.fullmatch(str(value))
+    try:
+        if found is None or isinstance(value, bool):
+            raise ValueError
+        year, month, day, *time = found.groups()
+        hour, minute, second = (int(part or 0) for part in time)
+        datetime(int(year), int(month or 1), int(day or 1), hour, minute, second)
+    except ValueError:
+        raise InvalidInput(
+            f"{key} is {value!r}; a date such as 2019, 2019-07 or 2019-07-04 expected"
+        ) from None
+    days = "-".join(part for part in (year, month, day) if part)
+    return f"{days}T{':'.join(part for part in time if part)}" if time[0] else days
+
+
+def moment_condition(key: str, value: Any) -> tuple[str, list[Any]]:
+    """SQL over images i for a filter ``after`` (from then on) or ``before``, and its value."""
+    sign = ">=" if key == "after" else "<"
+    return f"i.id IN (SELECT image FROM moments WHERE moment {sign} ?)", [bound_of(key, value)]
 
 
 def refresh_moments(c: Transaction, images: Sequence[int]) -> None:

@@ -19,6 +19,7 @@ from likewise.collection.store import filters, sums
 from likewise.collection.store.database import Catalog, Row
 from likewise.collection.store.database import Transaction as Transaction
 from likewise.collection.store.mark_filters import HIDDEN_OUT, MARK_FILTERS, mark_condition
+from likewise.collection.store.moments import moment_condition
 from likewise.collection.store.names import check_names, plain_name
 from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.collection.store.sqlite_catalog import FILE as FILE
@@ -34,7 +35,11 @@ SPACES_DROPPED = "spaces_dropped"
 
 @dataclass(frozen=True)
 class ImageRow:
-    """One picture of the collection; ``path`` is one of the files that hold it."""
+    """One picture of the collection; ``path`` is one of the files that hold it.
+
+    ``date`` is the moment it was taken, in local time; ``date_source`` says what tells it:
+    ``exif``, the file's ``name``, or the time of the ``file``.
+    """
 
     id: int
     path: str
@@ -44,6 +49,7 @@ class ImageRow:
     date: str | None
     n_bytes: int
     metadata: Mapping[str, Any]
+    date_source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -188,9 +194,9 @@ class Store:
         found: dict[int, ImageRow] = {}
         for part in parts(list(ids)):
             rows = self.all(
-                f"""SELECT i.*, min(f.path) AS path FROM images i
-                    LEFT JOIN files f ON f.image = i.id
-                    WHERE i.id IN ({marks(part)}) GROUP BY i.id""",
+                f"""SELECT i.*, min(f.path) AS path, m.moment, m.source FROM images i
+                    LEFT JOIN files f ON f.image = i.id LEFT JOIN moments m ON m.image = i.id
+                    WHERE i.id IN ({marks(part)}) GROUP BY i.id, m.image""",
                 part,
             )
             found |= {row["id"]: _image(row) for row in rows}
@@ -224,9 +230,9 @@ class Store:
         last = 0
         while True:
             rows = self.all(
-                """SELECT i.*, min(f.path) AS path FROM images i
-                   LEFT JOIN files f ON f.image = i.id
-                   WHERE i.id > ? GROUP BY i.id ORDER BY i.id LIMIT 1000""",
+                """SELECT i.*, min(f.path) AS path, m.moment, m.source FROM images i
+                   LEFT JOIN files f ON f.image = i.id LEFT JOIN moments m ON m.image = i.id
+                   WHERE i.id > ? GROUP BY i.id, m.image ORDER BY i.id LIMIT 1000""",
                 (last,),
             )
             if not rows:
@@ -347,12 +353,10 @@ class Store:
                 clause, values = filters.folder_condition(self, str(value))
                 clauses.append(clause)
                 parameters += values
-            elif key == "after":
-                clauses.append("i.date >= ?")
-                parameters.append(str(value))
-            elif key == "before":
-                clauses.append("i.date < ?")
-                parameters.append(str(value))
+            elif key in ("after", "before"):
+                clause, values = moment_condition(key, value)
+                clauses.append(clause)
+                parameters += values
             elif key == "tag":
                 for tag in [value] if isinstance(value, str) else value:
                     clauses.append("i.id IN (SELECT image FROM tags WHERE tag = ?)")
@@ -477,8 +481,8 @@ class Store:
 
 def _image(row: Row) -> ImageRow:
     return ImageRow(
-        row["id"], row["path"] or "", row["format"], row["width"], row["height"], row["date"],
-        row["n_bytes"], _metadata(row),
+        row["id"], row["path"] or "", row["format"], row["width"], row["height"], row["moment"],
+        row["n_bytes"], _metadata(row), row["source"],
     )  # fmt: skip
 
 

@@ -25,7 +25,10 @@ KINDS = (ACCEPT, REJECT, WITHDRAW)
 
 
 class TagRow(NamedTuple):
-    """A tag, how many pictures have it, and how many of these by each source."""
+    """A tag, how many pictures have it, and how many by each source.
+
+    Suggestions nobody confirmed are no tags yet: they are told by their source, and not counted.
+    """
 
     tag: str
     pictures: int
@@ -74,7 +77,10 @@ def sources_of(store: Store, image: int) -> dict[str, list[str]]:
 
 def counts(store: Store, prefix: str = "", limit: int | None = None) -> list[TagRow]:
     """Tags with their counts, the most frequent first; ``prefix`` in any case of letters."""
-    rows = store.all("SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY count(*) DESC, tag")
+    rows = store.all(
+        "SELECT tag, sum(CASE source WHEN 'suggested' THEN 0 ELSE 1 END) FROM tags "
+        "GROUP BY tag ORDER BY 2 DESC, tag"
+    )
     if prefix:
         # Here, since SQLite knows the case of ASCII letters only.
         plain = fold_case(prefix)

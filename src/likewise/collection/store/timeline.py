@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from likewise.collection.store.store import Store
 
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+BIG_MONTH = 100
+"""Pictures from which a month is told day by day too: a scrubber needs finer steps."""
+
 
 class MonthRow(NamedTuple):
     """A month (YYYY-MM), how many pictures it has, and of how many only the file's name or the
-    file's time says so."""
+    file's time says so; of a big one the days (day, pictures), newest first."""
 
     month: str
     pictures: int
     by_name: int
     by_file: int
+    days: tuple[tuple[int, int], ...] = ()
 
 
 class TimelineEntry(NamedTuple):
@@ -63,13 +72,19 @@ def months(store: Store, where: Mapping[str, Any]) -> list[MonthRow]:
     """All months that have pictures, newest first: one query."""
     kept, parameters = _kept(store, where)
     rows = store.all(
-        f"""SELECT substr(m.moment, 1, 7) AS month, count(*),
+        f"""SELECT substr(m.moment, 1, 10) AS day, count(*),
                 sum(CASE m.source WHEN 'name' THEN 1 ELSE 0 END),
                 sum(CASE m.source WHEN 'file' THEN 1 ELSE 0 END)
-            FROM moments m WHERE TRUE {kept} GROUP BY month ORDER BY month DESC""",
+            FROM moments m WHERE TRUE {kept} GROUP BY day ORDER BY day DESC""",
         parameters,
     )
-    return [MonthRow(*tuple(row)) for row in rows]
+    found = []
+    for month, group in groupby(rows, lambda row: row[0][:7]):
+        days = list(group)
+        n, by_name, by_file = (sum(day[i] for day in days) for i in (1, 2, 3))
+        told = tuple((int(day[0][8:]), day[1]) for day in days) if n >= BIG_MONTH else ()
+        found.append(MonthRow(month, n, by_name, by_file, told))
+    return found
 
 
 def month_page(
@@ -98,25 +113,27 @@ def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
     """The folders that were added and all below them that hold pictures, in the order of a tree."""
     kept, parameters = _kept(store, where)
     rows = store.all(
-        f"""SELECT m.folder, count(DISTINCT m.image) FROM files m WHERE m.image IS NOT NULL {kept}
+        f"""SELECT m.folder, count(*) FROM files m WHERE m.image IS NOT NULL {kept}
             GROUP BY m.folder""",
         parameters,
     )
     own: dict[str, int] = {row[0]: row[1] for row in rows}
+    # A picture that lies in several files is one picture, in a folder and above it.
+    rows = store.all(
+        f"""SELECT m.image, m.folder, count(*) FROM files m WHERE m.image IN (SELECT image
+                FROM files WHERE image IS NOT NULL GROUP BY image HAVING count(*) > 1) {kept}
+            GROUP BY m.image, m.folder""",
+        parameters,
+    )
+    several: dict[int, list[str]] = {}
+    for image, folder, n in rows:
+        several.setdefault(image, []).append(folder)
+        own[folder] -= n - 1
     tops = _tops(store.roots(), own)
     below: dict[str, int] = {}
     for folder, n in own.items():
         for place in _up(folder, tops):
             below[place] = below.get(place, 0) + n
-    # A picture that lies in two folders is one picture above them.
-    rows = store.all(
-        f"""SELECT DISTINCT m.image, m.folder FROM files m WHERE m.image IN (SELECT image FROM files
-                WHERE image IS NOT NULL GROUP BY image HAVING count(*) > 1) {kept}""",
-        parameters,
-    )
-    several: dict[int, list[str]] = {}
-    for image, folder in rows:
-        several.setdefault(image, []).append(folder)
     for folders in several.values():
         met: set[str] = set()
         for folder in folders:
@@ -124,13 +141,22 @@ def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
                 below[place] -= place in met
                 met.add(place)
     found = []
-    # The separator sorts before all else, so that a folder is followed by what is in it.
-    for path in sorted(below, key=lambda path: path.split(os.sep)):
+    for path in sorted(below, key=_reading_order):
         top = _top_of(path, tops)
         depth = 0 if path == top else os.path.relpath(path, top).count(os.sep) + 1
         name = os.path.basename(path) or path
         found.append(FolderRow(path, name, depth, own.get(path, 0), below[path]))
     return found
+
+
+def _reading_order(path: str) -> tuple[list[list[str | int]], str]:
+    """Sorts folders as people list them: in any case, numbers by what they count.
+
+    Name by name, so that a folder is followed by what is in it.
+    """
+    names = [_DIGITS.split(name.casefold()) for name in path.split(os.sep)]
+    # Every second piece is a number: like is compared with like.
+    return [[int(s) if i % 2 else s for i, s in enumerate(name)] for name in names], path
 
 
 def _tops(roots: list[str], folders: Mapping[str, Any]) -> list[str]:
@@ -161,6 +187,12 @@ def _top_of(folder: str, tops: list[str]) -> str:
 
 def _is_within(path: str, top: str) -> bool:
     return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
+
+
+def cameras(store: Store) -> list[tuple[str, int]]:
+    """Cameras that files name, with how many pictures; the most frequent first."""
+    rows = store.all("SELECT camera, count(*) FROM cameras GROUP BY camera ORDER BY 2 DESC, 1")
+    return [(row[0], row[1]) for row in rows]
 
 
 def places(store: Store, where: Mapping[str, Any]) -> list[PlaceRow]:

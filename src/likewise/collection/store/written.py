@@ -33,8 +33,7 @@ def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
     """Ids of the pictures taken in one of some spans [from, to), ascending; ISO dates."""
     found: set[int] = set()
     for first, end in spans:
-        # Dates carry their offset from UTC at the end, so as text they compare by local time.
-        rows = store.all("SELECT id FROM images WHERE date >= ? AND date < ?", (first, end))
+        rows = store.all("SELECT image FROM moments WHERE moment >= ? AND moment < ?", (first, end))
         found |= {row[0] for row in rows}
     return np.array(sorted(found), np.int64)
 
@@ -42,7 +41,7 @@ def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
 def find_month(store: Store, month: int) -> Ids:
     """Ids of the pictures taken in a month of any year, ascending."""
     rows = store.all(
-        "SELECT id FROM images WHERE date IS NOT NULL AND substr(date, 6, 2) = ? ORDER BY id",
+        "SELECT image FROM moments WHERE substr(moment, 6, 2) = ? ORDER BY image",
         (f"{month:02d}",),
     )
     return np.fromiter((row[0] for row in rows), np.int64, len(rows))

@@ -5,7 +5,7 @@ import { dialog } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { when } from "./format.js";
 import { t } from "./texts.js";
-import { complain, toast } from "./toast.js";
+import { complain, toast, withdraw } from "./toast.js";
 
 /** @typedef {import("./types.js").Shapes["ActionOut"]} Action */
 
@@ -32,11 +32,15 @@ const isAction = (one) => typeof one === "number";
  */
 export function undoing(...actions) {
   const some = actions.filter(isAction);
-  return some.length ? { label: t.undo, act: () => undo(some) } : {};
+  return some.length ? { label: t.undo, act: () => undo(some), about: offerOf(some) } : {};
 }
+
+/** What a notice is about that offers to undo. @param {number[]} actions */
+const offerOf = (actions) => `undo ${actions.join()}`;
 
 /** Take actions back, the last one first. @param {number[]} actions */
 export async function undo(actions) {
+  withdraw(offerOf(actions)); // it may still be offered in the notice of what was done
   try {
     let restored = 0;
     let left = 0;

@@ -6,6 +6,13 @@ import { t } from "./texts.js";
 /** @typedef {import("./types.js").Shapes} Shapes */
 /** @typedef {NonNullable<import("./types.js").Sent<"get", "/api/library/months">["query"]>} LibraryFilters */
 
+/** What somebody says, which arrives although they leave the page. @type {Set<string>} */
+const LASTING = new Set([
+  "/api/judge", "/api/undo", "/api/compare/answers", "/api/compare/undo", "/api/tags/set", "/api/tags/accept", "/api/tags/reject", "/api/tags/undo",
+  "/api/tags/settle", "/api/library/marks", "/api/library/marks/restore", "/api/library/albums/add", "/api/library/albums/take", "/api/actions/undo",
+]);
+const SMALL = 4096; // bytes of such a request: a browser allows 64 KiB for all of them together
+
 export class ApiError extends Error {
   /**
    * @param {string} kind
@@ -30,6 +37,7 @@ export class ApiError extends Error {
  */
 async function call(method, place, sent) {
   const { path, query, json, raw, signal } = /** @type {Loose} */ (sent);
+  const body = raw ?? (json === undefined ? null : JSON.stringify(json));
   let answer;
   try {
     answer = await fetch(addressOf(place, path, query), {
@@ -37,7 +45,8 @@ async function call(method, place, sent) {
       signal: signal ?? null,
       credentials: "same-origin",
       headers: json === undefined ? {} : { "Content-Type": "application/json" },
-      body: raw ?? (json === undefined ? null : JSON.stringify(json)),
+      body,
+      keepalive: LASTING.has(place) && typeof body === "string" && body.length < SMALL,
     });
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -193,6 +202,8 @@ export const api = {
 
   /** @param {LibraryFilters} query */
   folders: (query) => call("get", "/api/library/folders", { query }),
+
+  cameras: () => call("get", "/api/library/cameras", {}),
 
   /** @param {LibraryFilters} query */
   places: (query) => call("get", "/api/library/places", { query }),

@@ -7,6 +7,7 @@ import { fill, h, icon } from "./dom.js";
 import { count, percent } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
+import { Outbox } from "./outbox.js";
 import { empty } from "./search.js";
 import { current, go } from "./state.js";
 import { t } from "./texts.js";
@@ -50,8 +51,8 @@ export class CompareView {
     this.questions = [];
     /** @type {{number: number, question: Comparison}[]} */
     this.answered = [];
-    /** Answers go one after the other, however fast the keys: the last one's promise. */
-    this.sending = Promise.resolve();
+    /** Answers go one after the other, however fast the keys. */
+    this.outbox = new Outbox();
     this.asking = false;
     this.profile = "default";
     this.seen = new Set();
@@ -144,7 +145,7 @@ export class CompareView {
     const [nearer, farther] = side === "left" ? [question.left, question.right] : [question.right, question.left];
     const said = { anchor: question.anchor.id, nearer: nearer.id, farther: farther.id, profile: this.profile, once: crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
     this.#next();
-    this.sending = this.sending.then(() => this.#send(said, question));
+    this.#send(said, question);
   }
 
   /**
@@ -154,10 +155,10 @@ export class CompareView {
   async #send(said, question) {
     try {
       // A reply can be lost on its way: the same answer is sent once more, and counts once.
-      const { number, progress } = await api.compare(said).catch((error) => {
+      const { number, progress } = await this.outbox.add(() => api.compare(said).catch((error) => {
         if (error instanceof ApiError && error.status) throw error;
         return api.compare(said);
-      });
+      }));
       this.answered.push({ number, question });
       this.undo.disabled = false;
       this.#progress(progress);
@@ -181,21 +182,23 @@ export class CompareView {
     if (this.questions.length < 3) this.#more();
   }
 
-  #undo() {
-    this.sending = this.sending.then(async () => {
-      const last = this.answered.at(-1);
-      if (!last) return;
-      try {
+  async #undo() {
+    try {
+      const done = await this.outbox.add(async () => {
+        const last = this.answered.at(-1); // in its turn: what was answered before has its number
+        if (!last) return null;
         const { progress } = await api.uncompare(last.number, this.profile);
         this.answered.pop();
-        this.undo.disabled = !this.answered.length;
-        this.questions.unshift(last.question);
-        this.#progress(progress);
-        this.#draw();
-      } catch (error) {
-        complain(error);
-      }
-    });
+        return { last, progress };
+      }, { undoes: true });
+      if (!done) return;
+      this.undo.disabled = !this.answered.length;
+      this.questions.unshift(done.last.question);
+      this.#progress(done.progress);
+      this.#draw();
+    } catch (error) {
+      complain(error);
+    }
   }
 
   /** @param {Progress} progress */

@@ -75,6 +75,24 @@ export function monthName(month) {
   return Number.isNaN(time.getTime()) ? month : monthly.format(time);
 }
 
+const shortMonth = new Intl.DateTimeFormat(undefined, { month: "short", timeZone: "UTC" });
+const numeral = new Intl.DateTimeFormat(undefined, { day: "numeric", timeZone: "UTC" });
+
+/** "Jul", in the browser's language. @param {string} month such as 2019-07 */
+export function monthShort(month) {
+  const time = new Date(`${month}-01T00:00:00Z`);
+  return Number.isNaN(time.getTime()) ? month : shortMonth.format(time);
+}
+
+/** "4", as the browser's language writes the day of a month. @param {string} day such as 2019-07-04 */
+export function dayNumber(day) {
+  const time = new Date(`${day}T00:00:00Z`);
+  return Number.isNaN(time.getTime()) ? day : numeral.format(time);
+}
+
+/** "4 Jul 2019". @param {string} day such as 2019-07-04 */
+export const dayName = (day) => date(`${day}T00:00:00`) || day;
+
 /** @param {string} iso */
 export function when(iso) {
   const time = new Date(iso);

@@ -121,16 +121,17 @@ export class Grid {
     return index >= 0 && high >= 0 ? low : -1;
   }
 
-  /** The page whose pictures are at the top of the window; -1: none. */
-  pageInSight() {
-    const found = this.#firstInSight();
-    return found ? this.pageOf(found.index) : -1;
+  /** The first picture of the row at the top of the window; -1: none. */
+  indexInSight() {
+    return this.#firstInSight()?.index ?? -1;
   }
 
-  /** Scroll to where a page begins. @param {number} page */
-  jump(page) {
-    const chunk = this.chunks[page];
-    if (chunk) scrollTo(0, this.#offset() + chunk.top - this.#header() - 4);
+  /** Scroll to a picture's row, or to the heading above it. @param {number} index */
+  jump(index) {
+    const chunk = this.chunks[this.pageOf(index)];
+    if (!chunk) return;
+    const top = index === chunk.start ? this.#offset() + chunk.top : this.#topOf(index);
+    scrollTo(0, top - this.#header() - 4);
   }
 
   /** @param {string} id @returns {number} -1 where it is not among the pages that are there */

@@ -1,7 +1,9 @@
 // Saying what is alike: more like this, not this, and taking it back.  Every judgement is on disk
-// before the server answers; the order that follows from it is then asked for.
+// before the server answers; the order that follows from it is then asked for.  Whoever presses fast
+// and leaves the page has still said it all (outbox.js).
 
 import { api } from "./api.js";
+import { Outbox } from "./outbox.js";
 import { t } from "./texts.js";
 import { complain, toast } from "./toast.js";
 
@@ -19,6 +21,7 @@ export class Judge {
    */
   constructor(links) {
     this.links = links;
+    this.outbox = new Outbox();
     this.waiting = 0;
     /** @type {Promise<void>} one after the other, in the order in which they were said */
     this.line = Promise.resolve();
@@ -56,11 +59,13 @@ export class Judge {
     const asked = this.links.asked();
     const profile = this.links.profile();
     this.under.add(way);
+    // What was merely on show is not sent: each press is an answer of its own, and a good picture
+    // above the chosen one that needs no help must not count as passed over.
+    const list = verdict === "liked" ? { liked: [item.id] } : { disliked: [item.id] };
+    const sent = this.outbox.add(() => api.judge({ ...asked, ...list, shown: null, profile }));
+    sent.catch(() => {}); // told when its turn comes
     await this.#inTurn(async () => {
-      // What was merely on show is not sent: each press is an answer of its own, and a good picture
-      // above the chosen one that needs no help must not count as passed over.
-      const list = verdict === "liked" ? { liked: [item.id] } : { disliked: [item.id] };
-      const made = await api.judge({ ...asked, ...list, shown: null, profile });
+      const made = await sent;
       this.said.set(key, { number: made.judgement, verdict });
       await this.#again();
       const said = t.judge.said(verdict, item.name);
@@ -80,11 +85,13 @@ export class Judge {
    * @param {string} [profile]
    */
   async undo(number = null, profile = this.links.profile()) {
+    const sent = this.outbox.add(() => api.undo(number, profile), { undoes: true });
+    sent.catch(() => {});
     await this.#inTurn(async () => {
-      const { judgement } = await api.undo(number, profile);
+      const { judgement } = await sent;
       for (const [key, one] of this.said) if (one.number === judgement) this.said.delete(key);
       await this.#again();
-      toast(t.judge.undone(judgement));
+      toast(t.judge.undone);
     });
   }
 

@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 import { asking, current, forget, go, hasPicture, hasQuery, isJudged, open, VIEWS, viewing } from "./state.js";
 import { t } from "./texts.js";
 import { nextTheme } from "./themes.js";
+import { toast } from "./toast.js";
 import { toggleDates } from "./toolbar.js";
 import * as words from "./typed-words.js";
 
@@ -55,6 +56,7 @@ function everywhere(key) {
 function inSearch(key, search) {
   const item = search.grid.pointed();
   const asked = isJudged(current());
+  const unsaid = hasQuery(current()) && !asked; // results that + and − and w mean nothing for
   if (key === "d") toggleDates(current());
   else if (key === "f") search.toolbar.toggle();
   else if (key === "s") search.selecting.turn(!search.selecting.on);
@@ -63,6 +65,7 @@ function inSearch(key, search) {
   else if (!item) return false;
   else if (key === "o") open({ look: item.id });
   else if (key === "x" || key === "X") search.selecting.pick(item, key === "X");
+  else if (unsaid && ["w", "+", "=", "-", "_", "−"].includes(key)) toast(t.several.unjudged(Boolean(current().colours)));
   else if (!asked) return false;
   else if (key === "w") open({ why: item.id });
   else if (key === "+" || key === "=") search.judge.judge(item, "liked");

@@ -49,9 +49,12 @@ export class LearnedView {
     try {
       const [all, about] = await Promise.all([known.similarities.get(), known.collection.get()]);
       const name = state.profile || known.profileFor(state.by, all, about);
-      const names = all.items.filter((one) => one.learned && one.name !== "default").map((one) => one.name);
+      const profiles = all.items.filter((one) => one.learned && one.name !== "default");
+      const answers = new Map(profiles.flatMap((one) => (one.answers ? [[one.name, one.answers.person]] : [])));
+      // Those that somebody made come first; what only holds answers is told as what it is.
+      const names = [...profiles.filter((one) => !one.answers), ...profiles.filter((one) => one.answers)].map((one) => one.name);
       if (!names.includes(name)) names.unshift(name);
-      fill(this.profiles, ...names.map((one) => h("option", { value: one }, one === about.profile ? t.learned.inUse(one) : one)));
+      fill(this.profiles, ...names.map((one) => h("option", { value: one }, answers.has(one) ? t.answersIn(one, answers.get(one) ?? null) : one === about.profile ? t.learned.inUse(one) : one)));
       this.profiles.value = name;
       this.use.hidden = name === about.profile;
       const found = await api.learned(name);
@@ -106,7 +109,7 @@ export class LearnedView {
         ...found.versions.map((line, i) => this.#line(line, i === 0, found)),
         h("li", { class: "start" }, h("span", { class: "number" }, "0"),
           h("div", { class: "what" }, h("b", {}, t.learned.beginning), h("span", { class: "soft" }, t.learned.nothing)),
-          this.#back(0, found, false))));
+          this.#back(null, found, false))));
   }
 
   /**
@@ -115,30 +118,31 @@ export class LearnedView {
    * @param {Learned} found
    */
   #line(line, newest, found) {
-    return h("li", { class: line.stands ? "" : "off" }, h("span", { class: "number" }, line.number),
-      h("div", { class: "what" }, h("b", {}, told(line)), h("span", { class: "soft" }, when(line.made), line.stands ? "" : t.learned.off),
+    return h("li", { class: line.stands ? "" : "off" }, h("span", { class: "number" }, count(line.version)),
+      h("div", { class: "what" }, h("b", {}, told(line, found)), h("span", { class: "soft" }, when(line.made), line.stands ? "" : t.learned.off),
         faces(line)),
-      this.#back(line.number, found, newest));
+      this.#back(line, found, newest));
   }
 
   /**
-   * @param {number} position
+   * @param {Line|null} line null: before all of them
    * @param {Learned} found
    * @param {boolean} here
    */
-  #back(position, found, here) {
+  #back(line, found, here) {
     if (here) return h("span", { class: "here" }, icon("check"), t.learned.now);
-    return h("button", { type: "button", class: "small", "aria-label": t.learned.goBackTo(position), onclick: () => this.#rollBack(position, found) }, icon("undo"), t.learned.goBack);
+    return h("button", { type: "button", class: "small", "aria-label": t.learned.goBackTo(line?.version ?? 0), onclick: () => this.#rollBack(line, found) }, icon("undo"), t.learned.goBack);
   }
 
-  /** @param {number} position @param {Learned} found */
-  async #rollBack(position, found) {
-    const text = t.learned.askBackHow(found.profile, position);
-    if (!(await confirmed(t.learned.askBack(position), text, t.learned.goBack))) return;
+  /** @param {Line|null} line @param {Learned} found */
+  async #rollBack(line, found) {
+    const version = line?.version ?? 0;
+    const text = t.learned.askBackHow(found.profile, version);
+    if (!(await confirmed(t.learned.askBack(version), text, t.learned.goBack))) return;
     try {
-      await api.rollBack(found.profile, position);
+      await api.rollBack(found.profile, line?.number ?? 0);
       known.forgetAll();
-      toast(t.learned.back(position), { label: t.undo, act: () => this.#return(found) });
+      toast(t.learned.back(version), { label: t.undo, act: () => this.#return(found) });
       await this.show(current());
     } catch (error) {
       complain(error);
@@ -160,18 +164,29 @@ export class LearnedView {
 /** @param {string} value @param {string} unit @param {string} of */
 const figure = (value, unit, of) => h("div", {}, h("dt", {}, unit, " ", h("span", { class: "soft" }, of)), h("dd", {}, value));
 
-/** @param {Line} line */
-function told(line) {
-  if (line.kind === "undo") return t.learned.undid(line.about);
-  if (line.kind === "rollback") return t.learned.wentBack(line.about);
-  if (line.kind === "merge") return line.answers ? t.learned.tookIn(line.answers, line.person) : t.learned.merged(line.about);
+/**
+ * What a profile was at a position of the log, which counts what was said elsewhere too.
+ * @param {number|null} position
+ * @param {Learned} found
+ * @returns {number|null} null: a version that is not listed any more
+ */
+function versionAt(position, found) {
+  if (!position) return 0;
+  return found.versions.find((line) => line.number <= position)?.version ?? (found.versions.at(-1)?.version === 1 ? 0 : null);
+}
+
+/** @param {Line} line @param {Learned} found */
+function told(line, found) {
+  if (line.kind === "undo") return t.learned.undid(versionAt(line.about, found));
+  if (line.kind === "rollback") return t.learned.wentBack(versionAt(line.about, found));
+  if (line.kind === "merge") return line.answers ? t.learned.tookIn(line.answers, line.person) : t.learned.merged;
   if (line.kind === "weights") return t.learned.weights;
   if (line.kind === "compare") return t.learned.comparison(line.person);
   const parts = [];
   if (line.liked.length) parts.push(t.learned.liked(line.liked.length));
   if (line.disliked.length) parts.push(t.learned.disliked(line.disliked.length));
   if (line.text) parts.unshift(t.quoted(line.text));
-  const against = line.contradicts.length ? t.learned.against(line.contradicts) : "";
+  const against = line.contradicts.length ? t.learned.against(line.contradicts.flatMap((one) => versionAt(one, found) || [])) : "";
   return (parts.join(", ") || t.learned.gone) + against;
 }
 

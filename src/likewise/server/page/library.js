@@ -1,8 +1,10 @@
 // The library: folders and albums beside a timeline of all pictures, month by month.
 
 import { api, messageOf } from "./api.js";
+import { dialog } from "./dialog.js";
 import { fill, h, icon, settled } from "./dom.js";
-import { count, date, monthName } from "./format.js";
+import { clearFilters, countFilters, filterChips, filtersOf } from "./filters.js";
+import { count, monthName } from "./format.js";
 import { FolderTree } from "./folder-tree.js";
 import { Grid, PAGE } from "./grid.js";
 import { libraryTabs } from "./library-tabs.js";
@@ -24,20 +26,6 @@ import { Viewer } from "./viewer.js";
 /** @typedef {import("./types.js").Item} Item */
 /** @typedef {import("./types.js").Shapes["MonthOut"]} Month */
 
-/** Filters of an address as the server takes them. @param {State} state */
-export function libraryFilters(state) {
-  /** @type {import("./api.js").LibraryFilters} */
-  const made = {};
-  if (state.folder) made.folder = state.folder;
-  if (state.tag) made.tag = state.tag;
-  if (state.album) made.album = state.album;
-  if (state.stars) made.stars = Number(state.stars);
-  if (state.favourite) made.favourite = true;
-  if (state.hidden === "any" || state.hidden === "only") made.hidden = state.hidden;
-  if (state.box) made.box = state.box;
-  return made;
-}
-
 export class LibraryView {
   constructor() {
     this.grid = new Grid({
@@ -56,12 +44,11 @@ export class LibraryView {
       judge: async () => {},
     });
     this.tree = new FolderTree((folder) => go({ folder }));
-    this.scrubber = new Scrubber((month) => this.grid.jump(this.firstParts[month] ?? 0));
+    this.scrubber = new Scrubber((picture) => this.grid.jump(picture));
     this.select = h("button", { type: "button", class: "quiet small", "aria-pressed": "false", onclick: () => this.selecting.turn(!this.selecting.on) }, icon("select"), h("span", {}, t.toolbar.select));
     this.selecting = new Selecting(this.grid, (on) => this.select.setAttribute("aria-pressed", String(on)));
     this.grid.onTile = (tile) => {
       this.selecting.markOne(tile);
-      dress(tile, /** @type {LibraryPicture} */ (tile.item));
     };
     this.heading = h("h1", {}, t.library.title);
     this.said = h("span", { class: "soft", role: "status" });
@@ -84,8 +71,6 @@ export class LibraryView {
       this.scrubber.el);
     /** @type {Month[]} */
     this.months = [];
-    /** @type {number[]} the first part of each month */
-    this.firstParts = [];
     /** @type {number[]} the month of each part */
     this.monthOf = [];
     this.key = "";
@@ -96,8 +81,8 @@ export class LibraryView {
     }, 900, 3000));
     addEventListener("scroll", () => {
       if (!this.el.isConnected) return;
-      const page = this.grid.pageInSight();
-      if (page >= 0 && document.activeElement !== this.scrubber.el) this.scrubber.point(this.monthOf[page] ?? 0);
+      const at = this.grid.indexInSight();
+      if (at >= 0 && document.activeElement !== this.scrubber.el) this.scrubber.point(at);
     }, { passive: true });
     addEventListener("keydown", (event) => this.#key(event));
   }
@@ -126,8 +111,8 @@ export class LibraryView {
     this.favourite.setAttribute("aria-pressed", String(state.favourite));
     this.stars.value = state.stars;
     this.hidden.value = state.hidden;
-    this.#showChips(state);
-    const key = JSON.stringify(libraryFilters(state));
+    fill(this.chips, ...filterChips(state, ["favourite", "stars", "hidden"]));
+    const key = JSON.stringify(filtersOf(state));
     if (key === this.key && before?.view === "library") {
       if (scroll !== null) scrollTo(0, scroll);
       this.grid.render();
@@ -137,17 +122,6 @@ export class LibraryView {
     await this.#load(state, false, scroll);
   }
 
-  /** @param {State} state */
-  #showChips(state) {
-    /** @param {string} text @param {Partial<State>} without */
-    const chip = (text, without) => h("button", { type: "button", class: "chip", "aria-label": t.library.removeFilter(text), onclick: () => go(without) }, text, icon("close"));
-    fill(this.chips,
-      state.folder && chip(t.library.inFolder(state.folder.split("/").at(-1) || state.folder), { folder: "" }),
-      state.album && chip(t.library.inAlbum(state.album), { album: "" }),
-      state.tag && chip(t.library.tagged(state.tag), { tag: "" }),
-      state.box && chip(t.library.inPlace, { box: "" }));
-  }
-
   /**
    * @param {State} state
    * @param {boolean} again the same, which may have changed
@@ -155,7 +129,7 @@ export class LibraryView {
    */
   async #load(state, again, scroll = null) {
     const turn = ++this.turn;
-    const filters = libraryFilters(state);
+    const filters = filtersOf(state);
     if (!again) {
       this.grid.clear();
       fill(this.state, h("p", { class: "empty", role: "status" }, t.loadingNow));
@@ -180,9 +154,8 @@ export class LibraryView {
 
   /** @param {State} state */
   #nothing(state) {
-    const filtered = Object.keys(libraryFilters(state)).length > 0;
-    if (!filtered) return empty(t.library.none, t.library.noneHow, t.addFolder, () => go({ view: "collection" }));
-    return empty(t.search.filtered, t.library.filteredHow, t.search.clearFilters, () => go({ folder: "", tag: "", album: "", stars: "", favourite: false, hidden: "", box: "" }));
+    if (!countFilters(state)) return empty(t.library.none, t.library.noneHow, t.addFolder, () => go({ view: "collection" }));
+    return empty(t.search.filtered, t.library.filteredHow, t.search.clearFilters, clearFilters);
   }
 
   /**
@@ -193,12 +166,10 @@ export class LibraryView {
    */
   #present(months, total, filters, scroll) {
     this.months = months;
-    this.firstParts = [];
     this.monthOf = [];
     /** @type {{count: number, title: string, more: string, offset: number}[]} */
     const parts = [];
     months.forEach((one, at) => {
-      this.firstParts.push(parts.length);
       for (let offset = 0; offset < one.pictures; offset += PAGE) {
         this.monthOf.push(at);
         parts.push({ count: Math.min(PAGE, one.pictures - offset), title: offset ? "" : monthName(one.month), more: offset ? "" : aboutMonth(one), offset });
@@ -226,8 +197,36 @@ export class LibraryView {
       const chosen = one.name === state.album;
       return h("li", {}, h("button", { type: "button", class: "quiet folder-name", "aria-pressed": String(chosen), "aria-label": t.library.album(one.name, one.pictures), onclick: () => go({ album: chosen ? "" : one.name }) },
         h("span", {}, one.name), h("span", { class: "soft" }, count(one.pictures))),
+      chosen && h("button", { type: "button", class: "quiet small", "aria-label": t.library.renameAlbum(one.name), onclick: () => this.#askName(one.name) }, t.library.rename),
       chosen && h("button", { type: "button", class: "quiet small", onclick: () => this.#deleteAlbum(one.name) }, t.models.delete));
     }));
+  }
+
+  /** @param {string} name of an album that is to have another */
+  #askName(name) {
+    const made = dialog(t.library.renameAlbum(name), "album-dialog", () => {});
+    const input = h("input", { type: "text", id: "album-name", maxlength: "100", autocomplete: "off", required: true, value: name });
+    const form = h("form", {}, h("div", { class: "field" }, h("label", { for: "album-name" }, t.library.newName), input),
+      h("p", { class: "buttons" }, h("button", { class: "main" }, t.save), h("button", { type: "button", onclick: () => made.close() }, t.cancel)));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      made.close();
+      this.#renameAlbum(name, input.value.trim());
+    });
+    made.body.append(form);
+    input.select();
+  }
+
+  /** @param {string} name @param {string} next */
+  async #renameAlbum(name, next) {
+    if (!next || next === name) return;
+    try {
+      await api.renameAlbum(name, next);
+      go({ album: next });
+      toast(t.library.albumRenamed(next), { label: t.undo, act: () => this.#renameAlbum(next, name) });
+    } catch (error) {
+      complain(error);
+    }
   }
 
   /** @param {string} name */
@@ -269,7 +268,7 @@ export class LibraryView {
     }
     for (const tile of this.grid.tiles.values()) {
       Object.assign(tile.item, states.get(tile.item.id) ?? {});
-      dress(tile, /** @type {LibraryPicture} */ (tile.item));
+      tile.update(tile.item, 0, false, false);
     }
     if (!this.el.isConnected) {
       this.key = "";
@@ -309,27 +308,4 @@ function aboutMonth(one) {
   if (one.by_name) said.push(t.library.dated(one.by_name, "name"));
   if (one.by_file) said.push(t.library.dated(one.by_file, "file"));
   return said.join(" · ");
-}
-
-/**
- * What the library knows of a picture, on its tile.
- * @param {import("./tile.js").Tile} tile
- * @param {LibraryPicture} item
- */
-function dress(tile, item) {
-  let marks = tile.el.querySelector(".tile-marks");
-  if (!marks) {
-    marks = h("span", { class: "tile-marks", "aria-hidden": "true" });
-    tile.el.append(marks);
-  }
-  tile.el.classList.toggle("is-hidden", item.hidden);
-  fill(marks, item.favourite && icon("heart"), item.stars ? h("b", {}, "★".repeat(item.stars)) : null, item.hidden && icon("hide"));
-  const source = t.library.sources[item.source];
-  tile.when.textContent = date(item.moment) + (source ? ` · ${source}` : "");
-  tile.el.dataset.source = item.source;
-  const said = [item.name, `${date(item.moment)}${source ? ` ${source}` : ""}`];
-  if (item.favourite) said.push(t.marks.isFavourite);
-  if (item.stars) said.push(t.marks.nStars(item.stars));
-  if (item.hidden) said.push(t.marks.isHidden);
-  tile.link.setAttribute("aria-label", said.join(", "));
 }

@@ -7,6 +7,7 @@ import { CompareView } from "./compare.js";
 import { bringIcons, need, settled } from "./dom.js";
 import * as keys from "./keys.js";
 import * as known from "./known.js";
+import { NO_FILTERS } from "./filters.js";
 import { DuplicatesView } from "./duplicates.js";
 import { LearnedView } from "./learned.js";
 import { LibraryView } from "./library.js";
@@ -20,7 +21,7 @@ import * as settingsDialog from "./settings-dialog.js";
 import { selectionBar } from "./selection-bar.js";
 import * as several from "./several.js";
 import { dressShell } from "./shell.js";
-import { asking, current, go, onChange, VIEWS, viewing } from "./state.js";
+import { asking, current, go, onChange, strangeParts, VIEWS, viewing } from "./state.js";
 import { goTag, TagView } from "./tag.js";
 import { t } from "./texts.js";
 import * as themes from "./themes.js";
@@ -75,7 +76,7 @@ addEventListener("click", (event) => {
   if (known) go(viewing(known));
   else if (ask) go(asking({ q: ask }));
   else if (wanted) goTag(wanted);
-  else if (home !== undefined) go(asking({ folder: "", tag: "", after: "", before: "" }));
+  else if (home !== undefined) go(asking(NO_FILTERS));
   else return;
   event.preventDefault();
 });
@@ -104,6 +105,7 @@ function showOwner() {
   onMarked((states) => {
     const hides = [...(states?.values() ?? [])].some((one) => one.hidden !== undefined);
     if (hides && current().view === "search") search.refresh(); // hidden ones leave
+    else search.marked(states);
   });
   keys.listen(search);
   upload.listen();
@@ -112,6 +114,8 @@ function showOwner() {
   show(current(), null, history.state?.scroll ?? 0);
   working.listen();
   live.connect();
+  const strange = strangeParts(location.search);
+  if (strange.length) toast(t.main.strange(strange), { bad: true });
 }
 
 need("#help").addEventListener("click", keys.showKeys);
@@ -133,7 +137,7 @@ live.on("found", () => {
   known.forgetAll();
   search.changed();
 });
-Object.assign(window, { likewise: { compare, map, places } }); // for whoever measures frames
+Object.assign(window, { likewise: { compare, map, places, search } }); // for whoever measures frames, and for tests
 bringIcons();
 dressShell();
 if (me.guest) showGuest();

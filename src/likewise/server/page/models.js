@@ -42,7 +42,7 @@ export class Models {
       fill(this.list, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t.models.table }, h("table", {},
         h("thead", {}, h("tr", {}, ...t.models.columns.map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {},
-          ...profiles.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", {}, t.models.kinds.profile), h("td", {}, count(one.figures?.judgements ?? 0)),
+          ...profiles.map((one) => h("tr", {}, h("th", { scope: "row" }, one.answers ? t.answersIn(one.name, one.answers.person) : one.name), h("td", {}, t.models.kinds.profile), h("td", {}, count(one.figures?.judgements ?? 0)),
             h("td", {}, one.figures?.interval ? t.accuracy.within(one.figures.agreement, one.figures.interval) : one.figures ? t.accuracy.after(one.figures.needed) : "–"), h("td", {}, one.figures?.interval ? percent(one.figures.agreement_plain) : "–"), h("td", {}, t.models.always), h("td", {}))),
           ...all.items.map((one) => this.#row(one))))));
       await this.versus.show(state, similarities.items.map((one) => one.name));

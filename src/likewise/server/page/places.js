@@ -3,7 +3,7 @@
 
 import { api, messageOf } from "./api.js";
 import { fill, h, icon, settled } from "./dom.js";
-import { libraryFilters } from "./library.js";
+import { filtersOf } from "./filters.js";
 import { libraryTabs } from "./library-tabs.js";
 import * as live from "./live.js";
 import { empty } from "./search.js";
@@ -16,7 +16,8 @@ import { title } from "./title.js";
 
 const CELL = 66; // pixels: pictures nearer than that are drawn as one
 const FACE = 52;
-const STEPS = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
+const TOOLS = 56; // pixels at the right that buttons stand on
+const STEPS = [90, 45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
 const CLOSEST = 400_000; // pixels a degree
 const KEPT = 200; // thumbnails
 const NEAR = 0.0004; // degrees: pictures that close are at one place
@@ -81,7 +82,7 @@ export class PlacesView {
 
   /** @param {boolean} again */
   async #load(again) {
-    const { box: _, ...filters } = libraryFilters(current());
+    const { box: _, ...filters } = filtersOf(current());
     try {
       const places = await api.places(filters);
       const key = JSON.stringify(filters) + places.ids.join();
@@ -123,8 +124,10 @@ export class PlacesView {
     this.x = (west + east) / 2;
     this.y = (south + north) / 2;
     const room = 2.2 * FACE;
-    this.scale = Math.min((width - room) / Math.max(east - west, 0.01), (height - room) / Math.max(north - south, 0.01), CLOSEST);
+    // The buttons stand at the right edge: no cluster comes to lie under them.
+    this.scale = Math.min((width - room - TOOLS) / Math.max(east - west, 0.01), (height - room) / Math.max(north - south, 0.01), CLOSEST);
     this.#bound();
+    this.x += TOOLS / 2 / this.scale;
     this.draw();
   }
 

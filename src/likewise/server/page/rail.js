@@ -100,7 +100,7 @@ export class Rail {
     if (picture) {
       this.region.show(picture.image, picture.width, picture.height, state.region, picture.name);
       this.name.textContent = picture.name;
-      this.where.textContent = t.rail.place(picture.folder, t.dated(picture.date));
+      this.where.textContent = t.rail.place(picture.folder, t.dated(picture.date, picture.date_source));
     } else {
       const [width, height] = state.size.split("x").map(Number);
       this.region.show(`/api/uploads/${encodeURIComponent(state.up)}/image`, width || 3, height || 2, state.region, t.yourPicture);
@@ -121,11 +121,13 @@ export class Rail {
     /** @param {import("./types.js").Similarity} one */
     const option = (one) => h("option", { value: one.name }, t.ranking(one.name));
     const named = known.items.filter((one) => one.name !== "default");
-    const learned = named.filter((one) => one.learned);
+    const learned = named.filter((one) => one.learned && !one.answers);
+    const answers = named.filter((one) => one.answers);
     const plain = named.filter((one) => !one.learned);
     fill(this.by, h("option", { value: "" }, known.default === "default" ? t.rail.usual : t.rail.usualIs(known.default)),
       learned.length > 0 && h("optgroup", { label: t.rail.profiles }, ...learned.map(option)),
-      plain.length > 0 && h("optgroup", { label: t.rail.plain }, ...plain.map(option)));
+      plain.length > 0 && h("optgroup", { label: t.rail.plain }, ...plain.map(option)),
+      answers.length > 0 && h("optgroup", { label: t.rail.answers }, ...answers.map((one) => h("option", { value: one.name }, t.answersIn(one.name, one.answers?.person ?? null)))));
     this.by.value = state.by;
     const figures = (known.items.find((one) => one.name === profile) ?? known.items.find((one) => one.name === "default"))?.figures;
     this.undoButton.disabled = !figures?.judgements;

@@ -2,6 +2,7 @@
 
 import { aborted, api, ApiError, messageOf } from "./api.js";
 import { fill, h, icon, settled } from "./dom.js";
+import { clearFilters, countFilters, filtersOf } from "./filters.js";
 import { count } from "./format.js";
 import { Grid, PAGE } from "./grid.js";
 import { Judge } from "./judge.js";
@@ -16,7 +17,7 @@ import { askedOf, asking, current, go, hasPicture, hasQuery, hrefFor, isJudged, 
 import { t } from "./texts.js";
 import { title } from "./title.js";
 import { complain } from "./toast.js";
-import { clearFilters, Toolbar } from "./toolbar.js";
+import { Toolbar } from "./toolbar.js";
 import { pick } from "./upload.js";
 import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
@@ -27,17 +28,11 @@ import { working } from "./working.js";
 
 const KEPT = 8; // answers the back button finds without asking
 
-/** @param {State} state */
-function where(state) {
-  const { folder, tag, after, before } = state;
-  return Object.fromEntries(Object.entries({ folder, tag, after, before }).filter(([, value]) => value));
-}
-
 /** What is asked of the server, apart from the cut-off. @param {State} state */
 const rankedKey = (state) => JSON.stringify([state.q, state.up, state.text, state.without, state.region, state.by, state.like, state.colours]);
 
 /** @param {State} state */
-const answerKey = (state) => JSON.stringify([rankedKey(state), state.sort, state.order, state.above, where(state)]);
+const answerKey = (state) => JSON.stringify([rankedKey(state), state.sort, state.order, state.above, filtersOf(state)]);
 
 const STILL = 1000; // milliseconds after a move of the pointer in which pictures stay where they are
 
@@ -169,6 +164,21 @@ export class SearchView {
     await this.#load(state, { move: true, scroll: null });
   }
 
+  /** Pictures are marked otherwise now. @param {Map<string, import("./marks.js").Change>|null} states null: some, as the server knows */
+  marked(states) {
+    if (!states) {
+      if (current().view !== "search") this.key = ""; // whoever comes back here asks anew
+      return;
+    }
+    for (const answer of this.kept.values()) {
+      for (const items of answer.pages.values()) for (const item of items) Object.assign(item, states.get(item.id) ?? {});
+    }
+    for (const tile of this.grid.tiles.values()) {
+      Object.assign(tile.item, states.get(tile.item.id) ?? {});
+      tile.showMarks();
+    }
+  }
+
   /** Tiles have another size, or other figures are shown. */
   layAgain() {
     if (this.answer) this.#present(this.answer, current(), { move: false, scroll: null });
@@ -232,8 +242,8 @@ export class SearchView {
      * @returns {Promise<import("./types.js").Shapes["SearchOut"]|import("./types.js").Shapes["PageOut"]>}
      */
     const ask = (page, live) => (asked
-      ? api.search({ ...askedOf(state), without: struck(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: where(state), sort: state.sort === "date" ? "date" : "score" }, live)
-      : api.pictures({ offset: page * PAGE, limit: PAGE, sort: state.sort === "score" ? "date" : state.sort || "date", order: state.order || "desc", ...where(state) }, live));
+      ? api.search({ ...askedOf(state), without: struck(state), by: state.by || "default", limit: PAGE, offset: page * PAGE, above: state.above, where: filtersOf(state), sort: state.sort === "date" ? "date" : "score" }, live)
+      : api.pictures({ offset: page * PAGE, limit: PAGE, sort: state.sort === "score" ? "date" : state.sort || "date", order: state.order || "desc", ...filtersOf(state) }, live));
     const first = await ask(0, signal);
     const ranked = "by" in first ? first : null;
     /** @type {Answer} */
@@ -288,7 +298,7 @@ export class SearchView {
     } else {
       this.toolbar.say(t.pictures(made.total));
     }
-    const bare = !made.total && !made.asked && !Object.keys(where(state)).length;
+    const bare = !made.total && !made.asked && !countFilters(state);
     this.invitation.hidden = made.asked || bare; // nothing is there to click or to compare with
     if (!made.total) this.#empty(state);
     if (this.byKeyboard) this.focusFirst();
@@ -296,7 +306,7 @@ export class SearchView {
 
   /** @param {State} state */
   #empty(state) {
-    const filtered = Object.keys(where(state)).length > 0;
+    const filtered = countFilters(state) > 0;
     if (state.above !== null) {
       fill(this.state, empty(t.search.noneAbove, t.search.noneAboveWhy, t.search.showAll, () => go({ above: null })));
     } else if (filtered) {
@@ -322,8 +332,11 @@ export class SearchView {
       this.rail.el.hidden = true;
       this.el.classList.remove("with-query");
     }
+    // A date that is none: what can be done about it is in the filters.
+    const filtered = error instanceof ApiError && error.status === 422 && countFilters(current()) > 0;
     fill(this.state, lost
       ? empty(t.search.lost, messageOf(error), t.search.back, () => go(asking({})), true)
+      : filtered ? empty(t.failed, messageOf(error), t.search.clearFilters, clearFilters, true)
       : empty(t.failed, messageOf(error), t.tryAgain, () => this.refresh(), true));
   }
 

@@ -1,5 +1,5 @@
 // Selecting in the grid: a mode in which a click selects, with Shift a range, and a drag a lasso.
-// Outside of it x selects the picture one is on, which turns the mode on.
+// Outside of it x selects the picture one is on, which turns the mode on; it ends with the selection.
 
 import { h } from "./dom.js";
 import { selection } from "./selection.js";
@@ -22,12 +22,16 @@ export class Selecting {
     // Before the tiles hear of it: in this mode a click is no question.
     grid.el.addEventListener("click", (event) => this.#click(event), { capture: true });
     grid.el.addEventListener("pointerdown", (event) => this.#down(event));
-    selection.onChange(() => this.mark());
+    // What was selected is dealt with: a click means again what it means elsewhere.
+    selection.onChange((ended) => (ended ? this.turn(false) : this.mark()));
   }
 
   /** @param {boolean} on */
   turn(on) {
-    if (on === this.on) return;
+    if (on === this.on) {
+      this.mark();
+      return;
+    }
     this.on = on;
     this.last = -1;
     this.grid.el.classList.toggle("selecting", on);

@@ -4,12 +4,13 @@
 
 /** @type {Set<string>[]} none is empty, and no picture is in two of them */
 let parts = [];
-/** @type {(() => void)[]} */
+/** @type {((ended: boolean) => void)[]} */
 const listeners = [];
 
-function tell() {
+/** @param {boolean} [ended] */
+function tell(ended = false) {
   parts = parts.filter((part) => part.size);
-  for (const listener of listeners) listener();
+  for (const listener of listeners) listener(ended);
 }
 
 const size = () => parts.reduce((sum, part) => sum + part.size, 0);
@@ -61,12 +62,13 @@ export const selection = {
     else join([id]);
   },
 
+  /** It ends: something was done with it, or it is wanted no more. */
   clear() {
     if (!parts.length) return;
     parts = [];
-    tell();
+    tell(true);
   },
 
-  /** @param {() => void} listener */
+  /** @param {(ended: boolean) => void} listener told of every change, and whether it ended */
   onChange: (listener) => void listeners.push(listener),
 };

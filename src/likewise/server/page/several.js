@@ -42,7 +42,7 @@ export class Several {
   async #pictures(ids, key) {
     const pictures = (await Promise.all(ids.map((id) => api.picture(id).catch(() => null)))).filter((one) => one !== null);
     if (key !== this.shown) return;
-    fill(this.el, h("h2", {}, t.several.pictures(ids.length)), h("p", { class: "soft" }, t.several.how),
+    fill(this.el, h("h2", {}, t.several.pictures(ids.length)), h("p", { class: "soft" }, t.several.how), h("p", { class: "soft" }, t.several.unjudged(false)),
       h("ul", { class: "together" }, ...pictures.map((picture) => h("li", {},
         h("img", { src: `${picture.thumbnail}?side=160`, alt: picture.name }),
         h("button", { type: "button", class: "round", "aria-label": t.several.remove(picture.name), onclick: () => this.#without(ids, picture.id) }, icon("close"))))),
@@ -57,7 +57,7 @@ export class Several {
 
   /** @param {string[]} colours */
   #colours(colours) {
-    fill(this.el, h("h2", {}, t.several.colours(colours.length)), h("p", { class: "soft" }, t.several.coloursHow),
+    fill(this.el, h("h2", {}, t.several.colours(colours.length)), h("p", { class: "soft" }, t.several.coloursHow), h("p", { class: "soft" }, t.several.unjudged(true)),
       h("ul", { class: "together" }, ...colours.map((colour) => h("li", {},
         spot(colour),
         h("button", { type: "button", class: "round", "aria-label": t.several.remove(nameOf(colour)), onclick: () => go(asking({ colours: colours.filter((one) => one !== colour).join(",") })) }, icon("close"))))),

@@ -20,6 +20,7 @@
  * @property {number|null} above
  * @property {string} folder
  * @property {string} tag
+ * @property {string} camera a part of its name
  * @property {string} album
  * @property {string} stars the fewest
  * @property {boolean} favourite only favourites
@@ -46,7 +47,7 @@ const ORDERS = /** @type {const} */ (["asc", "desc"]);
 /** @type {State} */
 const DEFAULTS = {
   view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, by: "", sort: "", order: "", above: null,
-  folder: "", tag: "", album: "", stars: "", favourite: false, hidden: "", box: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
+  folder: "", tag: "", camera: "", album: "", stars: "", favourite: false, hidden: "", box: "", after: "", before: "", dates: false, look: "", why: "", profile: "",
   map: "", at: "", lay: "", paint: "", left: "", right: "", settle: "",
 };
 
@@ -81,6 +82,7 @@ export function parse(text) {
     above: Number.isFinite(above) ? above : null,
     folder: word("folder"),
     tag: word("tag"),
+    camera: word("camera"),
     album: word("album"),
     stars: /^[1-5]$/.test(word("stars")) ? word("stars") : "",
     favourite: given.has("favourite"),
@@ -122,6 +124,22 @@ export function address(state) {
   }
   const text = made.toString();
   return text ? `/?${text}` : "/";
+}
+
+const ELSEWHERE = ["developer", "ticket", "token"]; // keys that others read
+
+/**
+ * Parts of an address that change nothing: mistyped, they must not pass as if they did.
+ * @param {string} text of the query part of an address
+ * @returns {string[]} as they are written there
+ */
+export function strangeParts(text) {
+  const used = new URLSearchParams(address(parse(text)).slice(1));
+  return [...new URLSearchParams(text)].filter(([key, value]) => {
+    if (ELSEWHERE.includes(key)) return false;
+    if (!(key in DEFAULTS)) return true;
+    return value.trim() !== "" && !used.has(key) && value !== String(DEFAULTS[/** @type {keyof State} */ (key)]);
+  }).map(([key, value]) => (value ? `${key}=${value}` : key));
 }
 
 /** @type {State} */
@@ -192,10 +210,10 @@ export function forget() {
   return true;
 }
 
-/** The views that the library's own filters are for. @type {State["view"][]} */
+/** The views that share the library's filters. @type {State["view"][]} */
 const LIBRARY = ["library", "places", "duplicates"];
-/** @type {Partial<State>} elsewhere they would hide pictures, unseen */
-const UNFILTERED = { album: "", stars: "", favourite: false, hidden: "", box: "" };
+/** @type {Partial<State>} filters that are chosen in one view and mean it only */
+const UNFILTERED = { camera: "", album: "", stars: "", favourite: false, hidden: "", box: "" };
 
 /**
  * Another view.  What was learned is shown of the profile one searches by.
@@ -211,7 +229,7 @@ export const viewing = (view) => ({
  * @returns {Partial<State>}
  */
 export const asking = (query) => ({
-  ...UNFILTERED, view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, above: null, sort: "", order: "", look: "", why: "", settle: "", ...query,
+  ...(now.view === "search" ? {} : UNFILTERED), view: "search", q: "", up: "", size: "", text: "", without: "", like: "", colours: "", region: null, above: null, sort: "", order: "", look: "", why: "", settle: "", ...query,
 });
 
 /** @param {State} state */

@@ -31,6 +31,8 @@ export class TagView {
     this.all = h("section", {});
     this.above = h("input", { type: "range", id: "tag-above", min: "0.3", max: "0.95", step: "0.05", value: "0.6", oninput: () => this.#shown() });
     this.aboveSaid = h("output", { for: "tag-above" });
+    this.apply = h("button", { type: "button", disabled: true, "aria-describedby": "apply-how", onclick: () => this.#start(api.tagAll(Number(this.above.value))) }, icon("tag"), t.tag.apply);
+    this.applyHow = h("p", { class: "soft", id: "apply-how" });
     this.suggested = new Suggested();
     this.job = jobBox(["tag", "export"], (done) => this.#done(done));
     this.el = h("div", { class: "view tag-view" }, h("header", { class: "view-head" }, h("h1", {}, t.tag.title)),
@@ -38,7 +40,7 @@ export class TagView {
       h("section", {}, h("h2", {}, t.tag.allAtOnce),
         h("p", { class: "soft" }, t.tag.allHow),
         h("div", { class: "in-line" }, h("label", { for: "tag-above" }, t.tag.atLeast), this.above, this.aboveSaid,
-          h("button", { type: "button", onclick: () => this.#start(api.tagAll(Number(this.above.value))) }, icon("tag"), t.tag.apply))),
+          this.apply), this.applyHow),
       h("section", {}, h("h2", {}, t.tag.export),
         h("p", { class: "soft" }, t.tag.exportHow),
         h("p", {}, h("button", { type: "button", onclick: () => openSidecars((place) => this.#start(api.exportXmp(place))) }, t.tag.write))),
@@ -73,9 +75,13 @@ export class TagView {
     try {
       const { items } = await api.tags("", 500);
       const open = items.filter((one) => one.sources.suggested);
-      fill(this.all, h("h2", {}, t.tag.tags(items.length)),
-        h("ul", { class: "tag-cloud" }, ...items.map((one) => h("li", {},
-          h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ", h("span", { class: "soft" }, count(one.pictures)))))),
+      const standing = items.filter((one) => one.pictures);
+      this.apply.disabled = !standing.length;
+      this.applyHow.textContent = standing.length ? "" : t.tag.noTags;
+      fill(this.all, h("h2", {}, t.tag.tags(standing.length)),
+        h("ul", { class: "tag-cloud" }, ...standing.map((one) => h("li", {},
+          h("a", { class: "chip", href: hrefFor({ ...asking({}), tag: one.tag }), "data-tag": one.tag }, one.tag, " ",
+            h("span", { class: "soft" }, count(one.pictures), one.sources.suggested ? ` ${t.tag.suggestedToo(one.sources.suggested)}` : ""))))),
         open.length > 0 && h("h3", {}, t.tag.toSettle),
         open.length > 0 && h("ul", { class: "tag-cloud", "aria-label": t.tag.toSettleList }, ...open.map((one) => h("li", {},
           h("button", { type: "button", class: "small", onclick: () => go({ settle: one.tag, look: "" }) }, icon("check"), one.tag, " ", h("span", { class: "soft" }, count(one.sources.suggested ?? 0)))))));

@@ -52,9 +52,15 @@ export const t = {
   learnedTitle: "What it learned",
   askedPicture: "The picture you searched with",
   yourPicture: "Your picture",
-  dated: (/** @type {string|null|undefined} */ iso) => date(iso) || "no date",
+  /** @param {string|null|undefined} iso @param {"exif"|"name"|"file"|null} [source] what says so @returns {string} */
+  dated: (iso, source) => {
+    const said = source ? t.library.sources[source] : "";
+    return date(iso) ? `${date(iso)}${said ? ` · ${said}` : ""}` : "no date";
+  },
   quoted: (/** @type {string} */ text) => `“${text}”`,
   about: (/** @type {string} */ what, /** @type {string} */ message) => `${what}: ${message}`,
+  /** A profile that holds what somebody compared. @param {string} name @param {string|null} person */
+  answersIn: (name, person) => `${name}: answers ${person ? `from ${person}` : "of yours"}`,
   /** A way to rank in words, with its technical name beside it. @param {string} name */
   ranking: (name) => (RANKINGS[name] ? `${RANKINGS[name]} (${name})` : name),
 
@@ -72,6 +78,7 @@ export const t = {
     collection: "Collection",
     field: "Search by words",
     example: "Search: snowy mountains",
+    short: "Search",
     byPicture: "Search by picture",
     byPictureHow: "Choose a picture, or drop or paste one anywhere",
     byColour: "Search by colour",
@@ -85,6 +92,7 @@ export const t = {
   main: {
     lost: "Likewise is not responding. Is it still running in its terminal? This page continues by itself when it is back.",
     found: "Likewise is back.",
+    strange: (/** @type {string[]} */ parts) => `Ignored in the address, as nothing here is called so: ${parts.join(", ")}`,
   },
 
   api: {
@@ -131,8 +139,6 @@ export const t = {
   },
 
   toolbar: {
-    /** @type {Record<string, string>} */
-    filters: { folder: "in", tag: "tagged", after: "from", before: "until" },
     order: "Order",
     dates: "Dates",
     filter: "Filters",
@@ -141,12 +147,26 @@ export const t = {
     any: "any",
     folder: "Folder",
     tag: "Tag",
+    album: "Album",
+    camera: "Camera",
     from: "From",
-    until: "Until",
+    until: "Before",
     clear: "Clear",
     /** @type {Record<string, string>} */
     orders: { score: "Best first", date: "Newest first", "date desc": "Newest first", "date asc": "Oldest first", "name asc": "By name", "added desc": "Last added" },
-    remove: (/** @type {string} */ word, /** @type {string} */ value) => `Remove the filter ${word} ${value}`,
+  },
+
+  filters: {
+    folder: (/** @type {string} */ name) => `in ${name}`,
+    tag: (/** @type {string} */ tag) => `tagged ${tag}`,
+    camera: (/** @type {string} */ name) => `camera ${name}`,
+    album: (/** @type {string} */ name) => `album ${name}`,
+    /** @type {Record<string, string>} */
+    hidden: { any: "with hidden", only: "hidden only" },
+    box: "in this place",
+    after: (/** @type {string} */ day) => `from ${day}`,
+    before: (/** @type {string} */ day) => `before ${day}`,
+    remove: (/** @type {string} */ said) => `Remove the filter ${said}`,
   },
 
   tile: {
@@ -179,6 +199,7 @@ export const t = {
     cutAt: (/** @type {number} */ value) => score(value),
     pixels: (/** @type {number} */ width, /** @type {number} */ height) => `${count(width)} × ${count(height)} pixels`,
     place: (/** @type {string} */ folder, /** @type {string} */ day) => (folder ? `${folder} · ${day}` : day),
+    answers: "Answers that wait",
     usual: "Recommended (default)",
     usualIs: (/** @type {string} */ name) => `Recommended (default: ${name})`,
     profiles: "Profiles that learn",
@@ -212,7 +233,7 @@ export const t = {
     learned: (/** @type {string} */ said, /** @type {string} */ more) => `${said}.${more}`,
     elsewhere: (/** @type {string} */ said, /** @type {string} */ profile, /** @type {string} */ more) => `${said}: learned by ${profile}, which does not rank here.${more}`,
     rankBy: (/** @type {string} */ profile) => `Rank by ${profile}`,
-    undone: (/** @type {number} */ number) => `Judgement ${count(number)} undone.`,
+    undone: "Judgement undone.",
   },
 
   viewer: {
@@ -269,10 +290,10 @@ export const t = {
       ["Searching", [["/", "type words; Enter searches; -word: not that"], ["Tab", "from the field: choose a picture"], ["Ctrl V", "paste a picture"], ["r", "select a part: arrows move, Shift with arrows resizes, Enter searches"], ["Del", "on the picture you searched with: the whole of it again"]]],
       ["Tagging", [["a x", "accept, reject the first suggestion, or the one in focus"], ["e", "type a tag"], ["n p", "next, previous picture"], ["u", "undo"]]],
       ["Selecting", [["s", "start or stop selecting"], ["x", "select this one; with Shift all up to it"], ["Esc", "clear the selection"]]],
-      ["Library", [["0 … 5", "stars, for the picture you are on or the selected ones"], ["v", "favourite, or no longer"], ["h", "hide, or show again"], ["b", "add to an album"]]],
+      ["Library", [["0 … 5", "on a picture, or with some selected: stars"], ["v", "favourite, or no longer"], ["h", "hide, or show again"], ["b", "add to an album"]]],
       ["Comparing", [["← →", "the left one, the right one is closer"], ["0", "skip"], ["u", "undo"]]],
       ["Similarity map", [["← → ↑ ↓", "move"], ["+ −", "zoom in, zoom out"], ["0", "show all"], ["g", "side by side, or at exact positions"], ["l", "lasso: select these and no others"], ["Shift", "and drag: add to the selection"], ["Enter", "find similar to the picture in the middle"]]],
-      ["The page", [["1 … 9", "search, tags, compare, similarity map, what it learned, collection, library, places, duplicates"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "keyboard shortcuts"]]],
+      ["The page", [["1 … 9", "search, tags, compare, similarity map, what it learned, collection, library, places, duplicates (on a picture of the library 1 to 5 are stars)"], ["f", "filters"], ["d", "dates"], ["t", "light, dark or as the system"], ["Esc", "close, or close the search"], ["?", "keyboard shortcuts"]]],
     ],
   },
 
@@ -294,7 +315,8 @@ export const t = {
   },
 
   words: {
-    join: "Add words: with people, -snow",
+    example: "Add words: with people, -snow",
+    short: "Add words",
   },
 
   upload: {
@@ -327,6 +349,7 @@ export const t = {
     title: "What you searched with",
     pictures: (/** @type {number} */ n) => `${pictures(n)} together`,
     how: "Results are similar to all of these on average.",
+    unjudged: (/** @type {boolean} */ colours) => `Results ${colours ? "by colour" : "of several pictures"} cannot be marked with + and −, nor explained: click one to search with it alone.`,
     remove: (/** @type {string} */ name) => `Remove ${name} from the search`,
     colours: (/** @type {number} */ n) => some(n, "colour"),
     coloursHow: "Pictures with most of these colours come first.",
@@ -355,6 +378,10 @@ export const t = {
     albums: "Albums",
     album: (/** @type {string} */ name, /** @type {number} */ n) => `Album ${name}, ${pictures(n)}`,
     noAlbums: "None yet. Select pictures and add them to one.",
+    rename: "Rename",
+    renameAlbum: (/** @type {string} */ name) => `Rename album “${name}”`,
+    newName: "New name",
+    albumRenamed: (/** @type {string} */ name) => `The album is called “${name}” now.`,
     albumDeleted: (/** @type {string} */ name) => `Album “${name}” deleted; its pictures stay.`,
     favourites: "Favourites",
     stars: "Stars",
@@ -363,11 +390,6 @@ export const t = {
     hidden: "Hidden pictures",
     /** @type {[string, string][]} */
     hiddenWays: [["", "Without hidden"], ["any", "With hidden"], ["only", "Hidden only"]],
-    removeFilter: (/** @type {string} */ text) => `Remove the filter ${text}`,
-    inFolder: (/** @type {string} */ name) => `in ${name}`,
-    inAlbum: (/** @type {string} */ name) => `album ${name}`,
-    tagged: (/** @type {string} */ tag) => `tagged ${tag}`,
-    inPlace: "in this place",
     none: "No pictures yet.",
     noneHow: "Add a folder, and its pictures are shown here by month.",
     filteredHow: "Remove one of them, or all.",
@@ -543,13 +565,15 @@ export const t = {
     atLeast: "At least",
     apply: "Apply suggestions",
     export: "Use tags in other programs",
-    exportHow: "Small XMP files with the tags (sidecars), which other programs read. Pictures are never changed; what another program wrote into a sidecar stays.",
+    exportHow: "Small XMP files with the tags (sidecars), which other programs read; stars and albums are not in them. Pictures are never changed; what another program wrote into a sidecar stays.",
     write: "Write sidecars…",
     toSettle: "Suggestions to review",
     toSettleList: "Tags with suggestions",
     tags: (/** @type {number} */ n) => (n ? some(n, "tag") : "No tags yet"),
+    suggestedToo: (/** @type {number} */ n) => `+ ${count(n)} suggested`,
+    noTags: "Tag a few pictures first: suggestions are made from them.",
     left: (/** @type {number} */ n) => (n === 1 ? "One untagged picture" : `${count(n)} untagged pictures`),
-    applied: (/** @type {number} */ n, /** @type {number} */ tags) => `${pictures(n)} tagged, with ${some(tags, "tag")}.`,
+    applied: (/** @type {number} */ n, /** @type {number} */ tags) => (n ? `${some(tags, "suggestion")} for ${pictures(n)}: review them above.` : "No suggestion is that certain. Lower “At least”, or tag some more pictures."),
     written: (/** @type {number} */ n, /** @type {number} */ same, /** @type {number} */ kept) => `${some(n, "sidecar")} written, ${count(same)} unchanged${kept ? `; ${count(kept)} left as they were` : ""}.`,
   },
 
@@ -689,7 +713,7 @@ export const t = {
     moreHow: "The pictures at the two ends of a row are more similar than before: what tells them apart counts for less.",
     lessHow: "The pictures at the two ends of a row are less similar than before: what tells them apart counts for more.",
     versions: "Versions",
-    versionsHow: "Every line is a version you can go back to. Nothing is deleted: going back is a line of its own, and can be undone the same way.",
+    versionsHow: "Every line is a version that you can go back to. Nothing is deleted: going back is a line of its own, and can be undone the same way.",
     beginning: "The beginning",
     nothing: "nothing learned",
     off: " · no longer counts",
@@ -697,18 +721,18 @@ export const t = {
     goBack: "Go back",
     goBackTo: (/** @type {number} */ n) => `Go back to version ${n}`,
     askBack: (/** @type {number} */ n) => (n ? `Go back to version ${n}?` : "Go back to the beginning?"),
-    askBackHow: (/** @type {string} */ name, /** @type {number} */ n) => (n ? `${name} will rank as it did after line ${n}. Later judgements are kept, and you can return to them.` : `${name} will rank as if nothing had been judged. The judgements are kept, and you can return to them.`),
+    askBackHow: (/** @type {string} */ name, /** @type {number} */ n) => (n ? `${name} will rank as it did at version ${n}. Later judgements are kept, and you can return to them.` : `${name} will rank as if nothing had been judged. The judgements are kept, and you can return to them.`),
     back: (/** @type {number} */ n) => (n ? `Back at version ${n}.` : "Back at the beginning."),
-    undid: (/** @type {number|null} */ n) => `Undid ${n}`,
-    wentBack: (/** @type {number|null} */ n) => (n ? `Went back to version ${n}` : "Went back to the beginning"),
-    merged: (/** @type {number|null} */ n) => `Took in what another profile had learned by version ${n}`,
+    undid: (/** @type {number|null} */ n) => (n ? `Undid version ${n}` : "Undid an earlier version"),
+    wentBack: (/** @type {number|null} */ n) => (n === null ? "Went back to an earlier version" : n ? `Went back to version ${n}` : "Went back to the beginning"),
+    merged: "Took in what another profile had learned",
     tookIn: (/** @type {number} */ n, /** @type {string|null|undefined} */ person) => `Used ${some(n, "answer")} ${person ? `from ${person}` : "of yours"}`,
     weights: "What was learned elsewhere was imported as a whole",
     comparison: (/** @type {string|null|undefined} */ person) => `${person ?? "You"} compared: the first is closer than the second`,
     liked: (/** @type {number} */ n) => `${count(n)} more like it`,
     disliked: (/** @type {number} */ n) => `${count(n)} not`,
     gone: "About pictures that were removed",
-    against: (/** @type {number[]} */ lines) => `, contradicts ${lines.join(", ")}`,
+    against: (/** @type {number[]} */ versions) => `, contradicts ${versions.length ? `version ${versions.join(", ")}` : "an earlier one"}`,
     asked: "Searched with",
     moreLike: "More like it",
     not: "Not",

@@ -1,8 +1,8 @@
 // One picture in the grid: a link that asks about it, its score and date, and what can be said of it.
 
 import { thumbnail } from "./api.js";
-import { h, icon } from "./dom.js";
-import { date, score } from "./format.js";
+import { fill, h, icon } from "./dom.js";
+import { score } from "./format.js";
 import { canStrike, chip } from "./reasons.js";
 import { t } from "./texts.js";
 
@@ -43,6 +43,8 @@ export class Tile {
     this.own = false;
     this.reasons = h("div", { class: "tile-reasons" });
     this.reasonKey = "";
+    /** @type {HTMLElement|null} */
+    this.marks = null;
     this.el = h("div", { class: "tile", role: "gridcell" }, this.link, this.mark,
       h("div", { class: "facts" }, this.reasons, this.score, this.when));
     // Thousands of tiles pass by; only those one turns to get their buttons.
@@ -104,7 +106,10 @@ export class Tile {
     this.item = item;
     this.link.href = this.actions.href(item);
     this.score.textContent = item.score === undefined ? "" : score(item.score);
-    this.when.textContent = t.dated(item.date);
+    const day = t.dated(item.date, item.date_source);
+    this.when.textContent = day;
+    this.el.dataset.source = item.date_source ?? "";
+    this.showMarks();
     this.el.classList.toggle("liked", item.verdict === "liked");
     this.el.classList.toggle("disliked", item.verdict === "disliked");
     this.el.classList.toggle("own", own);
@@ -116,10 +121,26 @@ export class Tile {
     const said = [item.name];
     if (own) said.push(t.tile.asked);
     if (item.score !== undefined) said.push(t.tile.place(place + 1), t.tile.score(item.score));
-    if (item.date) said.push(date(item.date));
+    if (item.date) said.push(day);
+    if (item.favourite) said.push(t.marks.isFavourite);
+    if (item.stars) said.push(t.marks.nStars(item.stars));
+    if (item.hidden) said.push(t.marks.isHidden);
     for (const reason of item.reasons ?? []) said.push(reason.text);
     if (item.verdict) said.push(item.verdict === "liked" ? t.tile.liked : t.tile.disliked);
     this.link.setAttribute("aria-label", said.join(", "));
+  }
+
+  /** What a person thinks of it. */
+  showMarks() {
+    const { stars, favourite, hidden } = this.item;
+    this.el.classList.toggle("is-hidden", Boolean(hidden));
+    if (!stars && !favourite && !hidden) {
+      this.marks?.remove();
+      this.marks = null;
+      return;
+    }
+    this.marks ??= this.el.appendChild(h("span", { class: "tile-marks", "aria-hidden": "true" }));
+    fill(this.marks, favourite && icon("heart"), stars ? h("b", {}, "★".repeat(stars)) : null, hidden && icon("hide"));
   }
 
   /** @param {import("./types.js").Reason[]} reasons */

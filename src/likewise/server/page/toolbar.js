@@ -1,14 +1,14 @@
 // Above the pictures: how many there are, their order, dates, and the filters.
 
+import { api } from "./api.js";
 import { h, icon, fill, settled } from "./dom.js";
+import { clearFilters, countFilters, filterChips, short } from "./filters.js";
 import { go, hasQuery, sorting } from "./state.js";
 import { t } from "./texts.js";
+import { complain } from "./toast.js";
 
 /** @typedef {import("./state.js").State} State */
-/** @typedef {"folder"|"tag"|"after"|"before"} FilterName */
-
-/** @type {FilterName[]} */
-const FILTERS = ["folder", "tag", "after", "before"];
+/** @typedef {"tag"|"camera"|"after"|"before"} FieldName */
 
 export class Toolbar {
   /** @param {() => void} select */
@@ -24,15 +24,24 @@ export class Toolbar {
     this.tag = h("input", { type: "text", id: "tag", autocomplete: "off", placeholder: t.toolbar.any });
     const typed = settled(() => go({ tag: this.tag.value.trim() }, { replace: true }), 300);
     this.tag.addEventListener("input", () => typed());
+    this.camera = h("input", { type: "text", id: "camera", autocomplete: "off", list: "cameras-known", placeholder: t.toolbar.any });
+    const named = settled(() => go({ camera: this.camera.value.trim() }, { replace: true }), 300);
+    this.camera.addEventListener("input", () => named());
+    this.cameras = h("datalist", { id: "cameras-known" });
+    this.stars = h("select", { id: "stars", onchange: () => go({ stars: this.stars.value }) },
+      h("option", { value: "" }, t.toolbar.any), ...[1, 2, 3, 4, 5].map((n) => h("option", { value: String(n) }, t.library.atLeast(n))));
+    this.album = h("select", { id: "album", onchange: () => go({ album: this.album.value }) }, h("option", { value: "" }, t.toolbar.any));
     this.after = h("input", { type: "date", id: "after", onchange: () => go({ after: this.after.value }) });
     this.before = h("input", { type: "date", id: "before", onchange: () => go({ before: this.before.value }) });
     this.filters = h("div", { class: "filters", id: "filters", hidden: true, role: "group", "aria-label": t.toolbar.filter },
       field("folder", t.toolbar.folder, this.folder), field("tag", t.toolbar.tag, this.tag),
+      field("album", t.toolbar.album, this.album), field("stars", t.library.stars, this.stars),
+      field("camera", t.toolbar.camera, this.camera), this.cameras,
       field("after", t.toolbar.from, this.after), field("before", t.toolbar.until, this.before),
       h("button", { type: "button", class: "quiet small", onclick: clearFilters }, icon("close"), t.toolbar.clear));
-    // From inside, f closes what it opened; in the field for a tag it is a letter.
+    // From inside, f closes what it opened; in a field for words it is a letter.
     this.filters.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || (event.key !== "f" && event.key !== "Escape") || (event.key === "f" && event.target === this.tag)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || (event.key !== "f" && event.key !== "Escape") || (event.key === "f" && [this.tag, this.camera].some((one) => one === event.target))) return;
       event.preventDefault();
       event.stopPropagation();
       this.toggle(false);
@@ -56,16 +65,16 @@ export class Toolbar {
     fill(this.sort, ...choices.map((value) => h("option", { value }, t.toolbar.orders[value])));
     this.sort.value = asked ? state.sort || "score" : `${state.sort || "date"} ${state.order || "desc"}`;
     this.dates.setAttribute("aria-pressed", String(state.dates));
-    const active = FILTERS.filter((name) => state[name]);
-    this.open.lastElementChild?.replaceChildren(active.length ? t.toolbar.filterN(active.length) : t.toolbar.filter);
-    fill(this.chips, ...active.map((name) =>
-      h("button", { type: "button", class: "chip", "aria-label": t.toolbar.remove(t.toolbar.filters[name], state[name]), onclick: () => go({ [name]: "" }) },
-        `${t.toolbar.filters[name]} ${short(state[name])}`, icon("close"))));
-    for (const input of [this.tag, this.after, this.before]) {
-      const value = state[/** @type {FilterName} */ (input.id)];
+    const active = countFilters(state);
+    this.open.lastElementChild?.replaceChildren(active ? t.toolbar.filterN(active) : t.toolbar.filter);
+    fill(this.chips, ...filterChips(state));
+    for (const input of [this.tag, this.camera, this.after, this.before]) {
+      const value = state[/** @type {FieldName} */ (input.id)];
       if (document.activeElement !== input) input.value = value;
     }
     this.folder.value = state.folder;
+    this.stars.value = state.stars;
+    this.#chooseAlbum();
   }
 
   /** @param {string[]} folders */
@@ -77,6 +86,25 @@ export class Toolbar {
     const all = wanted && !folders.includes(wanted) ? [...folders, wanted] : folders;
     fill(this.folder, h("option", { value: "" }, t.toolbar.any), ...all.map((path) => h("option", { value: path }, short(path, 40))));
     this.folder.value = wanted;
+  }
+
+  /** Albums and cameras, where somebody is about to choose one. */
+  async #loadChoices() {
+    try {
+      const [{ items: albums }, { items: cameras }] = await Promise.all([api.albums(), api.cameras()]);
+      fill(this.cameras, ...cameras.map((one) => h("option", { value: one.camera })));
+      fill(this.album, h("option", { value: "" }, t.toolbar.any), ...albums.map((one) => h("option", { value: one.name }, one.name)));
+      this.#chooseAlbum();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  #chooseAlbum() {
+    const wanted = this.state?.album ?? "";
+    // One that is not there any more is shown as what is asked for.
+    if (![...this.album.options].some((one) => one.value === wanted)) this.album.append(h("option", { value: wanted }, wanted));
+    this.album.value = wanted;
   }
 
   /** @param {boolean} on */
@@ -94,7 +122,9 @@ export class Toolbar {
   toggle(open = Boolean(this.filters.hidden)) {
     this.filters.hidden = !open;
     this.open.setAttribute("aria-expanded", String(open));
-    if (open) this.folder.focus();
+    if (!open) return;
+    this.folder.focus();
+    this.#loadChoices();
   }
 
   #sorted() {
@@ -106,13 +136,6 @@ export class Toolbar {
 
 /** @param {string} id @param {string} label @param {HTMLElement} input */
 const field = (id, label, input) => h("div", { class: "field" }, h("label", { for: id }, label), input);
-
-/** @param {string} path the end of it says most @param {number} [most] */
-const short = (path, most = 24) => (path.length > most ? `…${path.slice(1 - most)}` : path);
-
-export function clearFilters() {
-  go({ folder: "", tag: "", after: "", before: "" });
-}
 
 /** @param {State|null} state */
 export function toggleDates(state) {

@@ -6,6 +6,7 @@ import { asking, current, go, hasPicture, onChange } from "./state.js";
 import { t } from "./texts.js";
 
 const COMPLETED = 8; // tags offered at a time
+const narrow = matchMedia("(max-width: 79rem)"); // where an example would be cut off
 
 /** @type {(() => void)|null} */
 let send = null;
@@ -61,12 +62,14 @@ export function listen(search) {
   const show = () => {
     const { text, view } = current();
     const joins = view === "search" && hasPicture(current());
-    input.placeholder = joins ? t.words.join : t.shell.example;
+    const said = joins ? t.words : t.shell;
+    input.placeholder = narrow.matches ? said.short : said.example;
     // What somebody is typing stays until another search is shown.
     if (document.activeElement !== input || text !== shown) input.value = text;
     shown = text;
   };
   onChange(show);
+  narrow.addEventListener("change", show);
   show();
   if (early) send();
 }

@@ -9,7 +9,7 @@
 /** @typedef {Shapes["PictureMore"]} PictureMore */
 /** @typedef {Shapes["HitOut"]} Hit */
 /** @typedef {NonNullable<Hit["verdict"]>} Verdict */
-/** @typedef {Picture & Partial<Pick<Hit, "score"|"verdict"|"reasons">>} Item a picture, or a hit with its score */
+/** @typedef {Picture & Partial<Pick<Hit, "score"|"verdict"|"reasons"|"stars"|"favourite"|"hidden">>} Item a picture, or a hit with its score */
 /** @typedef {Shapes["LibraryPictureOut"]} LibraryPicture */
 /** @typedef {Shapes["FolderOut"]} Folder */
 /** @typedef {Shapes["DuplicateGroupOut"]} DuplicateGroup */

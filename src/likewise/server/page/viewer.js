@@ -187,7 +187,8 @@ export class Viewer {
 
   #fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
-    else this.open?.el.requestFullscreen?.().catch(() => toast(t.viewer.noFullScreen));
+    // The page, not the dialog: browsers refuse that, and this one fills the page.
+    else document.documentElement.requestFullscreen?.().catch(() => toast(t.viewer.noFullScreen));
   }
 
   /** @param {boolean} on */
@@ -244,7 +245,7 @@ export class Viewer {
     const v = t.viewer;
     /** @type {[string, string|null|undefined|false][]} */
     const rows = [
-      [v.taken, facts?.taken ? when(facts.taken) : date(picture.date)],
+      [v.taken, picture.date && taken(picture)],
       [v.camera, facts?.camera],
       [v.lens, facts?.lens],
       [v.exposure, facts && exposure(facts)],
@@ -265,7 +266,15 @@ export class Viewer {
       h("a", { class: "button small", href: `/api/pictures/${encodeURIComponent(picture.id)}/download`, download: picture.name }, icon("download"), v.download),
       h("button", { type: "button", class: "small", onclick: () => copy(picture.path) }, icon("copy"), v.copyPath),
       facts?.can_reveal && h("button", { type: "button", class: "small", onclick: () => reveal(picture.id) }, icon("folder"), v.reveal));
+    // Whoever stood on a button that was drawn anew goes on from the picture, where keys are heard.
+    if (this.open && !this.open.el.contains(document.activeElement)) this.stage.focus({ preventScroll: true });
   }
+}
+
+/** By the clock of whoever took it, as the library sorts it. @param {PictureMore} picture */
+function taken(picture) {
+  const source = picture.date_source ? t.library.sources[picture.date_source] : "";
+  return `${source ? date(picture.date) : when(picture.date ?? "")}${source ? ` · ${source}` : ""}`;
 }
 
 /** @param {Facts} facts */
