@@ -33,8 +33,8 @@ def list_images(
     table, order, own = _ORDERS[sort]
     by = order.format(way="DESC" if descending else "ASC")
     # The table is walked from its end to its other: SQLite would rather begin with the pictures.
-    joined = f"{table} o CROSS JOIN images i ON i.id = o.image" if table else "images i"
-    kept = _where([own, *clauses] if own else clauses)
+    joined = f"{table} o CROSS JOIN images i" if table else "images i"
+    kept = _where([*(["i.id = o.image"] if table else ()), *([own] if own else ()), *clauses])
     rows = store.all(
         f"SELECT i.id FROM {joined} {kept} ORDER BY {by} LIMIT ? OFFSET ?",
         (*parameters, limit, offset),

@@ -196,7 +196,7 @@ class Store:
             rows = self.all(
                 f"""SELECT i.*, min(f.path) AS path, m.moment, m.source FROM images i
                     LEFT JOIN files f ON f.image = i.id LEFT JOIN moments m ON m.image = i.id
-                    WHERE i.id IN ({marks(part)}) GROUP BY i.id""",
+                    WHERE i.id IN ({marks(part)}) GROUP BY i.id, m.image""",
                 part,
             )
             found |= {row["id"]: _image(row) for row in rows}
@@ -232,7 +232,7 @@ class Store:
             rows = self.all(
                 """SELECT i.*, min(f.path) AS path, m.moment, m.source FROM images i
                    LEFT JOIN files f ON f.image = i.id LEFT JOIN moments m ON m.image = i.id
-                   WHERE i.id > ? GROUP BY i.id ORDER BY i.id LIMIT 1000""",
+                   WHERE i.id > ? GROUP BY i.id, m.image ORDER BY i.id LIMIT 1000""",
                 (last,),
             )
             if not rows:

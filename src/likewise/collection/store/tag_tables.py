@@ -82,7 +82,8 @@ def sources_of(store: Store, image: int) -> dict[str, list[str]]:
 def counts(store: Store, prefix: str = "", limit: int | None = None) -> list[TagRow]:
     """Tags with their counts, the most frequent first; ``prefix`` in any case of letters."""
     rows = store.all(
-        "SELECT tag, sum(source <> 'suggested') FROM tags GROUP BY tag ORDER BY 2 DESC, tag"
+        "SELECT tag, sum(CASE source WHEN 'suggested' THEN 0 ELSE 1 END) FROM tags "
+        "GROUP BY tag ORDER BY 2 DESC, tag"
     )
     if prefix:
         # Here, since SQLite knows the case of ASCII letters only.
