@@ -108,7 +108,7 @@ def test_judging_words_and_saving_them_as_a_tag(likewise: Likewise) -> None:
     assert saved["tagged"] == [3, 5]
     assert len(saved["suggested"]) == 2
     assert likewise.json("tags")[0] == {
-        "tag": "nice", "pictures": 4, "sources": {"accepted": 2, "suggested": 2},
+        "tag": "nice", "pictures": 2, "sources": {"accepted": 2, "suggested": 2},
     }  # fmt: skip
     assert likewise.json("tags", "undo", saved["line"]) == {"withdrawn": saved["line"]}
     assert likewise.json("tags") == []

@@ -115,14 +115,16 @@ def test_where_and_above(own: Collection, tmp_path: Path) -> None:
     for where in (
         {"folder": tmp_path / "more"},
         {"folder": str(tmp_path / "more") + "/"},
-        {"after": "2021-01-01"},
+        {"after": "2021-01-01", "before": "2022"},
         {"after": "2021-03-04", "before": "2021-03-05"},
         {"camera": "box"},
         {"stars": 5, "format": "jpeg"},
     ):
         assert names(own.search(query, k=5, where=where)) == ["rocket-9"], where
     assert own.search(query, where={"camera": "other"}) == []
-    assert own.search(query, where={"after": "2022-01-01"}) == []
+    # The others have no date in EXIF: the time of their files is now.
+    assert own.search(query, where={"after": "2022-01-01", "before": "2023"}) == []
+    assert len(own.search(query, k=100, where={"after": "2022-01-01"})) == len(own) - 2
     # A folder whose name begins alike is another folder.
     assert own.search(query, where={"folder": tmp_path / "mor"}) == []
     own.tag(new, "space", "noise")

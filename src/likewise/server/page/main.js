@@ -142,3 +142,4 @@ bringIcons();
 dressShell();
 if (me.guest) showGuest();
 else showOwner();
+dispatchEvent(new Event("likewise-ready"));
