@@ -213,7 +213,8 @@ def run(
             _watch(server, min(time.monotonic() + kill_every, began + 60 * minutes))
             server.kill()
             clients.server = None
-            lives.append(_life(server))
+            if server.memory:  # else time was over before it listened
+                lives.append(_life(server))
         long: list[dict[str, Any]] = []
         if calm:
             server = _live(root, n + 1, clients)
