@@ -2,7 +2,7 @@
 
 min tr(Q A) subject to logdet A >= 0 with Q = X'L X + gs S - gd D: L of the union kNN graph, S and D
 the scatters of the similar and dissimilar pairs; A = det(Q)^(1/m) Q^-1
-(docs/methods/s3ml.md, (18)).
+(docs/methods/s3ml.md, (20)).
 """
 
 from __future__ import annotations

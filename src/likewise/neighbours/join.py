@@ -159,7 +159,7 @@ def _recall(X: Any, sample: Ints, limits: Any, ids: Any) -> float:
     for row, limit in zip(sample, limits, strict=True):
         found = ids[row][ids[row] >= 0]
         hits += int((_squared(X, row, found) <= limit).sum())
-    return min(hits / (len(sample) * ids.shape[1]), 1.0)
+    return float(min(hits / (len(sample) * ids.shape[1]), 1.0))
 
 
 def _squared(X: Any, row: Any, others: Any) -> Any:

@@ -140,7 +140,7 @@ def add_pairs(
     total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
 ) -> None:
     """Add these parts, in time and memory that go with the pairs: each column is found where it
-    is not small, by pushes against the links (docs/methods/s3ml.md, (19))."""
+    is not small, by pushes against the links (docs/methods/s3ml.md, (18))."""
     rows = said.constrained_rows()
     if not len(rows):
         return

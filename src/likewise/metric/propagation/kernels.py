@@ -1,8 +1,8 @@
 """Compiled loops of the propagation: sweeps over all rows, and pushes that stay near one.
 
 Pi = (1 - a)(I - aP)^-1 has non-negative rows that sum to 1 (docs/methods/s3ml.md, (2)).  A push
-along the links finds a row of it, a push against them a column (docs/methods/s3ml.md, (15), (19)
-and (20)).
+along the links finds a row of it, a push against them a column (docs/methods/s3ml.md, (15), (18)
+and (19)).
 """
 
 # mypy: disable-error-code="no-untyped-def"

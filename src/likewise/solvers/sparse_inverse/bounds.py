@@ -46,18 +46,15 @@ def refuse_diagonal(diagonal: Floats, penalised: bool) -> None:
 
 def feasible_at_once(problem: Problem) -> Floats | None:
     """A dual feasible point, which proves that a minimum exists; None proves nothing."""
+    # Towards its diagonal every semidefinite A becomes definite: each entry as far as it may ...
+    first, value = problem.first_bound
+    if value > -np.inf:
+        return first
     A, l1 = problem.folded, problem.l1
     off = A - np.diag(np.diagonal(A))
-    largest = float(np.abs(off).max(initial=0.0))
-    if largest == 0.0:
-        return A
-    # Towards its diagonal every semidefinite A becomes definite; all entries by the same share ...
-    share = min(1.0, l1 / largest)
-    # ... or each as far as it may.
-    for Z in (A - share * off, A - np.clip(off, -l1, l1)):
-        if cholesky(Z) is not None:
-            return np.asarray(Z)
-    return None
+    # ... or all entries by the same share.
+    Z = A - min(1.0, l1 / float(np.abs(off).max())) * off
+    return None if cholesky(Z) is None else np.asarray(Z)
 
 
 def refuse_plainly_unbounded(problem: Problem) -> None:

@@ -84,7 +84,7 @@ def _alternate(
 def _first_gap(problem: Problem) -> float:
     """The gap of the diagonal start."""
     d = np.diagonal(problem.folded)
-    return float(np.log(d).sum()) + problem.m - problem.dual_value(problem.dual_point(np.diag(d)))
+    return float(np.log(d).sum()) + problem.m - problem.first_bound[1]
 
 
 def _remaining(before: float, gap: float, goal: float, looks: int) -> float:

@@ -87,6 +87,13 @@ class Problem:
             np.fill_diagonal(L, 0.0)
         return L
 
+    @cached_property
+    def first_bound(self) -> tuple[Floats, float]:
+        """The dual point of the diagonal M = diag(A)^-1, and its value: each entry of A off the
+        diagonal as near to zero as it may be."""
+        Z = self.dual_point(np.diag(np.diagonal(self.folded)))
+        return Z, self.dual_value(Z)
+
     def linear(self, M: Floats) -> float:
         """G(M) = <S, M> + penalty, the part of F that grows in proportion to M."""
         absolute = float(np.abs(M).sum()) - float(np.abs(np.diagonal(M)).sum())
