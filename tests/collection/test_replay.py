@@ -249,6 +249,33 @@ def test_closing_ends_it(col: Collection, gate: Gate) -> None:
     assert np.array_equal(weights(col), wanted(col))
 
 
+def test_closing_waits_for_one_that_has_only_a_checkpoint_to_write(
+    col: Collection,
+    gate: Gate,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is in use already, and still needs the store: to close it then would be the end of all."""
+    judge_much(col)
+    writing, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+    checkpoint = profile_states.ProfileStates.checkpoint
+
+    def slowly(self, *given, **more) -> None:
+        if threading.current_thread().name.startswith("replay") and more.get("is_answer", True):
+            writing.set()
+            assert go_on.wait(60)
+            checkpoint(self, *given, **more)
+            ended.set()
+            return
+        checkpoint(self, *given, **more)
+
+    monkeypatch.setattr(profile_states.ProfileStates, "checkpoint", slowly)
+    with Collection.open(col.root) as other:
+        other.undo(2)
+        assert writing.wait(60)
+        threading.Timer(0.2, go_on.set).start()
+    assert ended.is_set()
+
+
 def test_a_fold_that_fails_beside_is_told(
     col: Collection,
     gate: Gate,

@@ -75,6 +75,9 @@ class ProfileStates:
         self._states: dict[tuple[str, str], CachedState] = {}
         self._metrics: dict[tuple[str, str], PairFold] = {}
         self._replays: dict[tuple[str, str], Replay] = {}
+        # Also those that are wanted no more, or only have a checkpoint to write: until they have
+        # ended they use the store.
+        self._begun: list[Replay] = []
 
     def history(self, profile: str) -> History:
         """The up-to-date history of a profile."""
@@ -99,9 +102,9 @@ class ProfileStates:
     def close(self) -> None:
         """End what is folded beside; how far it came is kept."""
         with self.lock:
-            running = list(self._replays.values())
+            begun, self._begun = self._begun, []
             self._replays.clear()
-        for one in running:
+        for one in begun:
             one.join()
 
     def weights(self, profile: str, space: SpaceRow) -> NDArray[np.float64] | None:
@@ -212,6 +215,7 @@ class ProfileStates:
                 before, digest = self._before(space, history, state, kept, made_in)
                 running = Replay(self, profile, space, made_in, state, before, digest)
                 self._replays[key] = running
+                self._begun = [one for one in self._begun if not one.is_over] + [running]
                 running.start()
                 return Answer(before, self._left(running))
             for stop in checkpoint_stops(state.n_items, len(history.items)):
