@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.s3ml import many_pairs as s3ml_pairs
 from benchmarks.s3ml import peers as s3ml_peers
 from benchmarks.s3ml import propagation as s3ml_propagation
 from benchmarks.s3ml import retrieval as s3ml_retrieval
@@ -104,3 +105,21 @@ def test_propagation_is_measured_on_one_problem(tmp_path: Path) -> None:
     scale = np.abs(T["dense"]).max()
     assert np.abs(T["push"] - T["dense"]).max() < 1e-3 * scale
     assert np.abs(T["matrix-free"] - T["dense, theta 0"]).max() < 1e-9 * scale
+
+
+def test_fits_with_many_pairs_are_measured_on_pairs_of_both_kinds() -> None:
+    for kind in ("waves", "groups"):
+        X, pairs, same = s3ml_pairs.problem(kind, 600, 200)
+        assert X.shape == (600, s3ml_pairs.FEATURES)
+        assert (pairs[:, 0] < pairs[:, 1]).all()
+        assert 0.4 < same.mean() < 0.7
+        again = s3ml_pairs.problem(kind, 600, 200)
+        assert (again[1] == pairs).all()
+
+
+def test_pushed_pairs_and_blocks_are_judged() -> None:
+    for row in s3ml_pairs.errors(400, 60):
+        assert float(str(row["relative error of T"])) < 1e-3
+    for row in s3ml_pairs.blocks(40):
+        assert row["reached"] == "yes"
+        assert float(str(row["gap over m"])) <= float(str(row["tol"]))

@@ -31,6 +31,9 @@ ARMIJO, SHORTEST, ROUNDING = 1e-3, 1e-9, 4e-15
 # A sweep that moves less than this share of D ends coordinate descent; so many sweeps at most,
 # more with every step, as the model becomes true.
 CALM, SWEEPS, MORE = 0.05, 3, 4
+# Pairs visited, by the square of the size, and beside that: an ill-conditioned block needs far
+# more, and has better ways.
+VISITS, AT_LEAST = 25, 4000
 
 
 @kernel
@@ -173,13 +176,13 @@ def _solve_block(A, m, l1, goal, most, M, Z, work):
             W[i, j] = A[i * m + i] if i == j else 0.0
         value += np.log(A[i * m + i])
     dual = -np.inf
-    steps = 0
+    steps = visits = 0
     while True:
         bound = _bound(A, W, m, l1, other, L)
         if bound > dual:
             dual = bound
             Z[:] = other[: m * m]
-        if value - dual <= goal or steps == most:
+        if value - dual <= goal or steps == most or visits > VISITS * m * m + AT_LEAST:
             break
         n = 0
         for i in range(m):
@@ -193,7 +196,8 @@ def _solve_block(A, m, l1, goal, most, M, Z, work):
                     n += 1
         for _ in range(SWEEPS + MORE * steps):
             changed, size = _sweep(A, M, W, m, l1, rows, columns, n, D, U)
-            if changed <= CALM * size:
+            visits += n
+            if changed <= CALM * size or visits > VISITS * m * m + AT_LEAST:
                 break
         promised = _promise(A, M, W, m, l1, rows, columns, n, D)
         slack = ROUNDING * (abs(value) + m)
