@@ -306,7 +306,7 @@ def test_a_collection_that_cannot_be_written_is_folded_too(
     with store_of(col).write() as c:
         c.execute("DELETE FROM checkpoints")
     with Collection.open(col.root) as other:
-        monkeypatch.setattr(store_of(other), "read_only", True)
+        monkeypatch.setattr(store_of(other).catalog, "read_only", True)
         hits = other.search(5, by="default")
         assert hits.behind == LINES
         other.profiles.settle()
