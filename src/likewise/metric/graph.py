@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.neighbours.exact import Exact
-from likewise.neighbours.join import join
 
 Graph = NDArray[np.int32]
 # Up to here every row is compared with all others; beyond, nearly all of the nearest are found.
@@ -39,6 +38,9 @@ def knn_graph_and_recall(X: Any, n_neighbors: int) -> tuple[Graph, float]:
     rows = _centred(X)
     if n <= EXACT_UP_TO:
         return _compare_all(rows, k), 1.0
+    # Brings scipy, which takes longer to import than most commands work.
+    from likewise.neighbours.join import join
+
     return join(rows, k)
 
 
