@@ -161,7 +161,7 @@ def test_a_finger_swipes_and_two_pinch(chrome: Browser, server: Served) -> None:
 
 def test_f_fills_the_screen_and_leaves_it(page: Page, server: Served) -> None:
     look_at(page, server, "3.jpg")
-    page.locator("dialog.viewer img").wait_for()
+    page.locator("dialog.viewer .stage img").wait_for()
     page.keyboard.press("f")
     page.wait_for_function("() => document.fullscreenElement")
     top = "document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('dialog.viewer')"
@@ -172,7 +172,7 @@ def test_f_fills_the_screen_and_leaves_it(page: Page, server: Served) -> None:
     page.wait_for_function("() => document.fullscreenElement")
     page.keyboard.press("o")  # what closes the picture leaves the full screen too
     page.wait_for_function("() => !document.fullscreenElement")
-    assert page.get_by_role("dialog").count() == 0
+    page.get_by_role("dialog").wait_for(state="detached")
 
 
 def test_filters_by_album_stars_and_camera_are_shown_and_removed(
