@@ -227,6 +227,7 @@ def test_ctrl_c_ends_whatever_is_decoded(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        preexec_fn=_hear_ctrl_c,
     )
     try:
         # It hangs once a worker is at work: its processor time says so.
@@ -282,6 +283,12 @@ def children(session: int) -> list[int]:
             if int(fields[3]) == session and b"spawn_main" in line and fields[0] != "Z":
                 found.append(int(place.name))
     return found
+
+
+def _hear_ctrl_c() -> None:
+    """As a terminal starts a command, whatever this process ignores or blocks by now."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def busy(pid: int) -> bool:
