@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -20,6 +21,14 @@ from likewise.cli import app
 
 _SURROUNDINGS = {"COLUMNS": "200"}
 SCENES = ("astronaut", "chelsea", "china", "coffee", "flower", "rocket")
+
+
+def hear_ctrl_c() -> None:
+    """In a new process (``preexec_fn``): hear Ctrl-C, as what a terminal starts does.
+
+    Whoever runs tests in the background ignores it, and so would what they start.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def few_views(folder: Path) -> list[Path]:

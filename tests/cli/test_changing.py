@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.cli.process import Likewise, few_views
+from tests.cli.process import Likewise, few_views, hear_ctrl_c
 from tests.corpus import BROKEN
 from tests.doors import store_of
 
@@ -137,8 +137,7 @@ def test_ctrl_c_keeps_what_was_done(empty: Likewise) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # Whoever runs tests in the background ignores Ctrl-C, and so would what they start.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=hear_ctrl_c,
     )
     store = empty.folder / "photos.lw" / "catalog.sqlite"
     while not store.exists():

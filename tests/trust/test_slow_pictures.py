@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.decoding import LEFT, Decoders, NobodyWaits
 from likewise.collection.ingest import pool
 from likewise.errors import DecoderFailed
-from tests.cli.process import Likewise
+from tests.cli.process import Likewise, hear_ctrl_c
 from tests.collection.pictures import small_scenes, write
 from tests.server.conftest import Client, check_error
 from tests.trust.attacks import empty_chunks, empty_scans, filling
@@ -227,7 +226,7 @@ def test_ctrl_c_ends_whatever_is_decoded(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=_hear_ctrl_c,
+        preexec_fn=hear_ctrl_c,
     )
     try:
         # It hangs once a worker is at work: its processor time says so.
@@ -235,13 +234,8 @@ def test_ctrl_c_ends_whatever_is_decoded(
         while not any(busy(pid) for pid in children(group)):
             assert process.poll() is None, "it ended before anything hung"
             threading.Event().wait(0.1)
-        # Python drops one that falls into a finaliser: whoever waits presses the keys again.
-        for _ in range(4):
-            process.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(15)
-                break
-        assert process.poll() is not None, "Ctrl-C does not end it"
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
         for pid in children(group):
             wait_until_gone(pid)
     finally:
@@ -283,12 +277,6 @@ def children(session: int) -> list[int]:
             if int(fields[3]) == session and b"spawn_main" in line and fields[0] != "Z":
                 found.append(int(place.name))
     return found
-
-
-def _hear_ctrl_c() -> None:
-    """As a terminal starts a command, whatever this process ignores or blocks by now."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def busy(pid: int) -> bool:
