@@ -243,3 +243,25 @@ def test_whoever_is_at_work_when_all_are_dismissed_never_rests() -> None:
     pool.dismiss()
     assert list(answers) == [first]
     assert list(run(whose, [3], 1, lambda *_: 0)) != [first]
+
+
+def test_a_worker_starts_well_while_another_thread_imports_cv2() -> None:
+    """OpenCV puts its folder on sys.path while it loads; ``typing`` there hid Python's."""
+    script = """if True:
+        import sys, threading, time
+        from likewise.collection.ingest import pool
+
+        def slowly(event, args):
+            if event == "import" and args[0] == "cv2" and args[1]:  # its library is being loaded
+                inside.set()
+                time.sleep(1)
+
+        assert "cv2" not in sys.modules
+        inside = threading.Event()
+        sys.addaudithook(slowly)
+        threading.Thread(target=lambda: __import__("cv2")).start()
+        assert inside.wait(60)
+        print(*pool.run(abs, [-1, -2], 1, lambda task, failure: failure))
+        """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1 2\n", "")

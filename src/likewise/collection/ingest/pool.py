@@ -11,6 +11,7 @@ since starting one costs a second of processor time; and they leave at once when
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import multiprocessing
 import os
@@ -348,6 +349,9 @@ def _hire() -> _Worker[Any]:
         if one.process.is_alive():
             return one
         one.kill()
+    # A child gets this process's sys.path.  While cv2 is imported, its own folder stands there,
+    # and ``typing`` in it would hide Python's; this waits for a thread that is importing it.
+    importlib.import_module("cv2")
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there,), daemon=True)
