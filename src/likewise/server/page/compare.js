@@ -20,6 +20,7 @@ import { working } from "./working.js";
 /** @typedef {import("./types.js").CompareProgress} Progress */
 
 const AHEAD = 4; // questions asked for at once; their pictures are fetched before they are shown
+const TRIES = 3; // how often more are asked for where what came had been seen
 const SIDE = 640;
 const GAIN_EVERY = 10; // answers after which what they brought is told
 
@@ -82,13 +83,17 @@ export class CompareView {
     this.asking = true;
     if (!this.questions.length) fill(this.body, h("p", { class: "empty", role: "status" }, t.compare.looking));
     try {
-      const { questions, progress } = await api.questions(AHEAD, this.profile, Math.floor(Math.random() * 2 ** 31));
-      const waiting = new Set(this.questions.map(keyOf));
-      this.asking = false;
-      this.questions.push(...questions.filter((one) => !waiting.has(keyOf(one)) && !this.seen.has(keyOf(one))));
-      for (const one of this.questions) for (const picture of [one.anchor, one.left, one.right]) preload(picture);
-      this.#progress(progress);
-      this.#draw();
+      for (let tries = 0; tries < TRIES && this.questions.length < AHEAD - 1; tries += 1) {
+        const profile = this.profile;
+        const { questions, progress } = await api.questions(AHEAD, profile, Math.floor(Math.random() * 2 ** 31));
+        if (profile !== this.profile) continue; // what was asked for one profile is not answered for another
+        const idle = !this.questions.length;
+        const waiting = new Set(this.questions.map(keyOf));
+        this.questions.push(...questions.filter((one) => !waiting.has(keyOf(one)) && !this.seen.has(keyOf(one))));
+        for (const one of this.questions) for (const picture of [one.anchor, one.left, one.right]) preload(picture);
+        this.#progress(progress);
+        if (idle && this.questions.length) this.#draw();
+      }
     } catch (error) {
       if (!this.questions.length) fill(this.body, empty(t.compare.noQuestion, messageOf(error), t.tryAgain, () => this.#more(), true));
       else complain(error);
