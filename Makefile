@@ -1,6 +1,7 @@
 # Everything runs inside .venv; nothing is installed globally.
 #   make setup        create .venv with the project and its test extras
 #   make test         lint, type-check, test
+#   make test-slow    the tests that take seconds: views of the page, second processes, slow pictures
 #   make test-machines  the rooms that compute, under several processors' arithmetic (RESUME=1)
 #   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
 #   make trust        many more rounds of kill -9, of failing disks, of random histories, bytes and requests (ROUNDS=500)
@@ -26,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes: each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup test test-machines services test-postgres lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup release-check lock clean bench-setup
+.PHONY: setup test test-slow test-machines services test-postgres lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup release-check lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock
@@ -53,9 +54,12 @@ types: setup
 	$(BIN)/mypy
 
 # One thread a process: two workers with two each spin more than they work.
-unit: export OPENBLAS_NUM_THREADS := 1
+unit test-slow: export OPENBLAS_NUM_THREADS := 1
 unit: setup
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow $(ARGS)
 
 # Each library chooses code for the processor it finds; here it is told to choose otherwise.
 test-machines: setup

@@ -59,6 +59,7 @@ def test_check_names_every_bad_file_and_goes_on(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_check_of_good_pictures_is_exit_code_zero(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(saved(quarters(), "PNG"))
@@ -68,6 +69,7 @@ def test_check_of_good_pictures_is_exit_code_zero(tmp_path: Path) -> None:
     assert "No such file" in absent.stdout
 
 
+@pytest.mark.slow
 def test_errors_are_one_line_unless_debugged(tmp_path: Path) -> None:
     for arguments, environment in (
         (("datasets",), {"LIKEWISE_DATA": str(tmp_path / "absent")}),
@@ -98,6 +100,7 @@ def test_datasets_says_what_it_refused(tmp_path: Path) -> None:
     assert "refused" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("check",), ("add",), ("remove",), ("restore", "x")])
 def test_bad_options(arguments: tuple[object, ...]) -> None:
     assert run(*arguments).returncode == 2

@@ -219,6 +219,7 @@ def averaged(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return pixels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
 @pytest.mark.parametrize("progressive", [False, True])
 @pytest.mark.parametrize("max_side", [610, 400, 290, 160, 75, 33])

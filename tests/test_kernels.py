@@ -84,11 +84,13 @@ def edit(package: Path, name: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(package: Path) -> None:
     assert ask(package) == [111, 0, 1]
     assert ask(package) == [111, 1, 0]
 
 
+@pytest.mark.slow
 def test_edits_are_seen(package: Path) -> None:
     ask(package)
     for name, old, new, answer in (
@@ -105,12 +107,14 @@ def test_edits_are_seen(package: Path) -> None:
     assert ask(package) == [123, 0, 1]
 
 
+@pytest.mark.slow
 def test_an_edit_elsewhere_costs_nothing(package: Path) -> None:
     ask(package)
     edit(package, "deep/stranger.py", "1", "2")
     assert ask(package) == [111, 1, 0]
 
 
+@pytest.mark.slow
 def test_numbas_own_cache_would_be_stale(package: Path) -> None:
     """The reason for all this: numba's own cache gives the old result after such an edit."""
     for name in ("main.py", "helpers.py"):
@@ -123,6 +127,7 @@ def test_numbas_own_cache_would_be_stale(package: Path) -> None:
     assert ask(package)[0] == 111
 
 
+@pytest.mark.slow
 def test_a_file_edited_under_a_running_process_is_not_kept(package: Path) -> None:
     """That process runs the old text; kept under the new text's stamp it would be a lie."""
     old = (
@@ -134,6 +139,7 @@ def test_a_file_edited_under_a_running_process_is_not_kept(package: Path) -> Non
     assert ask(package) == [121, 0, 1]
 
 
+@pytest.mark.slow
 def test_two_versions_written_across_each_other(package: Path) -> None:
     """Data of one version under the index of the other, as two processes at once may leave them:
     the data say themselves what they are of."""
@@ -148,6 +154,7 @@ def test_two_versions_written_across_each_other(package: Path) -> None:
     assert ask(package) == [112, 0, 1]
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_compiled_anew(package: Path) -> None:
     ask(package)
     for path in (package / "pack" / "__pycache__").glob("main.total-*.nb?"):
@@ -156,6 +163,7 @@ def test_a_damaged_cache_is_compiled_anew(package: Path) -> None:
     assert ask(package) == [111, 1, 0]
 
 
+@pytest.mark.slow
 def test_nothing_can_be_written(package: Path) -> None:
     """No folder for the cache anywhere: files stand where folders would have to be."""
     for folder in ("pack", "pack/deep"):
@@ -169,6 +177,7 @@ def test_nothing_can_be_written(package: Path) -> None:
     assert ask(package, **nowhere) == [111, 0, 1]
 
 
+@pytest.mark.slow
 def test_a_folder_of_ones_own(package: Path) -> None:
     kept = package / "kept"
     assert ask(package, NUMBA_CACHE_DIR=str(kept)) == [111, 0, 1]
@@ -280,6 +289,7 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
 )

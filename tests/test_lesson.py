@@ -13,6 +13,7 @@ from likewise.evaluation.metrics import average_precision
 from likewise.evaluation.retrieval import Ranker, planted_task
 
 
+@pytest.mark.slow
 def test_a_handful_of_judgements(tmp_path: Path) -> None:
     task = planted_task(tmp_path / "pictures", 9)
     # Four scenes: enough to be mistaken about, and quick.

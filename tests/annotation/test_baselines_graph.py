@@ -134,6 +134,7 @@ def test_egssc_over_tagged_and_untagged() -> None:
     np.testing.assert_allclose(model.unlabelled_scores_.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_lsmp_like_over_tagged_and_untagged() -> None:
     """72 pictures share few hashes each, so hashing finds the true neighbours of nearly all."""
     model = LSMPLike(n_neighbours=5, alpha=0.1, random_state=0, tol=1e-12, max_steps=5000)

@@ -12,6 +12,7 @@ from benchmarks.collection.report import generate
 from benchmarks.server import report as server
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads another process's clock")
 def test_every_table_is_filled(tmp_path: Path) -> None:
     generate(tmp_path / "small.lw", 300, 0)

@@ -216,6 +216,7 @@ def test_table_means_and_paired_errors() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_whole_report(
     bags: Bags,
     tuned: Tuned,

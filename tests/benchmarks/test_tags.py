@@ -90,6 +90,7 @@ def test_calibration_error_by_the_definition() -> None:
     assert calibration_error(Said(np.zeros(0), np.zeros(0, bool))) == 0
 
 
+@pytest.mark.slow
 def test_held_out_pictures_are_asked_about(quality: Quality) -> None:
     for split in quality.splits:
         assert (split.tagged, split.held_out) == (60, 30)
@@ -169,6 +170,7 @@ def test_rows_of_look_are_fitted_to_the_set() -> None:
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_scale_on_few(tmp_path: Path) -> None:
     data = tags_scale.clusters(16, 0, n=200)
     assert np.allclose(np.linalg.norm(data.X, axis=1), 1)

@@ -47,6 +47,7 @@ def test_the_readme_names_every_command() -> None:
             assert re.search(rf"[`|, ]{re.escape(words[1])}[` ,|…]", listed), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [

@@ -24,6 +24,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_text(root: Path, tmp_path: Path) -> None:
     run = Likewise(tmp_path)
     done = run("learned", "--profile", PROFILE, "--top", 2, "-C", root)

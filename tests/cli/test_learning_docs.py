@@ -44,6 +44,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page(here: Path) -> None:
     blocks = re.findall(r"```(python)?\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     done = []

@@ -282,6 +282,7 @@ def test_similarity(built: Likewise) -> None:
     assert "no similarity" in built.refused("similarity", "use", "taste")
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own(built: Likewise) -> None:
     """Other tests call the entry point; here a shell's way gives the same output and codes."""
     here, alone = (run("search", 1, "-k", 3) for run in (built, built.alone))

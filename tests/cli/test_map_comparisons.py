@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
+
 from tests.cli.test_map import as_json, here, refused, run
 from tests.collection.model_cases import N, template
 
@@ -15,6 +17,7 @@ def rows_of(path: Path) -> list[list[str]]:
     return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
 
 
+@pytest.mark.slow
 def test_answers_are_read_line_by_line(here: Path) -> None:
     said = as_json("compare", "-n", 5, "--by", "ann", answers="l\nright\ns\nq\nl\n")
     # What people read stands before the record.
@@ -33,6 +36,7 @@ def test_answers_are_read_line_by_line(here: Path) -> None:
     run("compare", answers="perhaps\n", code=1)
 
 
+@pytest.mark.slow
 def test_out_and_in_again(here: Path) -> None:
     run("compare", "-n", 4, "--by", "ann", answers="l\nr\nl\nr\n")
     assert "4 comparisons" in run("comparisons", "export", "out.csv").output
@@ -54,6 +58,7 @@ def test_out_and_in_again(here: Path) -> None:
     assert "answered more than once" in run("comparisons", "report").output
 
 
+@pytest.mark.slow
 def test_what_is_there_already_is_skipped(here: Path) -> None:
     run("compare", "-n", 3, "--by", "ann", answers="l\nr\nl\n")
     run("comparisons", "export", "out.csv")

@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from likewise.cli.app import app
@@ -16,6 +17,7 @@ __all__ = ["here"]
 PAGE = Path(__file__).parents[2] / "docs" / "map.md"
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page(here: Path) -> None:
     done = set()
     for python, block in re.findall(r"```(python)?\n(.*?)```", PAGE.read_text(), flags=re.DOTALL):

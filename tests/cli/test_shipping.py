@@ -94,6 +94,7 @@ def test_both_sides_answer_filters_alike(built: Likewise, address: str) -> None:
             col.untag(image, "third")
 
 
+@pytest.mark.slow
 def test_a_new_generation_takes_the_place_of_the_old_one(tmp_path: Path, address: str) -> None:
     rng = np.random.default_rng(1)
     few_views(tmp_path / "pictures")

@@ -38,6 +38,7 @@ def run(*arguments: object, code: int = 0) -> str:
     return "".join(line for line in lines if not line.startswith("using "))
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page(here: Path) -> None:
     (here / "tags.csv").write_text(f"path,tags\n{inside('red', 0)},rose; sea\n")
     with Collection.open("photos.lw") as col:
@@ -83,6 +84,7 @@ def test_set_accept_reject_undo(here: Path) -> None:
     assert "(undone)" in run("tags", "log")
 
 
+@pytest.mark.slow
 def test_bulk(here: Path) -> None:
     dry = json.loads(run("tag", "--all", "--dry-run", "--json"))
     assert dry["tagged"] == len(dry["found"]) > 0

@@ -25,6 +25,7 @@ def likewise(built: Likewise, tmp_path: Path) -> Likewise:
     return Likewise(tmp_path / "own")
 
 
+@pytest.mark.slow
 def test_what_is_no_file_and_no_id_is_text(likewise: Likewise) -> None:
     likewise("tag", "1", "--set", "red garden")
     found = likewise.json("search", "gardens", "-k", "5")

@@ -34,6 +34,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "k", "d", "signed", "alpha"), CASES)
 def test_exact_is_the_optimum_of_the_explicit_codebook(
     m: int, k: int, d: int, signed: bool, alpha: float

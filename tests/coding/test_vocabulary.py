@@ -104,6 +104,7 @@ def test_a_stream_is_read_once_and_cut_as_it_likes() -> None:
         np.testing.assert_array_equal(words, made[0])
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_also_in_another_process(fitted: Vocabulary) -> None:
     again = Vocabulary(100, random_state=0).fit(descriptors())
     np.testing.assert_array_equal(again.words_, fitted.words_)
@@ -125,6 +126,7 @@ def test_same_seed_same_bits_also_in_another_process(fitted: Vocabulary) -> None
     assert done.stdout.strip() == hashlib.sha256(fitted.words_.tobytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_kernels_come_from_the_cache_in_a_second_process(fitted: Vocabulary) -> None:
     code = (
         "from tests.coding.test_vocabulary import Vocabulary, descriptors;"

@@ -41,6 +41,8 @@ from tests.collection import cluster_work, space_package
 from tests.collection.cluster_work import Answer
 from tests.collection.pictures import SCENES, write, write_pictures
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -136,6 +136,7 @@ def test_kill_while_creating(launcher: Launcher, tmp_path: Path) -> None:
         assert check(root) == set()
 
 
+@pytest.mark.slow
 def test_kill_other_jobs(launcher: Launcher, pictures: Path, tmp_path: Path) -> None:
     rng = random.Random(2)
     home = tmp_path / "home"

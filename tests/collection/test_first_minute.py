@@ -149,6 +149,7 @@ def choking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "pictures"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 24])
 def test_hanging_and_crashing_pictures_are_remembered(
     choking: Path, tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch

@@ -116,6 +116,7 @@ def write(store: Store, log: list[Entry], *, afresh: bool = True) -> None:
             c.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", (*line, digest))
 
 
+@pytest.mark.slow
 @given(log=logs(), cut=st.integers(0, 25))
 @settings(max_examples=150, deadline=None)
 def test_a_history_is_what_survives(store: Store, log: list[Entry], cut: int) -> None:

@@ -22,6 +22,7 @@ def passed_over(col: Collection, space: str, seed: int, queries: int = 12) -> No
         col.judge(query, rng.choice(shown, 2, replace=False).tolist(), shown=shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_passed_over_pictures_do_not_beat_a_space_that_cannot_be_bettered(
     col: Collection, seed: int

@@ -282,6 +282,7 @@ def test_a_map_of_what_the_space_says(col: Collection) -> None:
         col.models.map_points("metric")
 
 
+@pytest.mark.slow
 def test_a_map_of_what_people_said(col: Collection) -> None:
     compared(col, 120)
     made = col.models.learn_map(space="mine")

@@ -74,6 +74,7 @@ def raise_on_seven(task: int) -> tuple[int, str]:
     return task, ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
     ("work", "kind"), [(die_on_seven, "crash"), (be_killed_on_seven, "killed")]
@@ -83,6 +84,7 @@ def test_a_task_that_kills_its_worker_costs_itself(work, kind: str, workers: int
     assert found == [(i, kind if i == 7 else "") for i in range(14)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [hang_on_seven, sleep_on_seven])
 def test_a_task_that_never_ends_costs_itself(work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", "1")
@@ -90,6 +92,7 @@ def test_a_task_that_never_ends_costs_itself(work, monkeypatch: pytest.MonkeyPat
     assert found == [(i, "slow" if i == 7 else "") for i in range(14)]
 
 
+@pytest.mark.slow
 def test_the_rest_is_told_while_one_task_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for answers can save what there is."""
     monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", "1")

@@ -138,6 +138,7 @@ def test_damage_is_named(own: Collection) -> None:
     assert any("psc" in text for text in own.verify())
 
 
+@pytest.mark.slow
 def test_it_learns_again_while_the_collection_is_small(
     own: Collection, built: Path, tmp_path: Path
 ) -> None:

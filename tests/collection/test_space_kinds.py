@@ -65,6 +65,7 @@ def stems(hits) -> list[str]:
     return [Path(hit.path).stem for hit in hits]
 
 
+@pytest.mark.slow
 def test_a_toy_kind_lives_in_a_collection(package: Path, pictures: Path, tmp_path: Path) -> None:
     """Add (in workers), search, judge, explain, retrain, refresh, backup and restore."""
     with create(tmp_path / "photos.lw") as col:

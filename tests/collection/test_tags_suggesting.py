@@ -210,6 +210,7 @@ def test_bulk_for_tagged_pictures_and_refusals(col: Collection) -> None:
         col.tags.suggest_for_all(above=0.6)
 
 
+@pytest.mark.slow
 def test_kill_in_the_middle_of_a_bulk_run(tmp_path: Path) -> None:
     """SIGKILL after every batch in turn; what was done is kept, and the end is the same."""
     roots = {}

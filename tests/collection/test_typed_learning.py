@@ -222,6 +222,7 @@ said = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=12,
     deadline=None,

@@ -89,6 +89,7 @@ def test_the_homography_is_exact(kind: str) -> None:
         assert np.hypot(centre[0] - x / w, centre[1] - y / w) < limit, seed
 
 
+@pytest.mark.slow
 def test_two_processes_make_the_same_pictures() -> None:
     script = (
         "import hashlib; from likewise.evaluation.planted import planted_views\n"

@@ -43,6 +43,7 @@ def test_zappos_needs_a_photo_for_every_object(tmp_path: Path) -> None:
     assert "deconflicted_triplets.csv is not there" in refusal(read_zappos, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("which", "train", "test"),

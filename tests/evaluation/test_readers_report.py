@@ -13,6 +13,7 @@ from likewise.evaluation.readers.report import READERS, survey
 from tests.evaluation.test_readers_support import grow, refusal
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_every_development_data_set_is_read() -> None:
     root = data_root()

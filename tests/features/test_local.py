@@ -192,6 +192,7 @@ def blob(height: int, width: int, x: float, y: float, sigma: float) -> np.ndarra
     return np.rint(255 * spot).astype(np.uint8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("upright", [False, True])
 @pytest.mark.parametrize(
     ("shape", "centre", "max_side"),
@@ -233,6 +234,7 @@ def agreement(a: LocalFeatures, b: LocalFeatures, homography: np.ndarray) -> flo
     return float((gap < 4).mean())
 
 
+@pytest.mark.slow
 def test_matches_follow_planted_geometry() -> None:
     views = [v for v in planted_views(9) if v.name.startswith(("china", "motorcycle"))]
     for view in views:

@@ -180,6 +180,7 @@ def test_a_checkpoint_with_a_head_is_the_same_encoder(tmp_path: Path) -> None:
     np.testing.assert_array_equal(plain.embed(["a dog"]), headed.embed(["a dog"]))
 
 
+@pytest.mark.slow
 @needs_model
 def test_the_packaged_model_gives_the_numbers_of_a_plain_forward_pass() -> None:
     opened = TextModel.open()

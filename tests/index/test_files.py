@@ -39,6 +39,7 @@ def answers(index: InvertedIndex) -> list[Any]:
     return [index.search(Q, k)[0].tolist() for k in (1, 2, 5)] + [index.scores(Q).tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("impacts", ["float32", "uint8"])
 def test_bytes_and_lengths(impacts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = small_index(impacts, monkeypatch)
@@ -67,6 +68,7 @@ def test_bytes_and_lengths(impacts: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert refused > 20 * right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("impacts", ["float32", "uint8"])
 def test_wrong_offsets_with_right_checksums_never_reach_a_kernel(
     impacts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

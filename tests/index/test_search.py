@@ -256,6 +256,7 @@ def test_concurrent_searches_and_changes() -> None:
         assert all(f.result() for f in looks)
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing() -> None:
     code = (
         "import sys, numpy as np\n"

@@ -19,6 +19,7 @@ ROWS = triplets(POINTS, M).astype(np.int32)
 START = np.random.default_rng(3).random((N, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [STE(), GNMDS(), CKL()], ids=lambda loss: loss.name)
 def test_lbfgs_records_moves_over_the_slope_they_began_at(loss: Any) -> None:
     seen: list[Any] = []
@@ -61,6 +62,7 @@ def test_adagrad_steps_are_lengths_on_the_map() -> None:
     assert CKL().adagrad_step(2) == pytest.approx(0.447, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["ckl", "tste"])
 @pytest.mark.parametrize(("p", "left"), [(2, 0.2), (6, 0.04)])
 def test_adagrad_comes_near_the_optimum_by_its_own_step(loss: str, p: int, left: float) -> None:

@@ -75,6 +75,7 @@ def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
         assert col.verify() == []
 
 
+@pytest.mark.slow
 def test_a_collection_goes_on_when_the_database_is_back(own_server: Server, tmp_path: Path) -> None:
     root = moved(own_server, tmp_path)
     with Collection.open(root) as col:

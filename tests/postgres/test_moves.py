@@ -103,6 +103,7 @@ THERE: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", THERE)
 def test_a_move_that_is_killed(
     server: Server, root: Path, monkeypatch: pytest.MonkeyPatch, moment: str

@@ -68,6 +68,7 @@ def check_fold(root: Path, folder: Path, said: dict[str, Any]) -> None:
         assert col.verify() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_two_processes_agree_after_any_interleaving(
     server: Server, two: list[Worker], tmp_path: Path, seed: int
@@ -151,6 +152,7 @@ def test_a_job_on_one_machine_keeps_others_waiting(
         assert col.running_job() is None
 
 
+@pytest.mark.slow
 def test_a_lease_ends_with_its_process(server: Server, tmp_path: Path) -> None:
     root = moved(server, tmp_path)
     with Collection.open(root) as col, workers(1) as (other,):
@@ -165,6 +167,7 @@ def test_a_lease_ends_with_its_process(server: Server, tmp_path: Path) -> None:
         col.refresh()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_judges(server: Server, tmp_path: Path) -> None:
     root = moved(server, tmp_path)
     with Collection.open(root) as col, workers(1) as (other,):

@@ -103,6 +103,7 @@ def test_a_folder_is_indexed_from_the_page(chrome: Browser, tmp_path: Path) -> N
         assert wrong == []
 
 
+@pytest.mark.slow
 def test_the_page_is_there_while_a_folder_is_taken_in(
     chrome: Browser,
     tmp_path: Path,
@@ -139,6 +140,7 @@ HIDE = """(hidden) => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_tab_that_did_not_hear_the_end_learns_of_it(
     chrome: Browser,
     tmp_path: Path,
@@ -166,6 +168,7 @@ def test_a_tab_that_did_not_hear_the_end_learns_of_it(
         assert wrong == []
 
 
+@pytest.mark.slow
 def test_what_never_ceases_is_shown_all_the_same(page: Page) -> None:
     """Changes that come faster than the pause must not put it off for ever."""
     page.goto("/")
@@ -184,6 +187,7 @@ def test_what_never_ceases_is_shown_all_the_same(page: Page) -> None:
     assert before > 0
 
 
+@pytest.mark.slow
 def test_a_dropped_picture_finds_its_like(page: Page, pictures: Path, tmp_path: Path) -> None:
     page.goto("/")
     settle(page)
@@ -220,6 +224,7 @@ def test_a_dropped_text_is_refused_with_a_reason(
     assert "415" in wrong[0]
 
 
+@pytest.mark.slow
 def test_judging_moves_pictures_and_undo_brings_them_back(
     page: Page, server: Served, profile: str
 ) -> None:
@@ -260,6 +265,7 @@ def test_judging_moves_pictures_and_undo_brings_them_back(
     assert order(page, 31) == before
 
 
+@pytest.mark.slow
 def test_rolling_back_returns_to_an_earlier_order(page: Page, server: Served, profile: str) -> None:
     query = server.picture("coffee-0.jpg")["id"]
     liked = [server.picture(f"{name}-1.jpg")["id"] for name in ("rocket", "coins")]
@@ -402,6 +408,7 @@ def test_a_part_being_chosen_outlasts_news_of_the_page(page: Page, server: Serve
     page.wait_for_url("**region=*")
 
 
+@pytest.mark.slow
 def test_an_order_that_does_not_fit_is_not_asked_for(page: Page, server: Served) -> None:
     page.goto("/?sort=sideways&order=up")
     settle(page)
@@ -411,6 +418,7 @@ def test_an_order_that_does_not_fit_is_not_asked_for(page: Page, server: Served)
     assert order(page)
 
 
+@pytest.mark.slow
 def test_the_address_holds_everything(page: Page, server: Served) -> None:
     ask_about(page, server, "rocket-0.jpg", by="holistic")
     whole = order(page)
@@ -464,6 +472,7 @@ def test_pictures_stay_still_for_who_asks_for_it(
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_a_phone_is_wide_enough(chrome: Browser, server: Served, profile: str) -> None:
     page, wrong = visit(chrome, server, **PHONE)
     query = server.picture("coins-0.jpg")["id"]
@@ -534,6 +543,7 @@ def made_up(one: dict[str, Any], total: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_after_going_back_further_pages_still_come(page: Page, server: Served) -> None:
     whole = made_up(server.picture("astronaut-0.jpg"), 500)
 
@@ -622,6 +632,7 @@ def test_judgements_outlive_the_page(page: Page, server: Served, profile: str) -
     assert sorted(one["name"] for line in lines for one in line["liked"]) == sorted(names)
 
 
+@pytest.mark.slow
 def test_what_an_address_says_in_vain_is_told(chrome: Browser, server: Served) -> None:
     page, wrong = visit(chrome, server)
     page.goto("/?colour=red&stars=9&sort=name&developer=0")
@@ -636,6 +647,7 @@ def test_what_an_address_says_in_vain_is_told(chrome: Browser, server: Served) -
     assert "422" in wrong[0]
 
 
+@pytest.mark.slow
 def test_closing_a_picture_leaves_no_step(page: Page, server: Served) -> None:
     page.goto("/")
     settle(page)
@@ -653,6 +665,7 @@ def test_closing_a_picture_leaves_no_step(page: Page, server: Served) -> None:
     page.wait_for_url("**/")
 
 
+@pytest.mark.slow
 def test_keys_in_a_hurry_leave_no_step_either(page: Page, server: Served) -> None:
     page.goto("/")
     settle(page)
@@ -675,6 +688,7 @@ AWAY = """
 """
 
 
+@pytest.mark.slow
 def test_many_tabs_leave_the_server_free(chrome: Browser, server: Served) -> None:
     first, wrong = visit(chrome, server)
     first.context.add_init_script(AWAY)
@@ -689,6 +703,7 @@ def test_many_tabs_leave_the_server_free(chrome: Browser, server: Served) -> Non
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_who_loses_the_server_is_told_until_it_is_back(chrome: Browser, tmp_path: Path) -> None:
     Collection.create(tmp_path / "photos.lw", deep=False).close()
     with driving.served(tmp_path / "photos.lw") as server:
@@ -712,6 +727,7 @@ def test_who_loses_the_server_is_told_until_it_is_back(chrome: Browser, tmp_path
     page.context.close()
 
 
+@pytest.mark.slow
 def test_everything_has_a_name_and_a_role(page: Page, server: Served, profile: str) -> None:
     ask_about(page, server, "motorcycle_left-0.jpg", by=profile)
     page.locator(".pic").first.focus()

@@ -40,6 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screen", [DESK, PHONE], ids=["900 px high", "phone"])
 def test_both_candidates_and_skip_are_always_in_sight(
     chrome: Browser, server: Served, screen: dict[str, Any]

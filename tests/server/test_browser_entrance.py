@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Playwright
 
 
+@pytest.mark.slow
 def test_closing_browser_and_server_keeps_the_owner_in(root: Path, tmp_path: Path) -> None:
     def browser(playing: Playwright) -> BrowserContext:
         # A profile on disk, as a person's browser has: what lasts is kept when it is closed.

@@ -30,6 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield started
 
 
+@pytest.mark.slow
 def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
     chrome: Browser, server: Served
 ) -> None:
@@ -90,6 +91,7 @@ def test_it_fits_a_phone(chrome: Browser, server: Served) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_nothing_is_said_about_accuracy_after_three_clicks(
     chrome: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -19,7 +19,10 @@ from tests.server.conftest import photograph
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER),
+]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
-pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER),
+]
 
 PHONE = {"viewport": {"width": 360, "height": 720}, "has_touch": True, "is_mobile": True}
 

@@ -36,6 +36,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
+@pytest.mark.slow
 def test_light_shows_where_what_ranked_sees_them_alike(chrome: Browser, served: Served) -> None:
     page, wrong = visit(chrome, served)
     first, second = (served.picture(f"china-{n}.jpg")["id"] for n in (0, 1))

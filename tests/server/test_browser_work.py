@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
-pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER),
+]
 
 KEY = "a-key-for-tests-only"
 Step = Callable[[Collection, Report], object]

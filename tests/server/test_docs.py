@@ -42,6 +42,7 @@ def run(server: Served, command: list[str], text: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_python_client_works_as_written(server: Served, tmp_path: Path) -> None:
     text = "\n".join(blocks("python"))
     printed = run(server, [sys.executable, "-"], text, tmp_path)

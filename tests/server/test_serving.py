@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from pydantic import TypeAdapter
 
 from likewise.collection.collection import Collection
@@ -62,6 +63,7 @@ class Asker:
         return [item["id"] for item in found["items"]]
 
 
+@pytest.mark.slow
 def test_progress_as_events_and_an_end_with_open_streams(
     start: Start, root: Path, home: Path, tmp_path: Path
 ) -> None:

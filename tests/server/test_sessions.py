@@ -271,6 +271,7 @@ def browser_at(server: Process) -> httpx.Client:
     )
 
 
+@pytest.mark.slow
 def test_link_lets_in_after_a_restart_and_revoke_ends_it(start: Start, root: Path) -> None:
     """The whole of it with processes: sign in, restart on another port, link, kill, revoke."""
     shell = Likewise(root.parent)

@@ -41,6 +41,7 @@ sys.stdout.write(f"{misses} {hits}")
 """
 
 
+@pytest.mark.slow
 def test_second_process_compiles_nothing(tmp_path: Path) -> None:
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     seen = []

@@ -128,6 +128,7 @@ def test_what_cannot_be_asked() -> None:
     assert silent.plain < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "chosen"), [(4, 1500.0), (19, 500.0), (9, 200.0)])
 def test_prior_is_chosen_as_one_lesson_at_a_time_would(seed: int, chosen: float) -> None:
     """The sums are made once for all priors; here each is asked from the beginning."""

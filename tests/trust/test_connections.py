@@ -9,12 +9,15 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from likewise.server.connections import MOST_WAITING
 from tests.server.conftest import Process
 
 N = 300
 
 
+@pytest.mark.slow
 def test_half_open_connections_keep_nobody_out(start: Callable[..., Process], root: Path) -> None:
     """More of them than the server may have open files."""
     server = start("serve", "-C", root, "--port", 0)

@@ -97,6 +97,7 @@ def test_a_network_that_never_ends_is_ended(
     assert len(small.activations(np.zeros((16, 16, 3), np.uint8))) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [endless, greedy])
 def test_a_hostile_network_costs_its_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any

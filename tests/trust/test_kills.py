@@ -131,6 +131,7 @@ def killed_again_and_again(
     return killed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["metric", "map"])
 def test_kill_while_learning_a_model(warm: Launcher, copy: Path, what: str) -> None:
     assert killed_again_and_again(warm, copy, what, {"do": what}, lambda: None)

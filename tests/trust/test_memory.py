@@ -152,6 +152,7 @@ def test_a_peak_is_told_before(
     assert told <= 1.6 * peak + SLACK
 
 
+@pytest.mark.slow
 def test_small_files_that_are_huge_pictures_are_refused(tmp_path: Path) -> None:
     """Those of the attack: 2.6 GB and 5.4 GB were taken."""
     (tmp_path / "a.webp").write_bytes(huge_webp(13_000, 13_000))

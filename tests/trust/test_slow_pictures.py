@@ -24,6 +24,8 @@ from tests.collection.pictures import small_scenes, write
 from tests.server.conftest import Client, check_error
 from tests.trust.attacks import empty_chunks, empty_scans, filling
 
+pytestmark = pytest.mark.slow
+
 ATTACKS: dict[str, Callable[[], bytes]] = {
     "scans.jpg": lambda: empty_scans(20_000),
     "filling.jpg": lambda: filling(6_000_000),

@@ -56,6 +56,7 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[s
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @linux
 def test_a_read_only_collection_is_searched_and_not_changed(sealed: Path) -> None:
     with Collection.open(sealed) as col:
@@ -94,6 +95,7 @@ def test_changes_that_only_the_journal_has_are_no_damage_to_who_may_not_read_it(
     assert "somebody else is writing it" in done.stderr
 
 
+@pytest.mark.slow
 @linux
 def test_nothing_fails_where_no_folder_can_be_written(full: Path, tmp_path: Path) -> None:
     """Compiled kernels have nowhere to be kept: they are compiled, and the answer is the same."""

@@ -65,6 +65,7 @@ def test_a_second_file_of_the_picture_is_shown_instead(
         assert client.get(f"/api/pictures/{client.ids()[-1]}/image").status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", [0, 1, 400, -1])
 def test_half_a_thumbnail_is_made_anew(client: Client, root: Path, rest: int) -> None:
     place = f"/api/pictures/{client.ids()[0]}/thumbnail"
