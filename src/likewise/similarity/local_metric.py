@@ -197,8 +197,12 @@ class LocalMetric:
         self._packed: _Packed | None = None
         self._changes: list[tuple[bool, _Prepared]] = []
         self._chosen: tuple[tuple[tuple[int, bytes], ...], float] | None = None
-        # How many lessons the choice is of and the last of their places in time, while it holds.
+        # One thread chooses, which takes a while; the others wait for what it finds.
+        self._choosing = threading.Lock()
+        # How many lessons the choice is of and the last of their places in time, while it holds;
+        # and the first place where one came or went while somebody was choosing.
         self._settled: tuple[int, int] | None = None
+        self._touched: float = np.inf
         self._agreement: tuple[int, Agreement | None, Spread] | None = None
 
     def __len__(self) -> int:
@@ -278,6 +282,7 @@ class LocalMetric:
     def _note_change(self, *, came: bool, one: _Prepared) -> None:
         """Under the lock: a lesson came or went."""
         self._version += 1
+        self._touched = min(self._touched, one.lesson.order)
         if self._settled is not None and one.lesson.order <= self._settled[1]:
             self._settled = None
         if self._packed is not None:
@@ -333,25 +338,37 @@ class LocalMetric:
         """N0: as given, or as the judgements choose it."""
         if self.prior is not None:
             return self.prior
+        return self._settled_choice() or self._choose()
+
+    def _settled_choice(self) -> float | None:
+        """N0 where nothing changed that it is chosen by; None: it must be looked at again."""
         with self._lock:
-            version, settled, chosen = self._version, self._settled, self._chosen
-            # Of the first 2^m in time: asked again only when there are twice as many, or one is
-            # gone.  What comes later than those changes nothing.
-            n = 1 << len(self._lessons).bit_length() >> 1
             if len(self._lessons) < CHOOSE_FROM:
                 return PRIOR
-            if settled is not None and settled[0] == n and chosen is not None:
-                return chosen[1]
-            timely = sorted(self._lessons, key=lambda one: one.lesson.order)
-        first = timely[:n]
-        # By content: a lesson that a later judgement contradicts keeps its place and says less.
-        said = tuple((one.lesson.order, one.key) for one in first)
-        if chosen is None or chosen[0] != said:
-            chosen = said, _choose_prior(first)
-        with self._lock:
-            if self._version == version:
-                self._chosen, self._settled = chosen, (n, first[-1].lesson.order)
-        return chosen[1]
+            if self._settled is None or self._chosen is None:
+                return None
+            return self._chosen[1] if self._settled[0] == _first(len(self._lessons)) else None
+
+    def _choose(self) -> float:
+        with self._choosing:
+            found = self._settled_choice()
+            if found is not None:  # another thread was quicker
+                return found
+            with self._lock:
+                self._touched = np.inf
+                first = sorted(self._lessons, key=lambda one: one.lesson.order)
+            del first[_first(len(first)) :]
+            if len(first) < CHOOSE_FROM:  # some went meanwhile
+                return PRIOR
+            # By content: a lesson that a later judgement contradicts keeps its place and says less.
+            said = tuple((one.lesson.order, one.key) for one in first)
+            if self._chosen is None or self._chosen[0] != said:
+                self._chosen = said, _choose_prior(first)
+            with self._lock:
+                # What came later than those changes nothing.
+                last = first[-1].lesson.order
+                self._settled = (len(first), last) if self._touched > last else None
+            return self._chosen[1]
 
     def influence(self, row: Any) -> float:
         """Pairs that count for a query, alike and not, each by how near its judgement is."""
@@ -448,6 +465,11 @@ class _Prepared(NamedTuple):
     unlike: Rows
     n_alike: float
     n_unlike: float
+
+
+def _first(n: int) -> int:
+    """The 2^m lessons in time that N0 is chosen by: others when there are twice as many."""
+    return 1 << n.bit_length() >> 1
 
 
 def _place(one: _Prepared) -> tuple[bytes, int]:
