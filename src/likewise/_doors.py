@@ -128,6 +128,7 @@ DOORS: dict[str, dict[str, str]] = {
         "EngineError": "errors",
         "EngineMissing": "errors",
         "EngineRefused": "errors",
+        "EngineWrong": "errors",
         "Facts": "protocol",
         "QdrantRows": "qdrant",
         "RowKind": "protocol",

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
+from likewise.collection.feedback import pair_fold
 from likewise.collection.feedback.learned_directions import PAGE
 from likewise.collection.feedback.pair_fold import NOTICED, round_down
 from likewise.collection.search.similarities import Figures
@@ -211,3 +212,19 @@ def test_words_and_directions_are_told_apart(col: Collection) -> None:
     assert found.figures.units == "words"
     assert (found.directions, found.moved) == ((), ())
     assert found.space == "words"
+
+
+def test_a_plain_judgement_looks_at_no_other(
+    col: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teach(col, 4)
+    col.search(1, by=PROFILE)
+    compared = []
+    alike = pair_fold._teach_alike
+    monkeypatch.setattr(pair_fold, "_teach_alike", lambda *two: compared.append(two) or alike(*two))
+    made = teach(col, 3, first=9)
+    col.search(1, by=PROFILE)
+    assert not compared
+    col.undo(made[0], profile=PROFILE)
+    col.search(1, by=PROFILE)
+    assert compared

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from likewise.engines.errors import EngineError as EngineError
     from likewise.engines.errors import EngineMissing as EngineMissing
     from likewise.engines.errors import EngineRefused as EngineRefused
+    from likewise.engines.errors import EngineWrong as EngineWrong
     from likewise.engines.protocol import Facts as Facts
     from likewise.engines.protocol import RowKind as RowKind
     from likewise.engines.protocol import RowStore as RowStore

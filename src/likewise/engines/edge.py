@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from likewise._durable import private_folder
 from likewise.engines import points as pt
+from likewise.engines.answers import check_number, point_of, vector_of
 from likewise.engines.errors import EngineAway, EngineMissing, EngineRefused
 from likewise.engines.points import Condition, Nominee, Numbers, Payload, Point, Sieve
 from likewise.engines.protocol import RowKind
@@ -137,7 +136,7 @@ class EdgePoints:
                 with_payload=False,
             )
         )
-        return [Nominee(one.id, one.score, _numbers(one.vector[name])) for one in found]
+        return [Nominee(one.id, one.score, vector_of(self.address, one, name)) for one in found]
 
     def scroll(
         self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool
@@ -151,10 +150,11 @@ class EdgePoints:
                 with_vector=[vector] if vector else False,
             )
         )
-        return [_point(one) for one in found]
+        return [point_of(self.address, one) for one in found]
 
     def retrieve(self, ids: Sequence[int], vectors: Sequence[str], payload: bool) -> list[Point]:
-        return [_point(one) for one in self._shard.retrieve(list(ids), payload, list(vectors))]
+        found = self._shard.retrieve(list(ids), payload, list(vectors))
+        return [point_of(self.address, one) for one in found]
 
     def count(self, sieve: Sieve) -> int:
         asked = self._edge.CountRequest(exact=True, filter=self._filter(sieve))
@@ -166,7 +166,10 @@ class EdgePoints:
         found, _ = self._shard.scroll(
             edge.ScrollRequest(limit=1, with_payload=[field], order_by=order)
         )
-        return float(found[0].payload[field]) if found else 0.0
+        if not found:
+            return 0.0
+        held = (found[0].payload or {}).get(field)
+        return check_number(self.address, held, "a reach", least=0.0)
 
     def close(self) -> None:
         if self._shard is not None:
@@ -197,16 +200,3 @@ class EdgePoints:
                 return edge.HasIdCondition(set(ids))
             case pt.Has(vector):
                 return edge.HasVectorCondition(vector)
-
-
-def _point(record: Any) -> Point:
-    vectors = record.vector or {}
-    made = {name: _numbers(one) for name, one in vectors.items()}
-    return Point(record.id, made, record.payload or {})
-
-
-def _numbers(vector: Any) -> Numbers:
-    if isinstance(vector, list):
-        return np.array(vector, np.float32)
-    words = np.array(vector.indices, np.int64)
-    return pt.SparseNumbers(words, np.array(vector.values, np.float32))

@@ -19,3 +19,7 @@ class EngineAway(EngineError):
 
 class EngineRefused(EngineError):
     """An engine that answered, and said no; trying again would not help."""
+
+
+class EngineWrong(EngineError):
+    """An engine whose answer cannot be right; nothing of it was used."""

@@ -20,6 +20,14 @@ from likewise._csr import Rows
 from likewise._lazy import sparse
 from likewise._validation import whole
 from likewise.engines import points as pt
+from likewise.engines.answers import (
+    check_among,
+    check_nominees,
+    check_numbers,
+    check_page,
+    text_in,
+    texts_in,
+)
 from likewise.engines.errors import EngineRefused
 from likewise.engines.exact import (
     ROUNDING,
@@ -115,7 +123,8 @@ class QdrantRows:
         """What these pictures have in other stores: a point is replaced as a whole."""
         if not stores:
             return {}
-        return {one.id: one for one in self._points.retrieve(ids, stores, True)}
+        found = self._points.retrieve(ids, stores, True)
+        return {one.id: one for one in check_among(self._points.address, found, ids)}
 
     def _point(
         self,
@@ -203,10 +212,11 @@ class QdrantRows:
         self, asked: Numbers, limit: int, sieve: Sieve, query: Any
     ) -> tuple[Ids, NDArray[np.float32], float | None]:
         """Ids, scores in float64 rounded, and the engine's score of the last; None: all came."""
-        found: list[Nominee] = []
+        found: Sequence[Nominee] = []
         if not isinstance(asked, SparseNumbers) or len(asked.words):
             exact = self.exact and not self.kind.is_sparse  # its sparse index is exact as it is
             found = self._points.nearest(self.name, asked, limit, sieve, exact)
+            check_nominees(self._points.address, found, self.kind, limit)
         ids = np.array([one.id for one in found], np.int64)
         rows = self._matrix([one.vector for one in found])
         values = self._scores(rows, query)
@@ -241,7 +251,9 @@ class QdrantRows:
         zeros: list[int] = []
         sieve, first = sieve.having(self.name), 0
         while above + len(zeros) < k:
-            page = self._points.scroll(sieve, first, min(_PAGE, k + len(known)), None, False)
+            wanted = min(_PAGE, k + len(known))
+            page = self._points.scroll(sieve, first, wanted, None, False)
+            check_page(self._points.address, page, first, wanted)
             if not page:
                 break
             first = page[-1].id + 1
@@ -269,13 +281,14 @@ class QdrantRows:
             limit *= 4
 
     def rows(self, ids: Any) -> tuple[Ids, Any]:
-        asked = id_vector(ids, None)
+        asked, address = id_vector(ids, None), self._points.address
         found: dict[int, Numbers] = {}
         for start in range(0, len(asked), _BATCH):
             some = asked[start : start + _BATCH].tolist()
-            for one in self._points.retrieve(some, [self.name], False):
+            held = self._points.retrieve(some, [self.name], False)
+            for one in check_among(address, held, some):
                 if self.name in one.vectors:
-                    found[one.id] = one.vectors[self.name]
+                    found[one.id] = check_numbers(address, one.vectors[self.name], self.kind)
         here = [one for one in asked.tolist() if one in found]
         return np.array(here, np.int64), self._matrix([found[one] for one in here])
 
@@ -297,11 +310,15 @@ class QdrantRows:
         return self._points.count(sieve_of(where).having(self.name))
 
     def listed(self) -> Iterator[list[Listed]]:
-        sieve, first = Sieve().having(self.name), 0
+        sieve, first, address = Sieve().having(self.name), 0, self._points.address
         while page := self._points.scroll(sieve, first, _PAGE, None, True):
             yield [
-                Listed(one.id, str(one.payload.get(self._mark_field, "")), facts_of(one.payload))
-                for one in page
+                Listed(
+                    one.id,
+                    str(one.payload.get(self._mark_field, "")),
+                    facts_of(address, one.payload),
+                )
+                for one in check_page(address, page, first, _PAGE)
             ]
             first = page[-1].id + 1
 
@@ -345,7 +362,10 @@ def payload_of(facts: Facts) -> dict[str, Any]:
     return made
 
 
-def facts_of(payload: pt.Payload) -> Facts:
+def facts_of(address: str, payload: pt.Payload) -> Facts:
     """Facts again."""
-    tags, folders = payload.get(pt.TAGS, ()), payload.get(pt.FOLDERS, ())
-    return Facts(tuple(tags), tuple(folders), payload.get(pt.DATE))
+    return Facts(
+        texts_in(address, payload, pt.TAGS),
+        texts_in(address, payload, pt.FOLDERS),
+        text_in(address, payload, pt.DATE),
+    )

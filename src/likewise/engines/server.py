@@ -10,9 +10,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from likewise.engines import points as pt
+from likewise.engines.answers import check_number, point_of, vector_of
 from likewise.engines.errors import EngineMissing, EngineRefused
 from likewise.engines.points import Condition, Nominee, Numbers, Payload, Point, Sieve
 from likewise.engines.protocol import RowKind
@@ -109,6 +108,11 @@ class ServerPoints:
             return {}
         params = self._ask(self._client.get_collection).config.params
         found = {name: RowKind(True, 0) for name in params.sparse_vectors or {}}
+        if not isinstance(params.vectors or {}, dict):
+            raise EngineRefused(
+                f"{self.address} is a collection of somebody else's: its vectors have no names; "
+                "push to another name"
+            )
         for name, said in (params.vectors or {}).items():
             metric: Metric = "l2" if said.distance == self._m.Distance.EUCLID else "ip"
             found[name] = RowKind(False, said.size, metric)
@@ -195,7 +199,7 @@ class ServerPoints:
             with_vectors=[name],
             with_payload=False,
         ).points
-        return [Nominee(one.id, one.score, _numbers(one.vector[name])) for one in found]
+        return [Nominee(one.id, one.score, vector_of(self.address, one, name)) for one in found]
 
     def scroll(
         self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool
@@ -208,13 +212,13 @@ class ServerPoints:
             with_payload=payload,
             with_vectors=[vector] if vector else False,
         )
-        return [_point(one) for one in found]
+        return [point_of(self.address, one) for one in found]
 
     def retrieve(self, ids: Sequence[int], vectors: Sequence[str], payload: bool) -> list[Point]:
         found = self._ask(
             self._client.retrieve, list(ids), with_payload=payload, with_vectors=list(vectors)
         )
-        return [_point(one) for one in found]
+        return [point_of(self.address, one) for one in found]
 
     def count(self, sieve: Sieve) -> int:
         return int(self._ask(self._client.count, self._filter(sieve), exact=True).count)
@@ -222,7 +226,10 @@ class ServerPoints:
     def largest(self, field: str) -> float:
         order = self._m.OrderBy(key=field, direction=self._m.Direction.DESC)
         found, _ = self._ask(self._client.scroll, limit=1, order_by=order, with_payload=[field])
-        return float(found[0].payload[field]) if found else 0.0
+        if not found:
+            return 0.0
+        held = (found[0].payload or {}).get(field)
+        return check_number(self.address, held, "a reach", least=0.0)
 
     def close(self) -> None:
         self._client.close()
@@ -278,16 +285,3 @@ def _grpc_code(error: Exception) -> str | None:
     if not isinstance(error, grpc.RpcError) or not hasattr(error, "code"):
         return None
     return str(error.code().name)
-
-
-def _point(record: Any) -> Point:
-    vectors = record.vector or {}
-    made = {name: _numbers(one) for name, one in vectors.items()}
-    return Point(record.id, made, record.payload or {})
-
-
-def _numbers(vector: Any) -> Numbers:
-    if isinstance(vector, list):
-        return np.array(vector, np.float32)
-    words = np.array(vector.indices, np.int64)
-    return pt.SparseNumbers(words, np.array(vector.values, np.float32))

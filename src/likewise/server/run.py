@@ -21,6 +21,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.errors import LikewiseError
 from likewise.server.access import Access, allowed_hosts
+from likewise.server.allocator import share_heaps
 from likewise.server.app import make_app
 from likewise.server.connections import BACKLOG, ImpatientProtocol
 from likewise.server.jobs import Job
@@ -104,6 +105,7 @@ def serve(
         )
     if key is not None and len(key) < 16:
         raise CollectionError("the key is short; use at least 16 characters")
+    share_heaps()
     # Nothing is written into a folder that is no collection.
     Collection.open(root, catalog=catalog).close()
     with _listener(host, port) as listener:

@@ -42,8 +42,9 @@ rolling back and merging in any order give the same bits on one machine.
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -85,6 +86,10 @@ HELD_OUT = 24
 """Judgements that are asked about, each by the others, to choose N0."""
 TOLD_BY_OTHERS = 48
 """Judgements that are asked about, each by the others, to say how well that works."""
+_FEW = 16
+"""Lessons that come or go one by one; more are packed anew together."""
+_LONE = np.iinfo(np.int64).min
+"""In the place of the session of a lesson that has none."""
 
 
 class Lesson(NamedTuple):
@@ -187,10 +192,18 @@ class LocalMetric:
         # One thread may judge while another asks.
         self._lock = threading.Lock()
         self._lessons: list[_Prepared] = []
+        self._version = 0
+        # The lessons as a query finds them, and what came or went since: (came, lesson).
         self._packed: _Packed | None = None
+        self._changes: list[tuple[bool, _Prepared]] = []
         self._chosen: tuple[tuple[tuple[int, bytes], ...], float] | None = None
-        self._prior_of: tuple[_Packed, float] | None = None
-        self._agreement: tuple[_Packed, Agreement | None, Spread] | None = None
+        # One thread chooses, which takes a while; the others wait for what it finds.
+        self._choosing = threading.Lock()
+        # How many lessons the choice is of and the last of their places in time, while it holds;
+        # and the first place where one came or went while somebody was choosing.
+        self._settled: tuple[int, int] | None = None
+        self._touched: float = np.inf
+        self._agreement: tuple[int, Agreement | None, Spread] | None = None
 
     def __len__(self) -> int:
         return len(self._lessons)
@@ -241,7 +254,7 @@ class LocalMetric:
             prepared = _prepare(made, self.scale)
             with self._lock:
                 insort(self._lessons, prepared, key=_place)
-                self._packed = None
+                self._note_change(came=True, one=prepared)
         return self
 
     def discard(self, orders: Iterable[int]) -> LocalMetric:
@@ -260,9 +273,23 @@ class LocalMetric:
         gone = set(orders)
         with self._lock:
             kept = [one for one in self._lessons if one.lesson.order not in gone]
-            if len(kept) != len(self._lessons):
-                self._lessons, self._packed = kept, None
+            left = [one for one in self._lessons if one.lesson.order in gone]
+            self._lessons = kept
+            for one in left:
+                self._note_change(came=False, one=one)
         return self
+
+    def _note_change(self, *, came: bool, one: _Prepared) -> None:
+        """Under the lock: a lesson came or went."""
+        self._version += 1
+        self._touched = min(self._touched, one.lesson.order)
+        if self._settled is not None and one.lesson.order <= self._settled[1]:
+            self._settled = None
+        if self._packed is not None:
+            self._changes.append((came, one))
+            if len(self._changes) > _FEW:
+                self._packed = None
+                self._changes.clear()
 
     def first(self, n: int) -> LocalMetric:
         """What the first ``n`` lessons in time teach alone."""
@@ -291,7 +318,7 @@ class LocalMetric:
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior) or not u.any():
             return np.asarray(u, np.float32)
-        return np.asarray(_asked(self._pack().around(u), u, prior), np.float32)
+        return np.asarray(_asked(self._around(u), u, prior), np.float32)
 
     def ask_parts(self, row: Any, parts: Floats) -> Floats:
         """What each part of a query's row adds to what :meth:`ask` makes of it.
@@ -303,7 +330,7 @@ class LocalMetric:
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior) or not u.any():
             return np.asarray(parts, np.float64)
-        pairs = self._pack().around(u)
+        pairs = self._around(u)
         share = _kept_share(pairs, _correction(pairs, u, prior))
         return np.asarray(parts + share * _correction(pairs, parts.T, prior).T)
 
@@ -311,30 +338,44 @@ class LocalMetric:
         """N0: as given, or as the judgements choose it."""
         if self.prior is not None:
             return self.prior
-        n = len(self._lessons)
-        if n < CHOOSE_FROM:
-            return PRIOR
-        packed = self._pack()
-        if self._prior_of is None or self._prior_of[0] is not packed:
-            self._prior_of = packed, self._choose(n)
-        return self._prior_of[1]
+        return self._settled_choice() or self._choose()
 
-    def _choose(self, n: int) -> float:
-        # Of the first 2^m in time: asked again only when there are twice as many, or one is gone.
-        timely = sorted(self._lessons.copy(), key=lambda one: one.lesson.order)
-        first = timely[: 1 << (n.bit_length() - 1)]
-        # By content: a lesson that a later judgement contradicts keeps its place and says less.
-        said = tuple((one.lesson.order, one.key) for one in first)
-        if self._chosen is None or self._chosen[0] != said:
-            self._chosen = said, _choose_prior(first)
-        return self._chosen[1]
+    def _settled_choice(self) -> float | None:
+        """N0 where nothing changed that it is chosen by; None: it must be looked at again."""
+        with self._lock:
+            if len(self._lessons) < CHOOSE_FROM:
+                return PRIOR
+            if self._settled is None or self._chosen is None:
+                return None
+            return self._chosen[1] if self._settled[0] == _first(len(self._lessons)) else None
+
+    def _choose(self) -> float:
+        with self._choosing:
+            found = self._settled_choice()
+            if found is not None:  # another thread was quicker
+                return found
+            with self._lock:
+                self._touched = np.inf
+                first = sorted(self._lessons, key=lambda one: one.lesson.order)
+            del first[_first(len(first)) :]
+            if len(first) < CHOOSE_FROM:  # some went meanwhile
+                return PRIOR
+            # By content: a lesson that a later judgement contradicts keeps its place and says less.
+            said = tuple((one.lesson.order, one.key) for one in first)
+            if self._chosen is None or self._chosen[0] != said:
+                self._chosen = said, _choose_prior(first)
+            with self._lock:
+                # What came later than those changes nothing.
+                last = first[-1].lesson.order
+                self._settled = (len(first), last) if self._touched > last else None
+            return self._chosen[1]
 
     def influence(self, row: Any) -> float:
         """Pairs that count for a query, alike and not, each by how near its judgement is."""
         u = self._rows(row, "row")[0].astype(np.float64)
         if not self._lessons:
             return 0.0
-        around = self._pack().around(u)
+        around = self._around(u)
         return around.alike.n + around.unlike.n
 
     def overall(self) -> Floats:
@@ -343,7 +384,9 @@ class LocalMetric:
         if not self._lessons or np.isinf(prior):
             return np.eye(self.width)
         plain = np.eye(self.width)
-        return plain + _correction(self._pack().everywhere(), plain, prior)
+        with self._lock:
+            pairs = self._pack().everywhere()
+        return plain + _correction(pairs, plain, prior)
 
     def agreement(self) -> Agreement | None:
         """Up to ``TOLD_BY_OTHERS`` judgements, evenly spread in time, each asked by all the others.
@@ -362,10 +405,13 @@ class LocalMetric:
     def _tested(self) -> tuple[Agreement | None, Spread]:
         if not self._lessons:
             return None, Spread()
-        packed = self._pack()
-        if self._agreement is None or self._agreement[0] is not packed:
+        with self._lock:
+            version, found = self._version, self._agreement
+            lessons = self._lessons.copy()
+        if found is None or found[0] != version:
             prior = self.used_prior()
-            asked = _told_by_others(packed, (prior, np.inf), TOLD_BY_OTHERS)
+            # A copy of its own: others may judge while it is asked, which takes a while.
+            asked = _told_by_others(_Packed(lessons), (prior, np.inf), TOLD_BY_OTHERS)
             made = None
             if asked:
                 learned, plain = np.mean([one.right for one in asked], axis=0).tolist()
@@ -373,14 +419,24 @@ class LocalMetric:
             gains = Spread()
             for one in asked:
                 gains = gains.add(one.right[0] - one.right[1])
-            self._agreement = packed, made, gains
-        return self._agreement[1:]
+            self._agreement = found = version, made, gains
+        return found[1:]
+
+    def _around(self, u: Floats) -> _Pairs:
+        with self._lock:
+            return self._pack().around(u)
 
     def _pack(self) -> _Packed:
-        with self._lock:
-            if self._packed is None:
-                self._packed = _Packed(self._lessons)
-            return self._packed
+        """Under the lock: all lessons, as a query finds them."""
+        if self._packed is None:
+            self._packed = _Packed(self._lessons)
+        for came, one in self._changes:
+            if came:
+                self._packed.insert(one)
+            else:
+                self._packed.remove(one)
+        self._changes.clear()
+        return self._packed
 
     def _rows(self, X: Any, name: str) -> Rows:
         made = np.asarray(X, np.float32)
@@ -404,11 +460,16 @@ class _Prepared(NamedTuple):
     key: bytes
     lesson: Lesson
     about: int
-    centre: Floats
+    centre: Rows
     alike: Rows
     unlike: Rows
     n_alike: float
     n_unlike: float
+
+
+def _first(n: int) -> int:
+    """The 2^m lessons in time that N0 is chosen by: others when there are twice as many."""
+    return 1 << n.bit_length() >> 1
 
 
 def _place(one: _Prepared) -> tuple[bytes, int]:
@@ -430,8 +491,7 @@ def _prepare(lesson: Lesson, scale: float) -> _Prepared:
         sides.append(np.asarray(d * np.sqrt(each / (2 * scale)), np.float32))
         counts.append(each * len(rows))
     about = int.from_bytes(digest, "little", signed=True)
-    middle = centre.astype(np.float64)
-    return _Prepared(lesson.key, lesson, about, middle, sides[0], sides[1], counts[0], counts[1])
+    return _Prepared(lesson.key, lesson, about, centre, sides[0], sides[1], counts[0], counts[1])
 
 
 class _Side(NamedTuple):
@@ -452,24 +512,44 @@ class _Pairs(NamedTuple):
 
 
 class _Packed:
-    """Prepared lessons in the order of their keys, and what finds those near a query."""
+    """Prepared lessons in the order of their keys, and what finds those near a query.
+
+    A lesson more or less moves rows in place.  Made anew after each judgement, tables as long as
+    all that was ever said would be left behind in the memory of every thread that judges: the
+    system's allocator keeps what a thread gives back for that thread.
+    """
 
     def __init__(self, prepared: Sequence[_Prepared]) -> None:
         self.prepared = list(prepared)
-        self._centres = np.array([one.centre for one in prepared])
+        # Each may have room for more.
+        self._centres = np.array([one.centre for one in prepared], np.float64)
         self._about = np.array([one.about for one in prepared], np.int64)
-        # Those without a session have one each.
-        named = [
-            one.lesson.session if one.lesson.session is not None else -1 - at
-            for at, one in enumerate(prepared)
-        ]
-        self._sessions = np.array(named, np.int64)
+        self._sessions = np.array([_session(one) for one in prepared], np.int64)
+
+    def insert(self, one: _Prepared) -> None:
+        """A lesson more."""
+        n, at = len(self.prepared), bisect_left(self.prepared, _place(one), key=_place)
+        self.prepared.insert(at, one)
+        self._centres, self._about, self._sessions = (
+            _make_room(table, n, at) for table in (self._centres, self._about, self._sessions)
+        )
+        self._centres[at], self._about[at], self._sessions[at] = (
+            one.centre, one.about, _session(one)
+        )  # fmt: skip
+
+    def remove(self, one: _Prepared) -> None:
+        """A lesson less."""
+        n, at = len(self.prepared), bisect_left(self.prepared, _place(one), key=_place)
+        del self.prepared[at]
+        for table in (self._centres, self._about, self._sessions):
+            _move(table, at + 1, n, -1)
 
     def around(self, u: Floats, without: int | None = None) -> _Pairs:
         """The pairs of the judgements nearest to a query, none of those about ``without``."""
-        counts = np.maximum(self._centres @ u, 0.0)
+        n = len(self.prepared)
+        counts = np.maximum(self._centres[:n] @ u, 0.0)
         if without is not None:
-            counts[self._about == without] = 0.0
+            counts[self._about[:n] == without] = 0.0
         near = np.flatnonzero(counts > LEAST)
         if len(near) > NEAREST:
             # Stable, so that equal ones are taken in the order of their keys.
@@ -484,7 +564,32 @@ class _Packed:
         taken = [self.prepared[at] for at in places.tolist()]
         alike = _side([one.alike for one in taken], [one.n_alike for one in taken], counts)
         unlike = _side([one.unlike for one in taken], [one.n_unlike for one in taken], counts)
-        return _Pairs(alike, unlike, _count_judgements(counts, self._sessions[places]))
+        # Those without a session have one each.
+        named = self._sessions[places]
+        sessions = np.where(named == _LONE, -1 - places, named)
+        return _Pairs(alike, unlike, _count_judgements(counts, sessions))
+
+
+def _session(one: _Prepared) -> int:
+    return _LONE if one.lesson.session is None else one.lesson.session
+
+
+def _make_room(table: NDArray[Any], n: int, at: int) -> NDArray[Any]:
+    """A table whose first ``n`` rows are used, with a free one at a place; the same if it has
+    room."""
+    if n == len(table):
+        larger = np.empty((n + n // 2 + _FEW, *table.shape[1:]), table.dtype)
+        larger[:n] = table
+        table = larger
+    _move(table, at, n, 1)
+    return table
+
+
+def _move(table: NDArray[Any], start: int, stop: int, by: int) -> None:
+    """Rows of a table to other places in it, where they may overlap."""
+    # As one long row, for which NumPy needs no copy.
+    flat, width = table.reshape(-1), math.prod(table.shape[1:])
+    flat[(start + by) * width : (stop + by) * width] = flat[start * width : stop * width]
 
 
 def _side(parts: Sequence[Rows], numbers: Sequence[float], counts: Floats) -> _Side:

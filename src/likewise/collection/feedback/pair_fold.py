@@ -50,22 +50,13 @@ class PairFold:
 
     def update(self, store: Store, space: Space, history: History) -> None:
         """Bring the metric to the items that stand."""
-        digest = history.digests[-1]
+        digest, n = history.digests[-1], len(self._items)
         if digest == self._digest:
             return
-        standing = {item.number: item for item in history.items}
-        gone = [
-            number
-            for number, item in self._items.items()
-            if number not in standing or not _teach_alike(standing[number], item)
-        ]
-        self.metric.discard(gone)
-        if gone:
-            # What comes back under the same number may say something else.
-            self._figures = None
-        for number in gone:
-            del self._items[number]
-        new = [item for number, item in standing.items() if number not in self._items]
+        if history.digests[n : n + 1] == [self._digest]:
+            new = history.items[n:]  # the rest is as it was
+        else:
+            new = self._discard_gone({item.number: item for item in history.items})
         for start in range(0, len(new), _CHUNK):
             chunk = new[start : start + _CHUNK]
             subjects: set[int] = set().union(*(item.subjects() for item in chunk))
@@ -77,6 +68,21 @@ class PairFold:
                     add_lesson(self.metric, item, codes, space)
                 self._items[item.number] = item
         self._digest = digest
+
+    def _discard_gone(self, standing: Mapping[int, Item]) -> list[Item]:
+        """Forget what stands no more; gives the items that are new."""
+        gone = [
+            number
+            for number, item in self._items.items()
+            if number not in standing or not _teach_alike(standing[number], item)
+        ]
+        self.metric.discard(gone)
+        if gone:
+            # What comes back under the same number may say something else.
+            self._figures = None
+        for number in gone:
+            del self._items[number]
+        return [item for number, item in standing.items() if number not in self._items]
 
     def _add_imported(self, store: Store, space: Space, number: int) -> None:
         blob = log_tables.imported_weights(store, number, space.name, space.generation)
@@ -186,7 +192,7 @@ def lessons_in_source(
 
 def _teach_alike(one: Item, other: Item) -> bool:
     """Whether two states of an item are the same lesson, whenever it was given."""
-    return replace(one, at=0.0) == replace(other, at=0.0)
+    return one is other or replace(one, at=0.0) == replace(other, at=0.0)
 
 
 def lesson_codes(item: Item, codes: Mapping[int, bytes]) -> tuple[list[bytes], list[bytes]] | None:
