@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise.collection import jobs, removed_files
 from likewise.collection.content import digest_of_file
@@ -24,6 +24,9 @@ from likewise.collection.store import (
 from likewise.collection.store.action_tables import ActionRow
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.store import Store
+
+if TYPE_CHECKING:
+    from likewise.collection.feedback.profile_states import ProfileStates
 
 
 class Action(NamedTuple):
@@ -71,9 +74,14 @@ class Actions:
     """What was done to many pictures at once."""
 
     def __init__(
-        self, store: Store, pictures: Pictures, follow: Callable[[jobs.Report], None]
+        self,
+        store: Store,
+        pictures: Pictures,
+        follow: Callable[[jobs.Report], None],
+        states: Callable[[], ProfileStates],
     ) -> None:
         self._store, self._pictures, self._follow = store, pictures, follow
+        self._states = states
         self._ways: Mapping[str, Callable[[ActionRow, jobs.Report], _Result]] = {
             **dict.fromkeys(action_tables.OF_LINES, self._undo_lines),
             **dict.fromkeys((action_tables.SUGGEST, action_tables.CLEAR), self._undo_suggestions),
@@ -81,6 +89,7 @@ class Actions:
             action_tables.REMOVE: self._undo_remove,
             action_tables.MARK: self._undo_marks,
             action_tables.ALBUM: self._undo_album,
+            action_tables.TAKE_BACK: self._undo_take_back,
         }
 
     def list(self, newest: int = 50) -> list[Action]:
@@ -196,6 +205,22 @@ class Actions:
             _refuse_nothing(result)
             action_tables.mark_undone(c, row.id)
         return result
+
+    def _undo_take_back(self, row: ActionRow, _: jobs.Report) -> _Result:
+        from likewise.collection.feedback.history import UNDO
+        from likewise.collection.feedback.log_lines import append_line
+        from likewise.collection.tags import tag_log
+
+        states, body = self._states(), row.body
+        # First the lock of the states, then the catalog's: everywhere in this order.
+        with states.lock, self._store.write(durable=True) as c:
+            for profile, number in body["profiles"].items():
+                append_line(c, self._store, profile, UNDO, {"judgement": number})
+            again = sum(tag_log.restore_within(c, self._store, one) for one in body["withdrawals"])
+            action_tables.mark_undone(c, row.id)
+        for profile in body["profiles"]:
+            states.fold_all(profile)
+        return _Result(body["judgements"] + again, len(body["withdrawals"]) - again)
 
     # -- removing ---------------------------------------------------------------------------
 
@@ -313,6 +338,8 @@ def _say(kind: str, body: Mapping[str, Any]) -> str:
     if kind == action_tables.ALBUM:
         ways = {"add": "Put into the album", "take": "Took out of the album"}
         return f"{ways.get(body['way'], 'Deleted the album')} “{body['album']}”"
+    if kind == action_tables.TAKE_BACK:
+        return f"Took back what was said with the key “{body['name']}”"
     if body.get("from_disk"):
         return "Removed from the collection, files moved into its folder “removed”"
     return "Removed from the collection"
