@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class Action(NamedTuple):
     """A bulk action; ``pictures`` counts what it changed (of sidecars: files).
 
-    ``what`` says it in words, without the count; ``undone`` is when, None while it stands.
+    ``what`` says it in words, without the count; ``undone`` is when, None while it stands.  ``key``
+    is the id of the named key it was done with.
     """
 
     id: int
@@ -42,6 +43,7 @@ class Action(NamedTuple):
     made: str
     who: str
     undone: str | None
+    key: int | None = None
 
 
 class Undone(NamedTuple):
@@ -96,6 +98,13 @@ class Actions:
         """Actions, the newest first; those that were undone are marked, never gone."""
         withdrawn = tag_log_table.withdrawn_lines(self._store)
         return [_action(row, withdrawn) for row in action_tables.actions(self._store, newest)]
+
+    def __getitem__(self, action: int) -> Action:
+        """The action with this id."""
+        row = action_tables.action(self._store, action)
+        if row is None:
+            raise UnknownName(f"there is no action {action}; 'likewise actions' lists them")
+        return _action(row, tag_log_table.withdrawn_lines(self._store))
 
     def undo(self, action: int | None = None, *, report: jobs.Report = jobs.silent) -> Undone:
         """Take back the newest action that stands, or the one named."""
@@ -308,7 +317,7 @@ def _undone(row: ActionRow, withdrawn: set[int]) -> str | None:
 def _action(row: ActionRow, withdrawn: set[int]) -> Action:
     return Action(
         row.id, row.kind, _say(row.kind, row.body), row.pictures, row.made, row.who,
-        _undone(row, withdrawn),
+        _undone(row, withdrawn), row.body.get("key"),
     )  # fmt: skip
 
 

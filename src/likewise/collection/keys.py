@@ -14,12 +14,12 @@ import hmac
 import json
 import secrets
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from likewise.collection.errors import CollectionError, UnknownName
+from likewise.collection.errors import CollectionError, NotYours, UnknownName
 from likewise.collection.store import key_table
 from likewise.collection.store.key_table import KeyRow
 from likewise.collection.store.store import Store
@@ -54,6 +54,8 @@ class AccessKey:
         ``look``, ``judge`` or ``manage``.
     made : str
         When.
+    maker : str
+        By whom: another key, "the command line" or "the page".
     used : str or None
         When it was last used, to the hour; None: never.
     revoked : str or None
@@ -68,6 +70,7 @@ class AccessKey:
     name: str
     role: str
     made: str
+    maker: str
     used: str | None
     revoked: str | None
 
@@ -137,10 +140,10 @@ class Keys:
                 )
             if len(there) >= MOST_KEYS:
                 raise CollectionError(f"there are {len(there)} keys; revoke some first")
-            put = key_table.put_key(c, name, role, digest_of(secret), _moment())
-            assert put, "names were compared inside of the transaction"
-            made = key_table.working_keys(self._store)[-1]
-        return NewKey(secret, _shown(made))
+            digest, maker = digest_of(secret), self._store.actor
+            made = key_table.put_key(c, name, role, digest, _moment(), maker)
+            assert made is not None, "names were compared inside of the transaction"
+        return NewKey(secret, self[made])
 
     def _names_of_guests(self) -> list[str]:
         from likewise.collection.feedback.shares import Shares
@@ -212,6 +215,24 @@ class Keys:
         with self._store.write() as c:
             key_table.put_used(c, key.id, now)
 
+    def check_wrote(self, key: AccessKey, lines: Sequence[int]) -> None:
+        """Refuse lines of the log that were not written with a key."""
+        own = key_table.written_by(self._store, key.id, lines)
+        other = next((line for line in lines if line not in own), None)
+        if other is not None:
+            raise NotYours(f"line {other} was not said with your key; the owner can take it back")
+
+    def last_judgement(self, key: AccessKey, profile: str = "default") -> int:
+        """The newest judgement of a profile that was said with a key and stands."""
+        from likewise.collection.feedback.profile_names import resolve_profile
+
+        own = key_table.lines_of(self._store, key.id)
+        items = self._states().history(resolve_profile(self._store, profile)).items
+        found = [one.number for one in items if one.number in own and one.kind == "judge"]
+        if not found:
+            raise CollectionError("there is no judgement of yours to take back")
+        return found[-1]
+
     # -- taking back ------------------------------------------------------------------------
 
     def take_back(self, name: str | int) -> TakenBack:
@@ -257,12 +278,12 @@ class Keys:
                 raise CollectionError(
                     f"nothing that was judged or tagged with the key {row.name!r} stands"
                 )
-            body = {
+            done: dict[str, Any] = {
                 "name": row.name, "of": row.id, "profiles": profiles, "withdrawals": withdrawn,
                 "judgements": len(judgements), "tag_lines": len(about),
             }  # fmt: skip
             count = len(judgements) + len(about)
-            action = action_tables.put_action(c, store, action_tables.TAKE_BACK, count, body)
+            action = action_tables.put_action(c, store, action_tables.TAKE_BACK, count, done)
         for profile in profiles:
             states.fold_all(profile)
         return TakenBack(action, _shown(row), len(judgements), len(about))
@@ -307,4 +328,4 @@ def _moment() -> str:
 
 
 def _shown(row: KeyRow) -> AccessKey:
-    return AccessKey(row.id, row.name, row.role, row.made, row.used, row.revoked)
+    return AccessKey(row.id, row.name, row.role, row.made, row.maker, row.used, row.revoked)

@@ -113,7 +113,7 @@ class History:
             if entry.kind in LESSONS:
                 self._add_item(item_of(entry))
                 continue
-            about = entry.body.get("judgement")
+            about = entry.body["judgement"] if entry.kind == UNDO else 0
             if entry.kind == UNDO and about not in self._take_backs and self._remove_item(about):
                 continue
             self._read_again()

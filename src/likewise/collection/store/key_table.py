@@ -6,20 +6,25 @@ still be taken back.  Its name is free for another key.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from likewise.collection.store.database import Row, try_execute
-from likewise.collection.store.store import Store, Transaction
+from likewise.collection.store.store import Store, Transaction, marks, parts
 
 
 class KeyRow(NamedTuple):
-    """A key; ``used`` is when it was last seen, to the hour, ``revoked`` when it was closed."""
+    """A key; ``maker`` is who made it, as the list of actions names them.
+
+    ``used`` is when it was last seen, to the hour, ``revoked`` when it was closed.
+    """
 
     id: int
     name: str
     role: str
     digest: bytes
     made: str
+    maker: str
     used: str | None
     revoked: str | None
 
@@ -41,8 +46,8 @@ def key(store: Store, id_: int) -> KeyRow | None:
 
 def _key(row: Row) -> KeyRow:
     return KeyRow(
-        row["id"], row["name"], row["role"], bytes(row["digest"]), row["made"], row["used"],
-        row["revoked"],
+        row["id"], row["name"], row["role"], bytes(row["digest"]), row["made"], row["maker"],
+        row["used"], row["revoked"],
     )  # fmt: skip
 
 
@@ -56,16 +61,31 @@ def lines_of(store: Store, id_: int) -> set[int]:
     return {row[0] for row in rows}
 
 
+def written_by(store: Store, id_: int, numbers: Sequence[int]) -> set[int]:
+    """Those of some lines that a key wrote."""
+    found: set[int] = set()
+    for part in parts(list(numbers)):
+        rows = store.all(
+            f"""SELECT number FROM log WHERE number IN ({marks(part)})
+                AND CAST(json_extract(body, '$.key') AS INTEGER) = ?""",
+            (*part, id_),
+        )
+        found |= {row[0] for row in rows}
+    return found
+
+
 # -- writes, inside ``Store.write`` ----------------------------------------------------------
 
 
-def put_key(c: Transaction, name: str, role: str, digest: bytes, made: str) -> bool:
-    """A new key; whether there was none of that name."""
-    return try_execute(
-        c,
-        "INSERT INTO keys (name, role, digest, made) VALUES (?, ?, ?, ?)",
-        (name, role, digest, made),
-    )
+def put_key(
+    c: Transaction, name: str, role: str, digest: bytes, made: str, maker: str
+) -> int | None:
+    """A new key, and its id; None where there is one of that name."""
+    sql = "INSERT INTO keys (name, role, digest, made, maker) VALUES (?, ?, ?, ?, ?)"
+    if not try_execute(c, sql, (name, role, digest, made, maker)):
+        return None
+    rows = c.execute("SELECT id FROM keys WHERE name = ? AND revoked IS NULL", (name,)).fetchone()
+    return int(rows[0])
 
 
 def revoke_key(c: Transaction, id_: int, moment: str) -> None:

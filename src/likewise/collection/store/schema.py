@@ -342,10 +342,10 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE keys (
         id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
         role TEXT NOT NULL CHECK (role IN ('look', 'judge', 'manage')),
-        digest BLOB NOT NULL, made TEXT NOT NULL, used TEXT, revoked TEXT
+        digest BLOB NOT NULL, made TEXT NOT NULL, maker TEXT NOT NULL, used TEXT, revoked TEXT
     );
     CREATE UNIQUE INDEX keys_by_name ON keys (name) WHERE revoked IS NULL;
     """,
 )
-SCHEMA_DIGEST = "3f0f866828902029d7f084a0940c36ef"
+SCHEMA_DIGEST = "ed138c039446cf18ffb5de8bb2a4d93d"
 """The name of the schema that all of them make (``schema_check.py``); a test says the new one."""
