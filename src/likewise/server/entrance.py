@@ -43,7 +43,7 @@ _KEY = """<form id="sign-in" hidden>
 <label for="key">{label}</label>
 <p class="command"><input type="password" id="key" name="key" autocomplete="current-password"
 maxlength="200" required spellcheck="false"><button class="main">Sign in</button></p>
-<p id="said" role="alert" class="bad"></p>
+<p id="said" role="alert" class="bad" data-away="Likewise is not responding."></p>
 </form>"""
 _GUESTS = """<p class="soft">If somebody sent you a link to answer questions, open that link again;
 if it no longer works, ask them for a new one.</p>"""
