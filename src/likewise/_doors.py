@@ -69,6 +69,7 @@ DOORS: dict[str, dict[str, str]] = {
         "count": "bow",
     },
     "likewise.collection": {
+        "AccessKey": "keys",
         "AddResult": "ingest.add",
         "Cluster": "ingest.cluster",
         "Collection": "collection",

@@ -52,7 +52,7 @@ def list_(
 
 def counted(kind: str, n: int) -> str:
     """How many of what an action is of."""
-    return plural(n, "sidecar" if kind == "sidecars" else "picture")
+    return plural(n, {"sidecars": "sidecar", "takeback": "line"}.get(kind, "picture"))
 
 
 @actions.command()

@@ -26,6 +26,7 @@ from likewise.cli import (
     demo,
     evaluate,
     feedback,
+    keys,
     library,
     link,
     maintenance,
@@ -62,6 +63,7 @@ BRIEF = {
 app.command("open", rich_help_panel="Browser")(serve.open_)
 app.command(rich_help_panel="Browser")(serve.serve)
 app.command(rich_help_panel="Browser")(link.link)
+app.add_typer(keys.keys, name="keys", rich_help_panel="Browser")
 for _panel, _commands in {
     "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
     "Search": (search.search, search.duplicates),

@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 
 def describe_line(line: LogLine) -> str:
     """A line of the log in words."""
+    said = _describe_kind(line)
+    return f"{said}, by {line.who}" if line.who and line.who != line.person else said
+
+
+def _describe_kind(line: LogLine) -> str:
     if line.kind == "undo":
         return f"undid judgement {line.about}"
+    if line.kind == "takeback":
+        return f"took back {plural(line.answers, 'judgement')} of {line.person}"
     if line.kind == "rollback":
         return f"went back to version {line.about}"
     if line.kind == "merge" and line.answers:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from likewise.collection.ingest.add import AddResult as AddResult
     from likewise.collection.ingest.cluster import Cluster as Cluster
     from likewise.collection.jobs import Progress as Progress
+    from likewise.collection.keys import AccessKey as AccessKey
     from likewise.collection.keywords.tag_files import TagImport as TagImport
     from likewise.collection.keywords.xmp_export import XmpExport as XmpExport
     from likewise.collection.models.comparison_report import ComparisonReport as ComparisonReport

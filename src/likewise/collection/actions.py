@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise.collection import jobs, removed_files
 from likewise.collection.content import digest_of_file
@@ -25,11 +25,15 @@ from likewise.collection.store.action_tables import ActionRow
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.store import Store
 
+if TYPE_CHECKING:
+    from likewise.collection.feedback.profile_states import ProfileStates
+
 
 class Action(NamedTuple):
     """A bulk action; ``pictures`` counts what it changed (of sidecars: files).
 
-    ``what`` says it in words, without the count; ``undone`` is when, None while it stands.
+    ``what`` says it in words, without the count; ``undone`` is when, None while it stands.  ``key``
+    is the id of the named key it was done with.
     """
 
     id: int
@@ -39,6 +43,7 @@ class Action(NamedTuple):
     made: str
     who: str
     undone: str | None
+    key: int | None = None
 
 
 class Undone(NamedTuple):
@@ -71,9 +76,14 @@ class Actions:
     """What was done to many pictures at once."""
 
     def __init__(
-        self, store: Store, pictures: Pictures, follow: Callable[[jobs.Report], None]
+        self,
+        store: Store,
+        pictures: Pictures,
+        follow: Callable[[jobs.Report], None],
+        states: Callable[[], ProfileStates],
     ) -> None:
         self._store, self._pictures, self._follow = store, pictures, follow
+        self._states = states
         self._ways: Mapping[str, Callable[[ActionRow, jobs.Report], _Result]] = {
             **dict.fromkeys(action_tables.OF_LINES, self._undo_lines),
             **dict.fromkeys((action_tables.SUGGEST, action_tables.CLEAR), self._undo_suggestions),
@@ -81,12 +91,20 @@ class Actions:
             action_tables.REMOVE: self._undo_remove,
             action_tables.MARK: self._undo_marks,
             action_tables.ALBUM: self._undo_album,
+            action_tables.TAKE_BACK: self._undo_take_back,
         }
 
     def list(self, newest: int = 50) -> list[Action]:
         """Actions, the newest first; those that were undone are marked, never gone."""
         withdrawn = tag_log_table.withdrawn_lines(self._store)
         return [_action(row, withdrawn) for row in action_tables.actions(self._store, newest)]
+
+    def __getitem__(self, action: int) -> Action:
+        """The action with this id."""
+        row = action_tables.action(self._store, action)
+        if row is None:
+            raise UnknownName(f"there is no action {action}; 'likewise actions' lists them")
+        return _action(row, tag_log_table.withdrawn_lines(self._store))
 
     def undo(self, action: int | None = None, *, report: jobs.Report = jobs.silent) -> Undone:
         """Take back the newest action that stands, or the one named."""
@@ -197,6 +215,22 @@ class Actions:
             action_tables.mark_undone(c, row.id)
         return result
 
+    def _undo_take_back(self, row: ActionRow, _: jobs.Report) -> _Result:
+        from likewise.collection.feedback.history import UNDO
+        from likewise.collection.feedback.log_lines import append_line
+        from likewise.collection.tags import tag_log
+
+        states, body = self._states(), row.body
+        # First the lock of the states, then the catalog's: everywhere in this order.
+        with states.lock, self._store.write(durable=True) as c:
+            for profile, number in body["profiles"].items():
+                append_line(c, self._store, profile, UNDO, {"judgement": number})
+            again = sum(tag_log.restore_within(c, self._store, one) for one in body["withdrawals"])
+            action_tables.mark_undone(c, row.id)
+        for profile in body["profiles"]:
+            states.fold_all(profile)
+        return _Result(body["judgements"] + again, len(body["withdrawals"]) - again)
+
     # -- removing ---------------------------------------------------------------------------
 
     def remove(self, pictures: Iterable[PictureName], *, from_disk: bool = False) -> Removed:
@@ -283,7 +317,7 @@ def _undone(row: ActionRow, withdrawn: set[int]) -> str | None:
 def _action(row: ActionRow, withdrawn: set[int]) -> Action:
     return Action(
         row.id, row.kind, _say(row.kind, row.body), row.pictures, row.made, row.who,
-        _undone(row, withdrawn),
+        _undone(row, withdrawn), row.body.get("key"),
     )  # fmt: skip
 
 
@@ -313,6 +347,8 @@ def _say(kind: str, body: Mapping[str, Any]) -> str:
     if kind == action_tables.ALBUM:
         ways = {"add": "Put into the album", "take": "Took out of the album"}
         return f"{ways.get(body['way'], 'Deleted the album')} “{body['album']}”"
+    if kind == action_tables.TAKE_BACK:
+        return f"Took back what was said with the key “{body['name']}”"
     if body.get("from_disk"):
         return "Removed from the collection, files moved into its folder “removed”"
     return "Removed from the collection"

@@ -18,7 +18,9 @@ from pathlib import Path
 
 from likewise._durable import private_folder, rename_whole, sync_file
 from likewise.collection.errors import CollectionError, DamagedCollection
+from likewise.collection.feedback.log_lines import timestamp
 from likewise.collection.integrity import verify
+from likewise.collection.store import key_table
 from likewise.collection.store.segments import sweep
 from likewise.collection.store.store import FILE, Store
 
@@ -148,9 +150,25 @@ def restore(source: Path, target: Path) -> None:
             wrong = _check(part)
             if wrong:
                 raise DamagedCollection(_first_of(wrong))
+            _revoke_keys(part)
             rename_whole(part, target)
     except DamagedCollection as error:
         raise DamagedCollection(f"{source} is damaged and was not restored: {error}") from error
+
+
+def _revoke_keys(part: Path) -> None:
+    """A key that was revoked after the backup was made must not open what is restored from it.
+
+    So none does, and the owner makes new ones: a backup may be old, and in other hands.
+    """
+    copy = Store.open(part / FILE)
+    try:
+        if key_table.working_keys(copy):
+            with copy.write(durable=True) as c:
+                key_table.revoke_every_key(c, timestamp())
+            copy.fold_journal()
+    finally:
+        copy.close()
 
 
 def _kind_of(path: Path) -> bool:

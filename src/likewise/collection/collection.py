@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from likewise.collection.ingest.add import AddResult, Metadata
     from likewise.collection.ingest.pool import Workers
     from likewise.collection.ingest.spaces import Spaces
+    from likewise.collection.keys import Keys
     from likewise.collection.library import Library
     from likewise.collection.models.comparisons import Comparisons
     from likewise.collection.models.models import Models
@@ -56,8 +57,8 @@ class Collection:
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
     ``searcher``, ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``,
-    ``pictures``, ``colours``, ``actions``, ``shares`` and ``shipping``.  It is opened by
-    :meth:`create` or :meth:`open`, and is a context manager that closes it.
+    ``pictures``, ``colours``, ``actions``, ``shares``, ``keys`` and ``shipping``.  It is opened
+    by :meth:`create` or :meth:`open`, and is a context manager that closes it.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ class Collection:
         """What was done to many pictures at once, and the way back."""
         from likewise.collection.actions import Actions
 
-        return Actions(self._store, self.pictures, self._follow_vectors)
+        return Actions(self._store, self.pictures, self._follow_vectors, lambda: self._states)
 
     @part
     def library(self) -> Library:
@@ -204,6 +205,13 @@ class Collection:
         from likewise.collection.feedback.shares import Shares
 
         return Shares(self._store)
+
+    @part
+    def keys(self) -> Keys:
+        """Named keys: who may look, judge and tag, or manage."""
+        from likewise.collection.keys import Keys
+
+        return Keys(self._store, lambda: self._states)
 
     @part
     def shipping(self) -> Shipping:

@@ -58,6 +58,10 @@ class UnknownPicture(CollectionError, LookupError):
     """An id or path that is not in the collection."""
 
 
+class NotYours(CollectionError):
+    """Something that was said with another key, and may be taken back by its owner only."""
+
+
 class LostPicture(LikewiseError):
     """A picture whose file is not where it was, or not what it was."""
 

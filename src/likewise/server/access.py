@@ -2,15 +2,17 @@
 
 One layer around the whole application, so that a route cannot forget it.  A *ticket* in a printed
 address lets a browser in once; what it gets is the cookie of a *session* (``sessions.py``), which
-lasts.  Programs send the *key* as a bearer token.  Nothing else opens a route, and nothing but the
-entrance sets a cookie.  A *guest* has a token of their own instead, which opens :data:`FOR_GUESTS`
-and nothing more.
+lasts.  Programs send the *key* as a bearer token.  Other people have *named keys*, each with a role
+(``roles.py`` says what each role may do), and sign in with them at the entrance.  Nothing else
+opens a route, and nothing but the entrance sets a cookie.  A *guest* has a token of their own
+instead, which opens :data:`FOR_GUESTS` and nothing more.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -19,10 +21,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
+from likewise.collection.errors import CatalogAway, CollectionBusy
+from likewise.collection.keys import PREFIX, AccessKey, Keys
+from likewise.collection.store.acting import Actor, acting
 from likewise.server import entrance
+from likewise.server.callers import CALLER, MAY, OWNER, Caller
 from likewise.server.peers import asks_another_user
 from likewise.server.replies import plain_error, send_html, send_json, send_redirect, send_text
-from likewise.server.sessions import LASTS, RENEWED_AFTER, Sessions
+from likewise.server.roles import least_role
+from likewise.server.sessions import LASTS, RENEWED_AFTER, Session, Sessions
 
 GUESTS = "guest-"
 """Before the name of a guest's cookie."""
@@ -30,6 +37,9 @@ MAX_BODY = 1 << 20
 """Bytes of a request, uploads apart."""
 MAX_UPLOAD = 64 << 20
 UPLOAD_PATH = "/api/uploads"
+SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+"""Where a browser shows a key and gets a session, and where it gives it up."""
+MAX_SIGN_IN = 4096
 OPEN_PATHS = frozenset({"/favicon.ico"})
 """What a browser asks for on its own account, before and without a cookie: an empty answer."""
 OPEN_PARTS = frozenset(f"/page/{name}" for name in entrance.PARTS)
@@ -59,7 +69,13 @@ _HEADERS = (
 )
 _NOT_LET_IN = (
     "this needs an address that 'likewise open', 'likewise serve' or 'likewise link' printed (it "
-    "works once), or the key as a bearer token; 'likewise link' prints a new address"
+    "works once), or a key as a bearer token; 'likewise link' prints a new address"
+)
+_NO_SUCH_KEY = "this key opens nothing here; it may be mistyped, or revoked: ask who gave it to you"
+"""Whatever is wrong with it: who guesses learns nothing."""
+_KEY_IN_ADDRESS = (
+    "a key does not belong into an address, where browsers and proxies keep it: sign in with it, "
+    "and have it revoked if others could read the address"
 )
 _USED = "this address was used already or is too old; 'likewise link' prints a new one"
 
@@ -89,28 +105,62 @@ class Access:
     sessions: Sessions = field(default_factory=Sessions)
     run: str = field(default_factory=lambda: secrets.token_hex(8))
     collection: Path | None = None
+    keys: Keys | None = None
+    note_use: Callable[[AccessKey], object] = lambda key: None
 
     def __post_init__(self) -> None:
         self._ticket_of = self.sessions.cookie
 
     def knows(self, headers: dict[str, str]) -> bool:
-        """Whether a request carries the key, or the cookie of a session."""
+        """Whether a request carries the server's key, or the cookie of an owner's session."""
         if self.key is None:
             return True
         bearer = _bearer(headers)
         if bearer is not None:
-            return hmac.compare_digest(bearer.encode(), self.key.encode())
-        return self.sessions.age(self.cookie_of(headers)) is not None
+            return _is(bearer, self.key)
+        found = self.session_of(headers)
+        return found is not None and found.key is None
+
+    def session_of(self, headers: dict[str, str]) -> Session | None:
+        """The session a request says it belongs to, if that is one."""
+        return self.sessions.find(self.cookie_of(headers), self.key or "")
+
+    def named_key(self, headers: dict[str, str]) -> AccessKey | None:
+        """The named key a request carries, or began its session with, while that works.
+
+        The catalog is asked each time: whoever revoked it, at whichever server, it ends at once.
+        """
+        if self.keys is None:
+            return None
+        bearer = _bearer(headers)
+        if bearer is not None:
+            return self.keys.of_secret(bearer)
+        found = self.session_of(headers)
+        return None if found is None or found.key is None else self.keys.of_id(found.key)
 
     def cookie_of(self, headers: dict[str, str]) -> str | None:
         """The session a request says it belongs to."""
         return _cookie(headers, self.sessions.cookie)
 
-    def session_cookie(self) -> str:
-        """A new session, as a browser is told."""
+    def session_cookie(self, key: int | None = None, *, mark: str = "") -> str:
+        """A new session, as a browser is told: the owner's, or that of a named key.
+
+        ``mark`` is that of a session that it takes the place of.
+        """
         kept = f"; Max-Age={LASTS}" if self.sessions.lasting else ""
-        name, value = self.sessions.cookie, self.sessions.issue()
-        return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{kept}"
+        value = self.sessions.issue(key, mark=mark, server_key=(self.key or "") if mark else "")
+        return f"{self.sessions.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{kept}"
+
+    def no_session(self) -> str:
+        """What takes a browser's session away."""
+        return f"{self.sessions.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+
+    def sign_in(self, secret: str) -> tuple[Caller, str] | None:
+        """(who that is, the cookie of a session) for a key that somebody shows."""
+        if self.key is not None and _is(secret, self.key):
+            return OWNER, self.session_cookie(mark="s")
+        found = None if self.keys is None else self.keys.of_secret(secret)
+        return None if found is None else (Caller(found.role, found), self.session_cookie(found.id))
 
     def take(self, offered: str, *, by_another: bool = False) -> bool:
         """Whether a ticket is good; it is good once, and not after sessions were ended.
@@ -132,7 +182,8 @@ class Access:
 
 
 def _is(offered: str, ticket: str | None) -> bool:
-    return ticket is not None and hmac.compare_digest(offered.encode(), ticket.encode())
+    said = offered.encode(errors="surrogatepass")  # JSON can hold halves of characters
+    return ticket is not None and hmac.compare_digest(said, ticket.encode())
 
 
 def allowed_hosts(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]:
@@ -179,14 +230,27 @@ class Guard:
         if scope["path"] in OPEN_PATHS:
             await send_text(send, 204, b"")
             return
+        try:
+            await self._let_in(scope, headers, receive, send)
+        except CatalogAway as error:
+            # Who asks is in the catalog too.
+            await send_json(send, 503, plain_error("catalog_away", str(error)))
+        except CollectionBusy as error:
+            await send_json(send, 409, plain_error("busy", str(error)))
+
+    async def _let_in(
+        self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send
+    ) -> None:
         asked = parse_qsl(scope["query_string"].decode("latin-1"))
         ticket = dict(asked).get("token")
         if scope["method"] == "GET" and scope["path"] == "/" and ticket is not None:
             await self._enter(scope, headers, ticket, asked, send)
-        elif self._access.knows(headers):
-            if scope["path"] == "/":
-                send = self._renewing(headers, send)
-            await self._pass(scope, receive, send)
+        elif scope["method"] == "POST" and scope["path"] == SIGN_IN:
+            await self._sign_in(receive, send)
+        elif scope["method"] == "POST" and scope["path"] == SIGN_OUT:
+            await send_json(send, 200, {"signed_in": False}, self._access.no_session())
+        elif (caller := await self._caller(headers)) is not None:
+            await self._serve(caller, scope, headers, receive, send)
         elif (guest := await self._guest(_guest_token(headers))) is None:
             if scope["method"] in ("GET", "HEAD") and scope["path"] in OPEN_PARTS:
                 await self._pass(scope, receive, send)
@@ -202,6 +266,62 @@ class Guard:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = MAX_UPLOAD if scope["path"] == UPLOAD_PATH else MAX_BODY
         await _BodyLimit(self._app, limit)(scope, receive, send)
+
+    async def _caller(self, headers: dict[str, str]) -> Caller | None:
+        """The owner, or somebody with a named key."""
+        if self._access.knows(headers):
+            return OWNER
+        if _bearer(headers) is None and self._access.session_of(headers) is None:
+            return None
+        key = await asyncio.to_thread(self._access.named_key, headers)
+        if key is None:
+            return None
+        self._access.note_use(key)
+        return Caller(key.role, key)
+
+    async def _serve(
+        self, caller: Caller, scope: Scope, headers: dict[str, str], receive: Receive, send: Send
+    ) -> None:
+        """A request of somebody who is let in, as far as their role goes."""
+        least = least_role(scope["method"], scope["path"])
+        if not caller.may(least):
+            message = (
+                f"your key {caller.name!r} may {MAY[caller.role]}; this is for keys that may "
+                f"{MAY[least]}"
+            )
+            await send_json(send, 403, plain_error("role", message))
+            return
+        if scope["path"] == "/":
+            send = self._renewing(headers, send)
+        scope[CALLER] = caller
+        with acting(None if caller.key is None else Actor(caller.key.id, caller.key.name)):
+            await self._pass(scope, receive, send)
+
+    async def _sign_in(self, receive: Receive, send: Send) -> None:
+        """A key becomes the cookie of a session; it is in the body, never in the address."""
+        body = b""
+        while True:
+            got = await receive()
+            body += got.get("body", b"")
+            if got["type"] == "http.disconnect" or len(body) > MAX_SIGN_IN:
+                break
+            if not got.get("more_body", False):
+                break
+        try:
+            said = json.loads(body[: MAX_SIGN_IN + 1])
+            secret = said["key"].strip()
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            message = 'a key is expected, as {"key": "..."}'
+            await send_json(send, 422, plain_error("invalid", message))
+            return
+        found = await asyncio.to_thread(self._access.sign_in, secret)
+        if found is None:
+            await send_json(send, 401, plain_error("not_let_in", _NO_SUCH_KEY))
+            return
+        caller, cookie = found
+        if caller.key is not None:
+            self._access.note_use(caller.key)
+        await send_json(send, 200, {"name": caller.name, "role": caller.role}, cookie)
 
     async def _guest(self, token: str | None) -> Any | None:
         return None if token is None else await asyncio.to_thread(self._access.guest, token)
@@ -243,7 +363,9 @@ class Guard:
         # After a click in another site's page a browser keeps strict cookies back, redirections
         # included; a page that sends itself elsewhere is this site's own.
         by_page = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
-        if self._access.knows(headers):
+        if ticket.startswith(PREFIX):
+            await self._send_away(send, headers, _KEY_IN_ADDRESS)
+        elif self._access.knows(headers):
             await send_redirect(send, place, by_page=by_page)
         elif self._access.take(ticket, by_another=_is_another(scope)):
             await send_redirect(send, place, self._access.session_cookie(), by_page=by_page)
@@ -262,6 +384,7 @@ class Guard:
             page = entrance.not_let_in(
                 self._access.collection,
                 used=message == _USED,
+                key_in_address=message == _KEY_IN_ADDRESS,
                 lasting=self._access.sessions.lasting,
             )
             await send_html(send, 401, page)
@@ -270,13 +393,14 @@ class Guard:
 
     def _renewing(self, headers: dict[str, str], send: Send) -> Send:
         """The page is asked for: a session that is not new lasts on from today."""
-        age = self._access.sessions.age(self._access.cookie_of(headers))
-        if age is None or age < RENEWED_AFTER:
+        found = self._access.session_of(headers)
+        if found is None or found.age < RENEWED_AFTER or _bearer(headers) is not None:
             return send
 
         async def send_renewed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                cookie = (b"set-cookie", self._access.session_cookie().encode("ascii"))
+                renewed = self._access.session_cookie(mark=found.mark)
+                cookie = (b"set-cookie", renewed.encode("ascii"))
                 message["headers"] = [*message.get("headers", []), cookie]
             await send(message)
 

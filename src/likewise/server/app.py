@@ -23,6 +23,7 @@ from likewise.collection.errors import (
     DiskFull,
     LostPicture,
     NoPlaces,
+    NotYours,
     ReadOnlyCollection,
     UnknownFilter,
     UnknownName,
@@ -43,6 +44,7 @@ from likewise.server import (
     routes_actions,
     routes_collection,
     routes_compare,
+    routes_keys,
     routes_learning,
     routes_library,
     routes_map,
@@ -61,8 +63,11 @@ from likewise.server.service import Service, UnknownUpload
 
 _DESCRIPTION = """Search, judge and keep a collection of pictures.
 
-Every route needs the cookie of a session, which a browser gets from a printed address, or the
-server's key as `Authorization: Bearer KEY`.  Errors are `{"error": {"kind": ..., "message": ...}}`.
+Every route needs the cookie of a session, which a browser gets from a printed address or by signing
+in with a key, or a key as `Authorization: Bearer KEY`.  A named key has a role (look, judge,
+manage); what it may not do is refused with 403.
+
+Errors are `{"error": {"kind": ..., "message": ...}}`.
 """
 
 _SHAPE = "#/components/schemas/{model}"
@@ -78,6 +83,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (CollectionBusy, 409, "busy"),
     (CatalogAway, 503, "catalog_away"),
     (ReadOnlyCollection, 403, "read_only"),
+    (NotYours, 403, "not_yours"),
     (DiskFull, 507, "disk_full"),
     (NoPlaces, 409, "no_places"),
     (DamagedCollection, 500, "damaged"),
@@ -95,6 +101,7 @@ def make_app(root: Path, access: Access, catalog: str | None = None) -> tuple[Ap
     """(what a server runs, the application inside the guard)."""
     service = Service(root, catalog)
     access.guest = service.collection.shares.of_token
+    access.keys, access.note_use = service.collection.keys, service.note_key_use
     events = Events()
 
     @asynccontextmanager
@@ -134,6 +141,7 @@ def make_app(root: Path, access: Access, catalog: str | None = None) -> tuple[Ap
     for routes in (
         routes_page, routes_pictures, routes_learning, routes_collection, routes_tags,
         routes_compare, routes_map, routes_models, routes_viewer, routes_actions, routes_library,
+        routes_keys,
     ):  # fmt: skip
         app.include_router(routes.router)
     _say_errors(app)

@@ -31,6 +31,7 @@ _PAGE = """<!doctype html>
 </body>
 </html>
 """
+_OWNER = "If that is you:"
 _COMMAND = """<p>On the machine where Likewise runs, open a terminal and type:</p>
 <p class="command"><code id="command">{command}</code>
 <button type="button" id="copy" data-copied="Copied" data-by-hand="Press Ctrl+C"
@@ -38,18 +39,40 @@ hidden>Copy</button></p>
 <p>It prints a new address. Open it in this browser, and the browser stays signed in.</p>"""
 _START_AGAIN = """<p>In the terminal where Likewise runs, end it with Ctrl-C and start it again: it
 prints a new address. Open it in this browser.</p>"""
+_KEY = """<form id="sign-in" hidden>
+<label for="key">{label}</label>
+<p class="command"><input type="password" id="key" name="key" autocomplete="current-password"
+maxlength="200" required spellcheck="false"><button class="main">Sign in</button></p>
+<p id="said" role="alert" class="bad" data-away="Likewise is not responding."></p>
+</form>"""
 _GUESTS = """<p class="soft">If somebody sent you a link to answer questions, open that link again;
 if it no longer works, ask them for a new one.</p>"""
 
 
-def not_let_in(collection: Path | None, *, used: bool = False, lasting: bool = True) -> bytes:
+def not_let_in(
+    collection: Path | None,
+    *,
+    used: bool = False,
+    lasting: bool = True,
+    key_in_address: bool = False,
+) -> bytes:
     """For a browser that has no session, or that came with a spent address.
 
     Where sessions do not last, there is no secret to make another address with.
     """
     place = "" if collection is None else f" -C {shlex.quote(str(collection))}"
     way = _COMMAND.format(command=escape(f"likewise link{place}")) if lasting else _START_AGAIN
-    body = f"{way}\n{_GUESTS}"
+    here = collection is not None
+    # Who sits at the machine has its terminal; who does not has a key.
+    key = _KEY.format(label="Or sign in with a key:" if here else "Sign in with your key:")
+    ways = f"{way}\n{key}" if here else f"{key}\n<p>No key? Ask who runs it. {_OWNER}</p>\n{way}"
+    body = f"{ways}\n{_GUESTS}"
+    if key_in_address:
+        return _page(
+            "A key does not belong into an address",
+            "<p>Browsers and proxies keep addresses. Sign in with the key instead, and have it "
+            f"revoked if others could read the address.</p>\n{body}",
+        )
     if used:
         return _page(
             "This address no longer works",

@@ -8,6 +8,7 @@ oldest progress, never the end.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import itertools
 import json
 import logging
@@ -64,10 +65,16 @@ class Events:
                 queue.get_nowait()
             queue.put_nowait((name, data))
 
-    async def listen(self, revision: Callable[[], int], last: str = "") -> AsyncIterator[bytes]:
+    async def listen(
+        self,
+        revision: Callable[[], int],
+        last: str = "",
+        goes_on: Callable[[], bool] | None = None,
+    ) -> AsyncIterator[bytes]:
         """Events as a stream; ``changed`` too, whoever made the change.
 
-        ``last`` is the revision a browser that lost its line had seen.
+        ``last`` is the revision a browser that lost its line had seen.  ``goes_on`` is asked before
+        anything is told: whoever's key was revoked hears nothing more.
         """
         self._loop = asyncio.get_running_loop()
         queue: asyncio.Queue[tuple[str, Any]] = asyncio.Queue(_WAITING)
@@ -80,10 +87,12 @@ class Events:
                 try:
                     pause = _POLL_WHEN_TOLD if self.is_told else _POLL
                     name, data = await asyncio.wait_for(queue.get(), pause)
-                    if name != _LOOK:
-                        yield _event(name, data)
                 except TimeoutError:
-                    pass
+                    name, data = _LOOK, None
+                if goes_on is not None and not await asyncio.to_thread(goes_on):
+                    return
+                if name != _LOOK:
+                    yield _event(name, data)
                 now = await asyncio.to_thread(revision)
                 if now != seen:
                     seen = now
@@ -129,9 +138,11 @@ class Work:
                 raise CollectionBusy(f"{self.what} is still running; wait for it to end")
             self.number = number = next(self._numbers)
             self.what, self.since = what, datetime.now(UTC).isoformat(timespec="seconds")
+            # In the context of who began it: what the job writes names them.
+            context = contextvars.copy_context()
             self._thread = threading.Thread(
-                target=self._run, args=(number, collection, job), name=f"likewise {what}",
-                daemon=True,
+                target=context.run, args=(self._run, number, collection, job),
+                name=f"likewise {what}", daemon=True,
             )  # fmt: skip
             self._busy, self._progress = True, None
             self._thread.start()

@@ -14,8 +14,11 @@ def plain_error(kind: str, message: str) -> dict[str, Any]:
     return {"error": {"kind": kind, "message": message}}
 
 
-async def send_json(send: Send, status: int, body: Any) -> None:
-    await _send(send, status, json.dumps(body).encode(), [(b"content-type", b"application/json")])
+async def send_json(send: Send, status: int, body: Any, cookie: str | None = None) -> None:
+    headers = [(b"content-type", b"application/json")]
+    if cookie is not None:
+        headers += [(b"set-cookie", cookie.encode("ascii")), (b"cache-control", b"no-store")]
+    await _send(send, status, json.dumps(body).encode(), headers)
 
 
 async def send_text(send: Send, status: int, body: bytes) -> None:

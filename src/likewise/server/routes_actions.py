@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from likewise.collection.actions import Action
 from likewise.errors import InvalidInput
+from likewise.server.callers import Calling
 from likewise.server.routes_pictures import Serving
 from likewise.server.routes_tags import ExportIn, Tag, TagLinesOut, whole_place
 from likewise.server.schemas import PictureId, PictureOut, ProblemOut, Strict
@@ -31,6 +32,7 @@ class ActionOut(BaseModel):
     made: str
     who: str
     undone: str | None
+    key: int | None
 
 
 class ActionsOut(BaseModel):
@@ -106,8 +108,12 @@ def actions(
 
 
 @router.post("/actions/undo")
-def undo(service: Serving, said: ActionUndoIn) -> ActionUndoneOut:
-    """Restore exactly what an action changed; what was changed since is left alone."""
+def undo(service: Serving, caller: Calling, said: ActionUndoIn) -> ActionUndoneOut:
+    """Restore exactly what an action changed; what was changed since is left alone.
+
+    Who does not manage may undo what they did themselves.
+    """
+    caller.check_own(service.collection.actions[said.action].key)
     done = service.collection.actions.undo(said.action)
     return ActionUndoneOut(
         action=_out(done.action), restored=done.restored, left=done.left,

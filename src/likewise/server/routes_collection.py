@@ -16,6 +16,7 @@ from likewise.collection.jobs import Report
 from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import OFFER
+from likewise.server.callers import Calling
 from likewise.server.jobs import Events, Job, JobStopped, Work
 from likewise.server.metrics import Metrics
 from likewise.server.routes_pictures import Serving
@@ -158,11 +159,14 @@ def verify(service: Serving) -> WrongOut:
 
 
 @router.get("/events", response_class=StreamingResponse, responses=_EVENTS)
-async def events(request: Request, service: Serving) -> StreamingResponse:
+async def events(request: Request, service: Serving, caller: Calling) -> StreamingResponse:
     """Server-sent events: progress, done, failed, changed."""
     told: Events = request.app.state.events
+    key = caller.key
     stream = told.listen(
-        lambda: service.collection.revision, request.headers.get("last-event-id", "")
+        lambda: service.collection.revision,
+        request.headers.get("last-event-id", ""),
+        None if key is None else lambda: service.collection.keys.of_id(key.id) is not None,
     )
     return StreamingResponse(
         stream, media_type="text/event-stream", headers={"cache-control": "no-store"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
@@ -13,10 +13,12 @@ from pydantic import BaseModel, Field
 from likewise.collection.errors import CollectionError
 from likewise.collection.feedback.shares import Share
 from likewise.collection.feedback.waiting import Waiting
+from likewise.collection.keys import AccessKey
 from likewise.collection.models.comparison_report import ComparisonReport
 from likewise.collection.models.comparisons import ComparisonRecord
 from likewise.errors import LikewiseError
 from likewise.server.access import GUEST
+from likewise.server.callers import Calling
 from likewise.server.guests import QUESTIONS
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import Line, Name, PictureId, PictureOut, Strict
@@ -32,8 +34,11 @@ REMEMBERED = 1000
 
 
 class MeOut(BaseModel):
+    """``name`` is that of a guest or of a key; empty for the owner."""
+
     guest: bool
     name: str
+    role: Literal["guest", "look", "judge", "manage"]
 
 
 class QuestionOut(BaseModel):
@@ -224,15 +229,18 @@ Agreeing = Annotated[Agreement, Depends(_agreement_of)]
 
 
 @router.get("/me")
-def me(guest: Guest) -> MeOut:
-    """Who asks: somebody with the key, or a guest who may answer questions."""
-    return MeOut(guest=guest is not None, name=guest.name if guest else "")
+def me(guest: Guest, caller: Calling) -> MeOut:
+    """Who asks: the owner, somebody with a named key, or a guest who may answer questions."""
+    if guest is not None:
+        return MeOut(guest=True, name=guest.name, role="guest")
+    return MeOut.model_validate({"guest": False, "name": caller.name, "role": caller.role})
 
 
 @router.get("/compare/questions")
 def questions(
     service: Serving,
     guest: Guest,
+    caller: Calling,
     agreeing: Agreeing,
     n: Annotated[int, Query(ge=1, le=50, description="How many.")] = 4,
     profile: Annotated[
@@ -248,7 +256,7 @@ def questions(
         n = min(n, QUESTIONS)
     asked = service.collection.comparisons.suggest(n, profile=profile, seed=seed)
     shown = service.pictures_out({image for question in asked for image in question})
-    progress = _progress(service, guest, agreeing, profile)
+    progress = _progress(service, guest or caller.key, agreeing, profile)
     if guest is not None:
         service.shown_to_guests.show(guest, shown, progress.yours)
         # A guest sees the pictures, not what they are called and where they lie.
@@ -262,31 +270,37 @@ def questions(
 
 
 @router.post("/compare/answers", status_code=201)
-def answer(service: Serving, guest: Guest, agreeing: Agreeing, said: AnswerIn) -> AnswerOut:
+def answer(
+    service: Serving, guest: Guest, caller: Calling, agreeing: Agreeing, said: AnswerIn
+) -> AnswerOut:
     """Say which is closer.  When this answers, it is on disk."""
-    profile = _profile(guest, said.profile)
-    who = (guest.name if guest else None, profile)
+    profile, person = _profile(guest, said.profile), guest or caller.key
+    who = (person.name if person else None, profile)
     known = agreeing.find_answer(who, said.once)
     if known is not None:
-        return AnswerOut(number=known, progress=_progress(service, guest, agreeing, profile))
+        return AnswerOut(number=known, progress=_progress(service, person, agreeing, profile))
     anchor, nearer, farther = map(service.image_of, (said.anchor, said.nearer, said.farther))
     number = service.collection.compare(
-        anchor, nearer, farther, profile=profile, person=guest.name if guest else None
+        anchor, nearer, farther, profile=profile, person=person.name if person else None
     )
     agreeing.remember(who, said.once, number)
-    return AnswerOut(number=number, progress=_progress(service, guest, agreeing, profile))
+    return AnswerOut(number=number, progress=_progress(service, person, agreeing, profile))
 
 
 @router.post("/compare/undo")
-def undo(service: Serving, guest: Guest, agreeing: Agreeing, said: UndoAnswerIn) -> AnswerOut:
-    """Take an answer back; a guest their own."""
-    profile = _profile(guest, said.profile)
+def undo(
+    service: Serving, guest: Guest, caller: Calling, agreeing: Agreeing, said: UndoAnswerIn
+) -> AnswerOut:
+    """Take an answer back; who does not manage, their own."""
+    profile, person = _profile(guest, said.profile), guest or caller.key
     col = service.collection
-    own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one, guest)}
+    # Whoever manages may take back everybody's.
+    whose = None if guest is None and caller.manages else person
+    own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one, whose)}
     if said.number not in own:
         raise CollectionError(f"line {said.number} is no answer of yours that stands")
     col.comparisons.undo(said.number, profile=profile)
-    return AnswerOut(number=said.number, progress=_progress(service, guest, agreeing, profile))
+    return AnswerOut(number=said.number, progress=_progress(service, person, agreeing, profile))
 
 
 @router.get("/compare/report")
@@ -388,19 +402,18 @@ def _profile(guest: Share | None, asked: str) -> str:
     return guest.profile if guest else asked or "default"
 
 
-def _mine(said: ComparisonRecord, guest: Share | None) -> bool:
-    # Whoever has the key may take back everybody's.
-    if guest is None:
+def _mine(said: ComparisonRecord, person: Share | AccessKey | None) -> bool:
+    if person is None:
         return True
-    # Not what somebody of that name said through a link that is closed.
-    return said.person == guest.name and said.at >= datetime.fromisoformat(guest.made).timestamp()
+    # Not what somebody of that name said through a link or with a key that is closed.
+    return said.person == person.name and said.at >= datetime.fromisoformat(person.made).timestamp()
 
 
 def _progress(
-    service: Service, guest: Share | None, agreeing: Agreement, profile: str
+    service: Service, person: Share | AccessKey | None, agreeing: Agreement, profile: str
 ) -> ProgressOut:
     counts = service.collection.comparisons.count_by_person(profile=profile)
-    yours, total = counts.get(guest.name if guest else None, 0), sum(counts.values())
+    yours, total = counts.get(person.name if person else None, 0), sum(counts.values())
     found = agreeing.last_report(profile, total)
     agreement = found.agreement if found else None
     return ProgressOut(

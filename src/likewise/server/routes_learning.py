@@ -13,6 +13,7 @@ from likewise.collection.feedback.learned_report import LearnedWord
 from likewise.collection.feedback.log import LogLine
 from likewise.collection.search.heat import HeatMap
 from likewise.collection.search.similarities import Similarity
+from likewise.server.callers import Calling
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import (
     AnswersOut,
@@ -62,9 +63,14 @@ def judge(service: Serving, said: JudgeIn) -> JudgeOut:
 
 
 @router.post("/undo")
-def undo(service: Serving, said: UndoIn) -> UndoOut:
-    """Take back the last judgement, or the one named."""
-    return UndoOut(judgement=service.collection.undo(said.judgement, profile=said.profile))
+def undo(service: Serving, caller: Calling, said: UndoIn) -> UndoOut:
+    """Take back the last judgement, or the one named; who does not manage, one of their own."""
+    col, number = service.collection, said.judgement
+    if caller.key is not None and not caller.manages:
+        if number is None:
+            number = col.keys.last_judgement(caller.key, said.profile)
+        col.keys.check_wrote(caller.key, [number])
+    return UndoOut(judgement=col.undo(number, profile=said.profile))
 
 
 @router.post("/explain")
@@ -258,7 +264,7 @@ def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
             liked=[shown[i] for i in line.liked if i in shown],
             disliked=[shown[i] for i in line.disliked if i in shown],
             about=line.about, contradicts=list(line.contradicts), text=line.text,
-            person=line.person, answers=line.answers,
+            person=line.person, answers=line.answers, who=line.who,
         )
         for line in lines
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from likewise.collection.errors import CollectionError
 from likewise.errors import InvalidInput
+from likewise.server.callers import Calling
 from likewise.server.routes_collection import start_job
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import JobOut, Line, Name, PictureId, PictureOut, Strict, Words
@@ -205,8 +206,10 @@ def save(service: Serving, said: SaveIn) -> SavedOut:
 
 
 @router.post("/tags/undo")
-def undo(service: Serving, said: TagUndoIn) -> TagLinesOut:
-    """Take words about tags back, the last one first."""
+def undo(service: Serving, caller: Calling, said: TagUndoIn) -> TagLinesOut:
+    """Take words about tags back, the last one first; who does not manage, their own."""
+    if caller.key is not None and not caller.manages:
+        service.collection.keys.check_wrote(caller.key, said.lines)
     return TagLinesOut(
         lines=[service.collection.tags.undo(line) for line in sorted(said.lines, reverse=True)]
     )

@@ -362,8 +362,14 @@ class SimilaritiesOut(BaseModel):
     items: list[SimilarityOut]
 
 
+Role = Literal["look", "judge", "manage"]
+"""What a named key may do."""
+
+
 class LineOut(BaseModel):
-    """``version`` counts the lines of this profile, from 1; ``number`` names the line."""
+    """``version`` counts the lines of this profile, from 1; ``number`` names the line.
+
+    ``who`` is the named key it was written with, null: the owner."""
 
     number: int
     version: int
@@ -379,6 +385,7 @@ class LineOut(BaseModel):
     text: str | None
     person: str | None
     answers: int
+    who: str | None
 
 
 class LogOut(BaseModel):

@@ -23,6 +23,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.decoding import LEFT, Decoders
 from likewise.collection.errors import UnknownPicture
 from likewise.collection.feedback.typed_search import TypedAnswer
+from likewise.collection.keys import AccessKey, hour
 from likewise.collection.search.query import Query, Region, ResolvedQuery
 from likewise.collection.search.similarities import Figures
 from likewise.collection.store.picture_marks import Marks
@@ -94,6 +95,22 @@ class Service:
         self._takers = ThreadPoolExecutor(DRAWERS, "likewise-upload")
         # A sheet of a map reads hundreds of pictures: one at a time, beside all else.
         self._sheets = ThreadPoolExecutor(1, "likewise-sheet")
+        # That a key was used is written when nobody waits for it.
+        self._notes = ThreadPoolExecutor(1, "likewise-note")
+        self._key_uses: dict[int, str] = {}
+
+    def note_key_use(self, key: AccessKey) -> None:
+        """Have it written down that a key was used, once an hour and beside the requests."""
+        now = hour()
+        if key.used == now or self._key_uses.get(key.id) == now:
+            return
+        self._key_uses[key.id] = now
+        with suppress(RuntimeError):  # the server ends
+            self._notes.submit(self._put_key_use, key)
+
+    def _put_key_use(self, key: AccessKey) -> None:
+        with suppress(LikewiseError, OSError):
+            self.collection.keys.note_use(key)
 
     def warm_up(self) -> None:
         """Start what decodes.  A server that cannot says so when somebody looks at a picture."""
@@ -101,7 +118,7 @@ class Service:
             self.decoders.warm_up()
 
     def close(self) -> None:
-        for threads in (self._drawers, self._takers, self._sheets):
+        for threads in (self._drawers, self._takers, self._sheets, self._notes):
             threads.shutdown(wait=False, cancel_futures=True)
         self.collection.close()
 

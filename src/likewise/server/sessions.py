@@ -5,6 +5,9 @@ keyed hash of both; nothing about them is stored.  Whoever can read the secret, 
 of the collection, can make either: so ``likewise link`` needs no talk with the running server.  A
 new secret ends every session at once, in a server that runs too, since the file is looked at on
 every request.  Backups copy what the catalog names, which the secret is not.
+
+A session that began with a named key bears its number and lasts no longer than the key: each
+request asks the catalog.  One that began with the server's own key is signed together with it.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from likewise._durable import write_whole
 
@@ -27,8 +31,20 @@ LASTS = 365 * 86_400
 RENEWED_AFTER = 30 * 86_400
 TICKET_LASTS = 3_600
 """Seconds within which an address of ``likewise link`` must be opened."""
-_SIGNED = re.compile(r"([0-9a-f]{1,12})\.([0-9a-f]{32})\.([0-9a-f]{48})", re.ASCII)
+_SIGNED = re.compile(
+    r"([0-9a-f]{1,12})\.([0-9a-f]{32})(?:\.(k[0-9a-f]{1,8}|s))?\.([0-9a-f]{48})", re.ASCII
+)
+_OF_KEY, _OF_SERVER = "k", "s"
+"""Marks of sessions that began with a named key, and with the server's own."""
 _SECRET = re.compile(rb"[0-9a-f]{64}\n?")
+
+
+class Session(NamedTuple):
+    """Who was let in: ``key`` is the id of the named key it began with, None: the owner."""
+
+    age: float
+    key: int | None
+    mark: str
 
 
 class Sessions:
@@ -72,15 +88,37 @@ class Sessions:
         if self._current() is None:
             raise OSError(f"{self._path} cannot be read back")
 
-    def issue(self) -> str:
-        """What a browser that was let in carries."""
-        return self._sign(b"session", "")
+    def issue(self, key: int | None = None, *, mark: str = "", server_key: str = "") -> str:
+        """What a browser that was let in carries.
+
+        ``key`` is the named key it came with.  ``server_key``: it came with the server's own, and
+        stays as long as the server has that one.  ``mark`` goes on with what another session was.
+        """
+        if key is not None:
+            mark = f"{_OF_KEY}{key:x}"
+        elif server_key and not mark:
+            mark = _OF_SERVER
+        return self._sign(b"session", server_key if mark == _OF_SERVER else "", mark)
+
+    def find(self, offered: str | None, server_key: str = "") -> Session | None:
+        """The session of a cookie; None where it lets nobody in.
+
+        Whether its key still works is for the catalog to say.
+        """
+        mark = _mark(offered)
+        bound = server_key if mark == _OF_SERVER else ""
+        made = None if mark == _OF_SERVER and not bound else self._made(b"session", bound, offered)
+        now = time.time()
+        if made is None or now - made > LASTS:
+            return None
+        key = int(mark[1:], 16) if mark.startswith(_OF_KEY) else None
+        # A clock that was set back must not end sessions.
+        return Session(max(0.0, now - made), key, mark)
 
     def age(self, offered: str | None) -> float | None:
-        """Seconds since a cookie was made; None where it lets nobody in."""
-        made = self._made(b"session", "", offered)
-        # A clock that was set back must not end sessions.
-        return None if made is None or time.time() - made > LASTS else max(0.0, time.time() - made)
+        """Seconds since the owner's cookie was made; None where it is no such cookie."""
+        found = self.find(offered)
+        return None if found is None or found.mark else found.age
 
     def ticket(self, run: str) -> str:
         """What lets somebody in once, at the server that bears the name ``run``."""
@@ -88,7 +126,7 @@ class Sessions:
 
     def take(self, offered: str, run: str) -> bool:
         """Whether a ticket is good; it is good once, and not for long."""
-        made = self._made(b"ticket", run, offered)
+        made = None if _mark(offered) else self._made(b"ticket", run, offered)
         now = time.time()
         if made is None or now - made > TICKET_LASTS:
             return False
@@ -100,8 +138,8 @@ class Sessions:
             self._taken[offered] = max(now, made)
         return True
 
-    def _sign(self, use: bytes, bound: str) -> str:
-        said = f"{int(time.time()):x}.{secrets.token_hex(16)}"
+    def _sign(self, use: bytes, bound: str, mark: str = "") -> str:
+        said = f"{int(time.time()):x}.{secrets.token_hex(16)}" + (f".{mark}" if mark else "")
         return f"{said}.{self._hash(use, said + bound)}"
 
     def _made(self, use: bytes, bound: str, offered: str | None) -> float | None:
@@ -109,8 +147,8 @@ class Sessions:
         found = _SIGNED.fullmatch(offered or "")
         if found is None or self._current() is None:
             return None
-        said = f"{found[1]}.{found[2]}"
-        if not hmac.compare_digest(self._hash(use, said + bound), found[3]):
+        said = offered.rpartition(".")[0] if offered else ""
+        if not hmac.compare_digest(self._hash(use, said + bound), found[4]):
             return None
         return float(int(found[1], 16))
 
@@ -141,3 +179,9 @@ class Sessions:
                     with suppress(OSError):
                         os.chmod(self._path, 0o600)
             return self._secret
+
+
+def _mark(offered: str | None) -> str:
+    """What a cookie says of how it was got; nothing of the owner's."""
+    found = _SIGNED.fullmatch(offered or "")
+    return "" if found is None else found[3] or ""

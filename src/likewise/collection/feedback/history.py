@@ -22,6 +22,8 @@ from likewise.similarity.judging import JUDGEMENT_REACH, LIMIT, SESSION_REACH, p
 
 JUDGE, COMPARE, WEIGHTS = "judge", "compare", "weights"
 UNDO, ROLLBACK, MERGE = "undo", "rollback", "merge"
+TAKE_BACK = "takeback"
+"""Takes back all that a key taught, in one line; undoing that line lets it stand again."""
 SESSION_GAP = 30 * 60.0
 """A pause of so many seconds between two judgements that stand ends a session."""
 # Every digest begins with the rule of learning: a checkpoint of another rule never fits.
@@ -93,6 +95,7 @@ class History:
         self.profile = profile
         self._upto = upto
         self._own: list[Entry] = []
+        self._take_backs: set[int] = set()
         self._inherited = _inherited_items(store, profiles(store), profile)
         self._restart(self._inherited)
 
@@ -105,11 +108,13 @@ class History:
         """Read on in the log; a plain judgement, or the undo of one, costs no look back."""
         new = entries(self._store, self.profile, self.position, self._upto)
         self._own += new
+        self._take_backs |= {entry.number for entry in new if entry.kind == TAKE_BACK}
         for entry in new:
             if entry.kind in LESSONS:
                 self._add_item(item_of(entry))
                 continue
-            if entry.kind == UNDO and self._remove_item(entry.body["judgement"]):
+            about = entry.body["judgement"] if entry.kind == UNDO else 0
+            if entry.kind == UNDO and about not in self._take_backs and self._remove_item(about):
                 continue
             self._read_again()
             return
@@ -294,12 +299,16 @@ def standing_items(
         else:
             valid.append(entry)
             at -= 1
+    undone = {entry.body["judgement"] for entry in valid if entry.kind == UNDO}
     found = {item.number: item for item in inherited}
     for entry in reversed(valid):
         if entry.kind in LESSONS:
             found[entry.number] = item_of(entry)
         elif entry.kind == UNDO:
             found.pop(entry.body["judgement"], None)
+        elif entry.kind == TAKE_BACK and entry.number not in undone:
+            for number in entry.body["judgements"]:
+                found.pop(number, None)
         elif entry.kind == MERGE:
             found |= {item.number: item for item in merged(entry)}
     return [found[number] for number in sorted(found)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from likewise.collection.feedback.history import COMPARE, JUDGE, LESSONS
+from likewise.collection.feedback.history import COMPARE, JUDGE, LESSONS, TAKE_BACK, UNDO
 from likewise.collection.feedback.profile_names import DEFAULT, resolve_profile
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.query import Query, Region, query_key
@@ -41,11 +41,13 @@ class LogLine(NamedTuple):
     text : str or None
         What was typed.
     person : str or None
-        Who compared, or whose ``answers`` were taken in; None: the owner.
+        Who compared, or whose ``answers`` were taken in or back; None: the owner.
     answers : int
         How many of them.
     version : int
         Counts this profile's lines.
+    who : str or None
+        The named key it was written with; None: the owner.
 
     See Also
     --------
@@ -67,6 +69,7 @@ class LogLine(NamedTuple):
     person: str | None = None
     answers: int = 0
     version: int = 0
+    who: str | None = None
 
 
 class Log:
@@ -82,6 +85,7 @@ class Log:
         """
         history = self._states.history(resolve_profile(self._store, profile))
         standing = {item.number for item in history.items}
+        undone = {one.body["judgement"] for one in history.log() if one.kind == UNDO}
         contradicts: dict[int, list[int]] = {}
         for found in history.contradictions:
             contradicts.setdefault(found.judgement, []).append(found.earlier)
@@ -99,16 +103,21 @@ class Log:
             made.append(
                 LogLine(
                     entry.number, entry.profile, entry.kind, entry.made, entry.session,
-                    entry.number in standing if entry.kind in LESSONS else True,
+                    entry.number in standing
+                    if entry.kind in LESSONS
+                    else not (entry.kind == TAKE_BACK and entry.number in undone),
                     here.get(body["query"]) if judged else None,
                     tuple(here[s] for s in body.get("liked", ()) if s in here),
                     tuple(here[s] for s in body.get("disliked", ()) if s in here),
                     body.get("judgement", body.get("position")),
                     tuple(dict.fromkeys(contradicts.get(entry.number, ()))),
                     body.get("text") if judged else None,
-                    body.get("by"),
-                    int(body.get("answers", 0)),
+                    body.get("of") if entry.kind == TAKE_BACK else body.get("by"),
+                    len(body["judgements"])
+                    if entry.kind == TAKE_BACK
+                    else int(body.get("answers", 0)),
                     version,
+                    body.get("who"),
                 )
             )  # fmt: skip
         return made

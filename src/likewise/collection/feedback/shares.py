@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.feedback.log_lines import timestamp
 from likewise.collection.store.changes import put_setting
+from likewise.collection.store.key_table import working_keys
 from likewise.collection.store.store import Store
 from likewise.errors import InvalidInput
 
@@ -57,6 +58,8 @@ class Shares:
             shares = self._load()
             if any(one.name == name for one in shares):
                 raise CollectionError(f"{name} has a link already; close it first, or another name")
+            if name.casefold() in {one.name.casefold() for one in working_keys(self._store)}:
+                raise CollectionError(f"{name} has a key already; another name expected")
             if len(shares) >= MOST_SHARES:
                 raise CollectionError(f"there are {len(shares)} links; close some first")
             shares.append(Share(name, profile, timestamp(), _digest(token)))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from likewise.collection.store.acting import signature
 from likewise.collection.store.database import Row
 from likewise.collection.store.sidecar_table import SidecarRow
 from likewise.collection.store.store import Store, Transaction, read_json
@@ -23,6 +24,7 @@ OF_LINES = (TAG, UNTAG, ACCEPT_MANY, SAVE)
 SUGGEST, CLEAR = "suggest", "clear"
 SIDECARS, REMOVE = "sidecars", "remove"
 MARK, ALBUM = "mark", "album"
+TAKE_BACK = "takeback"
 
 
 class ActionRow(NamedTuple):
@@ -115,7 +117,7 @@ def put_action(
     """A new action of whoever acts on this store now; gives its id."""
     cursor = c.execute(
         "INSERT INTO actions (kind, made, who, pictures, body) VALUES (?, ?, ?, ?, ?)",
-        (kind, moment(), store.actor, pictures, json.dumps(dict(body))),
+        (kind, moment(), store.actor, pictures, json.dumps({**body, **signature()})),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from likewise.collection.store.acting import signature
 from likewise.collection.store.names import plain_name
 from likewise.collection.store.store import Store, Transaction, marks, parts
 from likewise.collection.store.sums import (
@@ -248,8 +249,11 @@ def append_entry(
     session: int | None,
     body: Mapping[str, Any],
 ) -> int:
-    """A new line of the log; gives its number.  No session begins one, named by this line."""
-    text = json.dumps(body, separators=(",", ":"))
+    """A new line of the log; gives its number.  No session begins one, named by this line.
+
+    It says with which key it was written, where it was one of the named ones.
+    """
+    text = json.dumps({**body, **signature()}, separators=(",", ":"))
     cursor = c.execute(
         "INSERT INTO log (profile, kind, made, session, body) VALUES (?, ?, ?, ?, ?)",
         (profile, kind, made, session or 0, text),

@@ -336,6 +336,16 @@ MIGRATIONS: tuple[str, ...] = (
     INSERT INTO written_stale SELECT id FROM images
         WHERE id NOT IN (SELECT image FROM written_stale);
     """,
+    # Named keys: who may do what.  Of a key only a digest is kept.  One that was revoked stays, so
+    # that what was said with it can be told and taken back; its name may be used again.
+    """
+    CREATE TABLE keys (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+        role TEXT NOT NULL CHECK (role IN ('look', 'judge', 'manage')),
+        digest BLOB NOT NULL, made TEXT NOT NULL, maker TEXT NOT NULL, used TEXT, revoked TEXT
+    );
+    CREATE UNIQUE INDEX keys_by_name ON keys (name) WHERE revoked IS NULL;
+    """,
 )
-SCHEMA_DIGEST = "7487fddee9fc79c95e3455869464598e"
+SCHEMA_DIGEST = "ed138c039446cf18ffb5de8bb2a4d93d"
 """The name of the schema that all of them make (``schema_check.py``); a test says the new one."""

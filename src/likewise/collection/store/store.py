@@ -16,6 +16,7 @@ from typing import Any
 
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.store import filters, sums
+from likewise.collection.store.acting import acting_now
 from likewise.collection.store.database import Catalog, Row
 from likewise.collection.store.database import Transaction as Transaction
 from likewise.collection.store.mark_filters import HIDDEN_OUT, MARK_FILTERS, mark_condition
@@ -108,8 +109,7 @@ class Store:
     def __init__(self, catalog: Catalog, root: Path) -> None:
         self.catalog = catalog
         self.root = root
-        self.actor = "a program"
-        """Who acts, as the list of actions names them."""
+        self._actor = "a program"
 
     @classmethod
     def create(cls, path: Path, settings: Mapping[str, Any]) -> Store:
@@ -120,6 +120,16 @@ class Store:
     def open(cls, path: Path) -> Store:
         """An existing catalog in a file of SQLite, brought up to this version's schema."""
         return cls(SQLiteCatalog.open(path), path.parent)
+
+    @property
+    def actor(self) -> str:
+        """Who acts, as the list of actions names them: a named key, else what was set."""
+        key = acting_now()
+        return self._actor if key is None else key.name
+
+    @actor.setter
+    def actor(self, name: str) -> None:
+        self._actor = name
 
     @property
     def read_only(self) -> bool:

@@ -19,7 +19,8 @@ _PAGE = 1000
 class TagLine(NamedTuple):
     """A line of the log about tags; ``pictures`` are hashes of their content.
 
-    ``suggested`` are those for which the tags were suggested in the same breath.
+    ``suggested`` are those for which the tags were suggested in the same breath; ``who`` is the
+    named key it was said with.
     """
 
     number: int
@@ -30,13 +31,16 @@ class TagLine(NamedTuple):
     source: str
     withdraws: int | None
     suggested: tuple[bytes, ...] = ()
+    who: str | None = None
 
 
 # The kinds in full, each time: so SQLite sees that its index of these lines serves.
 _LINES = f"""SELECT {LINE} FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw')"""
-_TAKEN_BACK = """SELECT CAST(json_extract(body, '$.line') AS INTEGER) FROM log
+_WITHDRAWALS = """SELECT CAST(json_extract(body, '$.line') AS INTEGER) FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw') AND kind = 'withdraw'"""
+# A withdrawal that was taken back itself takes nothing back.
+_TAKEN_BACK = f"{_WITHDRAWALS} AND number NOT IN ({_WITHDRAWALS})"
 _STANDING = f"{_LINES} AND kind <> 'withdraw' AND number NOT IN ({_TAKEN_BACK})"
 
 
@@ -60,6 +64,23 @@ def standing_line(store: Store, number: int | None) -> TagLine | None:
     return _line(rows[0]) if rows else None
 
 
+def line_withdrawn_by(store: Store, withdrawal: int) -> TagLine | None:
+    """The line that a withdrawal is about, while that counts."""
+    rows = store.all(
+        f"""{_LINES} AND kind <> 'withdraw' AND number = (SELECT CAST(json_extract(body, '$.line')
+            AS INTEGER) FROM log WHERE number = ? AND kind = 'withdraw')
+            AND ? NOT IN ({_WITHDRAWALS})""",
+        (withdrawal, withdrawal),
+    )
+    return _line(rows[0]) if rows else None
+
+
+def standing_of(store: Store, numbers: set[int]) -> list[TagLine]:
+    """Those of some lines that speak of tags and stand, oldest first."""
+    rows = store.all(f"{_STANDING} ORDER BY number")
+    return [_line(row) for row in rows if row["number"] in numbers]
+
+
 def standing_before(store: Store, line: TagLine) -> Iterator[TagLine]:
     """Lines that stand and are older than one, newest first; read as far as they are wanted."""
     # A line about one picture is by far the most frequent: others that do not name it are passed
@@ -81,5 +102,5 @@ def _line(row: Row) -> TagLine:
         row["number"], row["kind"], row["made"],
         tuple(bytes.fromhex(text) for text in body.get("pictures", ())),
         tuple(body.get("tags", ())), body.get("source", ""), body.get("line"),
-        tuple(bytes.fromhex(text) for text in body.get("suggested", ())),
+        tuple(bytes.fromhex(text) for text in body.get("suggested", ())), body.get("who"),
     )  # fmt: skip

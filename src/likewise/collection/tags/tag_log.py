@@ -43,6 +43,8 @@ class TagLogLine(NamedTuple):
         Whether it still counts.
     withdraws : int or None
         The line it takes back.
+    who : str or None
+        The named key it was said with; None: the owner.
 
     See Also
     --------
@@ -57,6 +59,7 @@ class TagLogLine(NamedTuple):
     source: str
     stands: bool
     withdraws: int | None
+    who: str | None = None
 
 
 # -- saying ---------------------------------------------------------------------------------
@@ -138,7 +141,20 @@ def withdraw_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[by
     Gives the pictures whose tags went back, and those of which something else was said since, which
     is left alone.
     """
-    append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
+    write_withdrawal(c, store, line)
+    return put_back_within(c, store, line)
+
+
+def write_withdrawal(c: Transaction, store: Store, line: TagLine) -> int:
+    """The line that takes another one back, and nothing of what follows from it."""
+    return append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
+
+
+def put_back_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[bytes], set[bytes]]:
+    """What follows from a withdrawal of a line: the words that stood before it.
+
+    Gives what :func:`withdraw_within` does.
+    """
     before = _words_before(c, store, line)
     for (digest, tag), word in before.items():
         tag_tables.put_word(c, digest, tag, word)
@@ -147,6 +163,27 @@ def withdraw_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[by
     pairs = {(digest, tag) for digest in line.pictures for tag in line.tags}
     back = {digest for digest, _ in before} | set(line.suggested)
     return back, {digest for digest, _ in pairs - set(before)}
+
+
+def restore_within(c: Transaction, store: Store, withdrawal: int) -> bool:
+    """Take a withdrawal back, inside a transaction: the line it was about stands again.
+
+    Whether it does: a withdrawal that was taken back before takes nothing back again.  A later line
+    about the same picture and tag still counts more, as if nothing had ever been withdrawn.
+    """
+    line = tag_log_table.line_withdrawn_by(store, withdrawal)
+    if line is None:
+        return False
+    append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": withdrawal})
+    for digest in line.pictures:
+        for tag in line.tags:
+            now = tag_tables.line_of_word(c, digest, tag)
+            if now is None or now < line.number:
+                word = Word(line.kind == ACCEPT, line.source, line.number)
+                tag_tables.put_word(c, digest, tag, word)
+    here = tag_tables.images_of(store, line.suggested).values()
+    tag_tables.put_sources(c, SUGGESTED, [(image, tag) for image in here for tag in line.tags])
+    return True
 
 
 def _words_before(
@@ -168,11 +205,17 @@ def _words_before(
 
 
 def standing_numbers(lines: Iterable[TagLine]) -> set[int]:
-    """Numbers of the lines that count: said, and not taken back."""
+    """Numbers of the lines that count: said, and not taken back.
+
+    A withdrawal can be taken back too, so the last word is read first.
+    """
     found: set[int] = set()
-    for line in lines:
+    gone: set[int] = set()
+    for line in sorted(lines, key=lambda one: one.number, reverse=True):
+        if line.number in gone:
+            continue
         if line.kind == WITHDRAW:
-            found.discard(line.withdraws or 0)
+            gone.add(line.withdraws or 0)
         else:
             found.add(line.number)
     return found
@@ -204,7 +247,7 @@ def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
         TagLogLine(
             line.number, line.kind, line.made,
             tuple(here[digest] for digest in line.pictures if digest in here), line.tags,
-            line.source, line.number not in gone, line.withdraws,
+            line.source, line.number not in gone, line.withdraws, line.who,
         )
         for line in shown
     ]  # fmt: skip

@@ -4,6 +4,7 @@ import { api, messageOf } from "./api.js";
 import { dialog } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { when } from "./format.js";
+import { may, me } from "./role.js";
 import { t } from "./texts.js";
 import { complain, toast, withdraw } from "./toast.js";
 
@@ -87,5 +88,5 @@ function row(one, again) {
   return h("li", { class: one.undone ? "undone" : "" },
     h("div", {}, h("b", {}, one.what),
       h("span", { class: "soft" }, t.actions.about(one.kind, one.pictures, when(one.made), one.who))),
-    one.undone ? h("span", { class: "soft" }, t.actions.isUndone) : button);
+    one.undone ? h("span", { class: "soft" }, t.actions.isUndone) : (may("manage") || (may("judge") && one.key !== null && one.who === me.name)) && button);
 }

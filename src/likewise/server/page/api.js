@@ -237,6 +237,17 @@ export const api = {
 
   me: () => call("get", "/api/me", {}),
 
+  keys: () => call("get", "/api/keys", {}),
+
+  /** @param {Shapes["KeyIn"]} json */
+  addKey: (json) => call("post", "/api/keys", { json }),
+
+  /** @param {number} key */
+  revokeKey: (key) => call("post", "/api/keys/{key}/revoke", { path: { key } }),
+
+  /** @param {number} key */
+  takeBackKey: (key) => call("post", "/api/keys/{key}/take-back", { path: { key } }),
+
   /** @param {number} n @param {string} profile @param {number} seed */
   questions: (n, profile, seed) => call("get", "/api/compare/questions", { query: { n, profile, seed } }),
 

@@ -5,6 +5,7 @@ import { fill, h, icon } from "./dom.js";
 import { bytes, count, duration } from "./format.js";
 import * as known from "./known.js";
 import * as live from "./live.js";
+import { may } from "./role.js";
 import { go, viewing } from "./state.js";
 import { title } from "./title.js";
 import { complain, toast } from "./toast.js";
@@ -31,7 +32,7 @@ export class CollectionView {
     this.detail = h("span", { class: "soft" });
     this.job = h("div", { class: "job", hidden: true, role: "status" }, h("p", {}, this.stage, " ", this.detail));
     this.describeButton = h("button", { type: "button", onclick: () => this.#start(api.describe()) }, icon("why"), t.visualWords.describe);
-    this.describing = h("section", { hidden: true }, h("h2", {}, t.visualWords.title),
+    this.describing = h("section", { hidden: true, "data-needs": "manage" }, h("h2", {}, t.visualWords.title),
       h("p", { class: "soft" }, `${t.visualWords.use} ${t.visualWords.cost}`), this.describeButton);
     this.about = h("div", {});
     this.problems = h("section", { class: "problems", hidden: true, tabindex: "-1", "aria-label": t.collection.skippedFiles });
@@ -39,9 +40,9 @@ export class CollectionView {
     this.verifyButton = h("button", { type: "button", onclick: () => this.#verify() }, icon("check"), t.collection.verify);
     this.title = h("h1", {}, t.collection.title);
     this.el = h("div", { class: "view" }, h("header", { class: "view-head" }, this.title),
-      h("section", {}, h("h2", {}, t.collection.add), this.form, this.job),
+      h("section", { "data-needs": "manage" }, h("h2", {}, t.collection.add), this.form, this.job),
       this.about, this.describing, this.problems,
-      h("section", {}, h("h2", {}, t.collection.health), h("p", { class: "soft" }, t.collection.healthHow), this.verifyButton, this.health));
+      h("section", { "data-needs": "manage" }, h("h2", {}, t.collection.health), h("p", { class: "soft" }, t.collection.healthHow), this.verifyButton, this.health));
     working.onTurn((on) => this.#busy(on));
     live.on("done", (data) => this.#done(data));
     live.on("failed", (data) => this.#failed(data));
@@ -79,8 +80,8 @@ export class CollectionView {
 
   /** @param {number} total */
   async #showProblems(total) {
-    this.problems.hidden = !total;
-    if (!total) return;
+    this.problems.hidden = !total || !may("manage");
+    if (this.problems.hidden) return;
     const list = h("ul", { class: "paths reasons" });
     const more = h("button", { type: "button", hidden: true }, t.collection.showMore);
     fill(this.problems, h("h2", {}, t.collection.skippedTitle(total)),

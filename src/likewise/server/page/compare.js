@@ -8,6 +8,7 @@ import { count, percent } from "./format.js";
 import { jobBox } from "./job.js";
 import * as known from "./known.js";
 import { Outbox } from "./outbox.js";
+import { may } from "./role.js";
 import { empty } from "./search.js";
 import { current, go } from "./state.js";
 import { t } from "./texts.js";
@@ -37,7 +38,7 @@ export class CompareView {
     this.waiting = new WaitingAnswers(() => this.#report());
     this.drawing = false;
     this.people = h("section", { class: "people", hidden: true });
-    this.share = h("button", { type: "button", class: "small", onclick: () => openShareDialog(this.profile, () => this.#report()) }, icon("share"), t.compare.askOthers);
+    this.share = h("button", { type: "button", class: "small", "data-needs": "manage", onclick: () => openShareDialog(this.profile, () => this.#report()) }, icon("share"), t.compare.askOthers);
     this.undo = h("button", { type: "button", class: "quiet small", disabled: true, "aria-keyshortcuts": "u", onclick: () => this.#undo() }, icon("undo"), t.undo);
     this.job = jobBox(["learn map"], (done) => {
       this.drawing = false;
@@ -253,7 +254,7 @@ export class CompareView {
           h("tbody", {}, ...people.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name || t.compare.you),
             h("td", {}, count(one.answers)), h("td", {}, one.agreement === null ? "–" : percent(one.agreement)), h("td", {}, one.with_others === null ? "–" : percent(one.with_others))))))));
       if (people.reduce((sum, one) => sum + one.answers, 0) >= 5) {
-        this.people.append(h("p", {}, h("button", { type: "button", onclick: () => this.#learn() }, icon("map"), t.compare.draw)));
+        this.people.append(h("p", { "data-needs": "manage" }, h("button", { type: "button", onclick: () => this.#learn() }, icon("map"), t.compare.draw)));
       }
     } catch (error) {
       complain(error);
@@ -261,6 +262,7 @@ export class CompareView {
   }
 
   async #learn() {
+    if (!may("manage")) return; // the map is drawn when somebody who may asks for it
     this.drawing = true;
     this.goalSaid.textContent = t.compare.drawing;
     try {

@@ -21,8 +21,8 @@ const AT_ONCE = 60; // groups drawn at a time
 export class DuplicatesView {
   constructor() {
     this.said = h("span", { class: "soft", role: "status" });
-    this.find = h("button", { type: "button", class: "small main", onclick: () => this.#find() }, icon("search"), h("span", {}, t.duplicates.find));
-    this.all = h("button", { type: "button", class: "small", hidden: true, onclick: () => this.#hideRest(this.groups) }, icon("hide"), h("span", {}, t.duplicates.keepAll));
+    this.find = h("button", { type: "button", class: "small main", "data-needs": "manage", onclick: () => this.#find() }, icon("search"), h("span", {}, t.duplicates.find));
+    this.all = h("button", { type: "button", class: "small", hidden: true, "data-needs": "judge", onclick: () => this.#hideRest(this.groups) }, icon("hide"), h("span", {}, t.duplicates.keepAll));
     this.rule = h("p", { class: "soft" });
     this.list = h("ol", { class: "duplicate-list" });
     this.state = h("div", { class: "state" });

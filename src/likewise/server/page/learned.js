@@ -29,13 +29,13 @@ const LEAST = 72; // pixels a patch is cut with at least
 export class LearnedView {
   constructor() {
     this.profiles = h("select", { id: "profile", onchange: () => go({ profile: this.profiles.value }) });
-    this.use = h("button", { type: "button", class: "small", onclick: () => this.#use() }, icon("check"), t.learned.use);
+    this.use = h("button", { type: "button", class: "small", "data-needs": "manage", onclick: () => this.#use() }, icon("check"), t.learned.use);
     this.body = h("div", {});
     this.models = new Models();
     this.el = h("div", { class: "view" },
       h("header", { class: "view-head" }, h("h1", {}, t.learnedTitle),
         h("div", { class: "how" }, h("label", { for: "profile" }, t.learned.profile), this.profiles, this.use,
-          h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), t.newProfile))),
+          h("button", { type: "button", class: "quiet small", "data-needs": "judge", onclick: () => openProfileDialog() }, icon("plus"), t.newProfile))),
       this.models.el, this.body, this.models.versus.el);
     this.turn = 0;
   }
@@ -119,7 +119,7 @@ export class LearnedView {
    */
   #line(line, newest, found) {
     return h("li", { class: line.stands ? "" : "off" }, h("span", { class: "number" }, count(line.version)),
-      h("div", { class: "what" }, h("b", {}, told(line, found)), h("span", { class: "soft" }, when(line.made), line.stands ? "" : t.learned.off),
+      h("div", { class: "what" }, h("b", {}, told(line, found)), h("span", { class: "soft" }, when(line.made), line.who ? t.access.by(line.who) : "", line.stands ? "" : t.learned.off),
         faces(line)),
       this.#back(line, found, newest));
   }
@@ -180,6 +180,7 @@ function told(line, found) {
   if (line.kind === "undo") return t.learned.undid(versionAt(line.about, found));
   if (line.kind === "rollback") return t.learned.wentBack(versionAt(line.about, found));
   if (line.kind === "merge") return line.answers ? t.learned.tookIn(line.answers, line.person) : t.learned.merged;
+  if (line.kind === "takeback") return t.learned.tookBack(line.answers, line.person);
   if (line.kind === "weights") return t.learned.weights;
   if (line.kind === "compare") return t.learned.comparison(line.person);
   const parts = [];

@@ -197,8 +197,8 @@ export class LibraryView {
       const chosen = one.name === state.album;
       return h("li", {}, h("button", { type: "button", class: "quiet folder-name", "aria-pressed": String(chosen), "aria-label": t.library.album(one.name, one.pictures), onclick: () => go({ album: chosen ? "" : one.name }) },
         h("span", {}, one.name), h("span", { class: "soft" }, count(one.pictures))),
-      chosen && h("button", { type: "button", class: "quiet small", "aria-label": t.library.renameAlbum(one.name), onclick: () => this.#askName(one.name) }, t.library.rename),
-      chosen && h("button", { type: "button", class: "quiet small", onclick: () => this.#deleteAlbum(one.name) }, t.models.delete));
+      chosen && h("button", { type: "button", class: "quiet small", "data-needs": "judge", "aria-label": t.library.renameAlbum(one.name), onclick: () => this.#askName(one.name) }, t.library.rename),
+      chosen && h("button", { type: "button", class: "quiet small", "data-needs": "judge", onclick: () => this.#deleteAlbum(one.name) }, t.models.delete));
     }));
   }
 

@@ -1,6 +1,7 @@
 // Where the page begins: one view at a time, chosen by the address.
 
 import { onActed, openActions } from "./actions.js";
+import { showWho } from "./access-keys.js";
 import { api } from "./api.js";
 import { CollectionView } from "./collection.js";
 import { CompareView } from "./compare.js";
@@ -15,6 +16,7 @@ import * as live from "./live.js";
 import { MapView } from "./map.js";
 import { onMarked } from "./marks.js";
 import { PlacesView } from "./places.js";
+import { setMe } from "./role.js";
 import { SearchView } from "./search.js";
 import { selection } from "./selection.js";
 import * as settingsDialog from "./settings-dialog.js";
@@ -30,7 +32,9 @@ import * as words from "./typed-words.js";
 import * as upload from "./upload.js";
 import { working } from "./working.js";
 
-const me = await api.me().catch(() => ({ guest: false, name: "" })); // a failure is told by the view
+/** @type {import("./types.js").Me} */
+const me = await api.me().catch(() => ({ guest: false, name: "", role: "manage" })); // a failure is told by the view
+setMe(me);
 const search = new SearchView();
 const learned = new LearnedView();
 const collection = new CollectionView();
@@ -96,10 +100,11 @@ function showOwner() {
   need("#toasts").before(bar);
   several.listen();
   settingsDialog.listen(() => search.layAgain());
+  showWho(() => settingsDialog.openSettings(() => search.layAgain()));
   need("#actions").addEventListener("click", openActions);
   onActed((kind) => {
     known.forgetAll();
-    if (["remove", "mark"].includes(kind) && current().view === "search") search.refresh();
+    if (["remove", "mark", "takeback"].includes(kind) && current().view === "search") search.refresh();
     if (current().view === "tag") tag.acted();
   });
   onMarked((states) => {

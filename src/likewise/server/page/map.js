@@ -33,7 +33,7 @@ export class MapView {
       ...t.map.paints.map(([value, text]) => h("option", { value }, text)));
     this.lay = h("button", { type: "button", class: "small", "aria-pressed": "false", title: t.map.exactHow, onclick: () => go({ lay: current().lay ? "" : "true", at: "" }, { replace: true }) }, icon("select"), t.map.exact);
     this.lasso = h("button", { type: "button", class: "small", "aria-pressed": "false", onclick: () => this.#lasso(!this.chart.lassoing) }, icon("lasso"), t.map.lasso);
-    this.learn = h("button", { type: "button", class: "small", onclick: () => this.#learn() }, icon("map"), t.map.redraw);
+    this.learn = h("button", { type: "button", class: "small", "data-needs": "manage", onclick: () => this.#learn() }, icon("map"), t.map.redraw);
     this.legend = h("div", { class: "legend", "aria-live": "polite" });
     this.told = h("p", { class: "chart-name", role: "status" });
     this.about = h("p", { class: "soft map-about" });

@@ -21,7 +21,7 @@ export class Rail {
     this.whole = h("button", { type: "button", class: "quiet small", onclick: () => go({ region: null, above: null }) }, icon("close"), t.rail.whole);
     this.part = h("button", { type: "button", class: "quiet small", onclick: () => this.region.start(), "aria-keyshortcuts": "r" }, icon("crop"), t.rail.part);
     this.by = h("select", { id: "by", onchange: () => go({ by: this.by.value, above: null }) });
-    this.newProfile = h("button", { type: "button", class: "quiet small", onclick: () => openProfileDialog() }, icon("plus"), t.newProfile);
+    this.newProfile = h("button", { type: "button", class: "quiet small", "data-needs": "judge", onclick: () => openProfileDialog() }, icon("plus"), t.newProfile);
     this.cut = h("input", { type: "range", id: "cut", min: "0", max: "100", step: "1", value: "0" });
     this.cutSaid = h("output", { for: "cut" });
     /** @type {{high: number, low: number, query: string}|null} */
@@ -37,7 +37,7 @@ export class Rail {
     this.fold = h("button", { type: "button", class: "fold small", "aria-expanded": "false", onclick: () => this.#toggle() }, t.rail.fold, icon("filter"));
     this.undoButton = h("button", { type: "button", class: "small", onclick: links.undo, "aria-keyshortcuts": "u" }, icon("undo"), t.undo, h("kbd", { "aria-hidden": "true" }, "u"));
     this.typed = h("b", { class: "name" });
-    this.saveButton = h("button", { type: "button", class: "small", onclick: links.save }, icon("tag"), t.rail.saveTag);
+    this.saveButton = h("button", { type: "button", class: "small", "data-needs": "judge", onclick: links.save }, icon("tag"), t.rail.saveTag);
     this.saveSaid = h("p", { class: "soft save-said" });
     this.onlyPicture = h("button", { type: "button", class: "quiet small", onclick: () => go({ text: "", without: "", above: null }) }, icon("close"), t.rail.removeWords);
     this.closeWords = h("button", { type: "button", class: "quiet small", onclick: () => go(asking({})) }, icon("close"), t.closeSearch);

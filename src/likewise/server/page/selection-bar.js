@@ -15,9 +15,10 @@ const AT_ONCE = 10000; // pictures in one request
 export function selectionBar() {
   const said = h("b", { role: "status" });
   const { field, input } = tagField({ label: t.selection.tagFor, placeholder: t.selection.tagThem });
-  const add = h("button", { class: "main small" });
-  const untag = h("button", { type: "button", class: "small", onclick: () => say(true) }, t.selection.untag);
-  const remove = h("button", { type: "button", class: "small", title: t.selection.removeHow, onclick: () => openRemove(selection.ids(), () => selection.clear()) }, t.selection.remove);
+  field.dataset.needs = "judge";
+  const add = h("button", { class: "main small", "data-needs": "judge" });
+  const untag = h("button", { type: "button", class: "small", "data-needs": "judge", onclick: () => say(true) }, t.selection.untag);
+  const remove = h("button", { type: "button", class: "small", "data-needs": "manage", title: t.selection.removeHow, onclick: () => openRemove(selection.ids(), () => selection.clear()) }, t.selection.remove);
   const clear = h("button", { type: "button", class: "quiet small", onclick: () => selection.clear() }, icon("close"), t.selection.none);
   const form = h("form", { class: "selection-bar", hidden: true, "aria-label": t.selection.bar }, said, field, add, untag, markButtons(), remove, clear);
   form.addEventListener("submit", (event) => {

@@ -1,5 +1,6 @@
-// Settings: how large tiles are, light or dark, and what is for developers.
+// Settings: how large tiles are, light or dark, what is for developers, and who is signed in.
 
+import { account } from "./access-keys.js";
 import { dialog } from "./dialog.js";
 import { h, need } from "./dom.js";
 import * as settings from "./settings.js";
@@ -27,7 +28,7 @@ export function openSettings(changed) {
     h("div", { class: "field" }, h("label", { for: "set-theme" }, t.settings.theme), theme),
     h("div", { class: "field" }, h("span", {}, t.settings.language), h("p", { class: "soft" }, t.settings.languageHow(navigator.language, new Date()))),
     h("p", { class: "tick" }, developer, h("label", { for: "set-developer" }, t.settings.developer)),
-    h("p", { class: "soft" }, t.settings.kept));
+    h("p", { class: "soft" }, t.settings.kept), account());
 }
 
 /** @param {() => void} changed */

@@ -37,11 +37,11 @@ export class TagView {
     this.job = jobBox(["tag", "export"], (done) => this.#done(done));
     this.el = h("div", { class: "view tag-view" }, h("header", { class: "view-head" }, h("h1", {}, t.tag.title)),
       this.suggested.el, this.one, this.all,
-      h("section", {}, h("h2", {}, t.tag.allAtOnce),
+      h("section", { "data-needs": "manage" }, h("h2", {}, t.tag.allAtOnce),
         h("p", { class: "soft" }, t.tag.allHow),
         h("div", { class: "in-line" }, h("label", { for: "tag-above" }, t.tag.atLeast), this.above, this.aboveSaid,
           this.apply), this.applyHow),
-      h("section", {}, h("h2", {}, t.tag.export),
+      h("section", { "data-needs": "manage" }, h("h2", {}, t.tag.export),
         h("p", { class: "soft" }, t.tag.exportHow),
         h("p", {}, h("button", { type: "button", onclick: () => openSidecars((place) => this.#start(api.exportXmp(place))) }, t.tag.write))),
       this.job.el);

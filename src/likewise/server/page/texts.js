@@ -29,6 +29,9 @@ const RANKINGS = {
   vlad: "Small details, summed up",
 };
 
+/** What actions of some kinds count instead of pictures. @type {Record<string, string>} */
+const OF_ACTIONS = { sidecars: "sidecar", takeback: "judgement" };
+
 export const t = {
   // Used in more than one view.
   pictures,
@@ -310,6 +313,36 @@ export const t = {
     kept: "Settings are kept in this browser.",
   },
 
+  access: {
+    title: "Who is signed in",
+    owner: "You are the owner: everything is open to you.",
+    /** @param {string} name @param {"guest"|"look"|"judge"|"manage"} role */
+    signedInAs: (name, role) => `Signed in as ${name}, who may ${{ guest: "answer questions", look: "look", judge: "look, judge and tag", manage: "do everything" }[role]}.`,
+    signOut: "Sign out",
+    keys: "Keys for other people",
+    how: "A key lets one person, or one program, in from another computer. What they judge and tag is named after it in the history, and can be taken back as a whole.",
+    name: "Name of who gets it",
+    may: "What they may do",
+    roles: { look: "Look: search and see", judge: "Judge and tag: also judgements, tags, stars, albums", manage: "Manage: everything, keys too" },
+    make: "Create key",
+    once: (/** @type {string} */ name) => `The key of ${name} is shown only once. They open this page's address and sign in with it:`,
+    keyOf: (/** @type {string} */ name) => `Key of ${name}`,
+    copy: "Copy key",
+    working: "Keys",
+    /** @param {string} made @param {string} maker @param {string} used */
+    about: (made, maker, used) => `Made ${made} by ${maker} · ${used ? `last used ${used}` : "never used"}`,
+    closed: (/** @type {string} */ time) => `Revoked ${time}`,
+    revokeOf: (/** @type {string} */ name) => `Revoke the key of ${name}`,
+    revoked: (/** @type {string} */ name) => `The key of ${name} no longer works. What was said with it stays.`,
+    takeBack: "Take back judgements",
+    takeBackOf: (/** @type {string} */ name) => `Take back the judgements of ${name}`,
+    askTakeBack: (/** @type {string} */ name) => `Take back all judgements and tags of ${name}?`,
+    takeBackHow: "Searches are then ranked as if none of it had been said. Stars and albums stay. Undo, or Recent actions, lets it count again.",
+    /** @param {number} judgements @param {number} tags @param {string} name */
+    tookBack: (judgements, tags, name) => `Took back ${some(judgements, "judgement")} and ${some(tags, "change")} of tags by ${name}.`,
+    by: (/** @type {string} */ who) => `, by ${who}`,
+  },
+
   themes: {
     /** @param {"auto"|"light"|"dark"} name */
     label: (name) => `Theme: ${{ auto: "as the system", light: "light", dark: "dark" }[name]}`,
@@ -467,10 +500,10 @@ export const t = {
     undo: (/** @type {string} */ what) => `Undo: ${what}`,
     isUndone: "undone",
     /** @param {string} kind @param {number} n @param {string} time @param {string} who */
-    about: (kind, n, time, who) => `${some(n, kind === "sidecars" ? "sidecar" : "picture")}, ${time}, by ${who}`,
+    about: (kind, n, time, who) => `${some(n, OF_ACTIONS[kind] ?? "picture")}, ${time}, by ${who}`,
     /** @param {string} kind @param {number} n @param {number} left */
     undone: (kind, n, left) => {
-      const amount = (/** @type {number} */ many) => some(many, kind === "sidecars" ? "sidecar" : "picture");
+      const amount = (/** @type {number} */ many) => some(many, OF_ACTIONS[kind] ?? "picture");
       return `Undone for ${amount(n)}.${left ? ` ${amount(left)} changed since: left alone.` : ""}`;
     },
   },
@@ -727,6 +760,7 @@ export const t = {
     undid: (/** @type {number|null} */ n) => (n ? `Undid version ${n}` : "Undid an earlier version"),
     wentBack: (/** @type {number|null} */ n) => (n === null ? "Went back to an earlier version" : n ? `Went back to version ${n}` : "Went back to the beginning"),
     merged: "Took in what another profile had learned",
+    tookBack: (/** @type {number} */ n, /** @type {string|null|undefined} */ person) => `Took back ${some(n, "judgement")} of ${person ?? "yours"}`,
     tookIn: (/** @type {number} */ n, /** @type {string|null|undefined} */ person) => `Used ${some(n, "answer")} ${person ? `from ${person}` : "of yours"}`,
     weights: "What was learned elsewhere was imported as a whole",
     comparison: (/** @type {string|null|undefined} */ person) => `${person ?? "You"} compared: the first is closer than the second`,

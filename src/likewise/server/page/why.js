@@ -96,7 +96,7 @@ export class Why {
   /** What ranked knows no places: that is said, and nothing else is shown in its stead. @param {HTMLElement} body */
   async #sayWhole(body) {
     const offers = lacksWords(await known.collection.get());
-    const start = h("button", { type: "button", class: "main", disabled: working.on, onclick: async () => {
+    const start = h("button", { type: "button", class: "main", "data-needs": "manage", disabled: working.on, onclick: async () => {
       try {
         start.disabled = true;
         await api.describe();

@@ -1,0 +1,129 @@
+"""The least role of every route: who may do what, in one table.
+
+``look`` searches and sees, ``judge`` also judges, tags, rates and keeps albums, ``manage`` may do
+everything.  The guard asks here before a request reaches its route.  A route that is not in the
+table is for ``manage`` alone; a test walks all routes and wants each to be here.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from starlette.routing import compile_path
+
+from likewise.collection.keys import JUDGE, LOOK, MANAGE, ROLES
+
+LEAST: dict[str, dict[str, str]] = {
+    # The page, and who looks at it.
+    "/": {"GET": LOOK},
+    "/page/{name:path}": {"GET": LOOK},
+    "/api/openapi.json": {"GET": LOOK, "HEAD": LOOK},
+    "/api/me": {"GET": LOOK},
+    "/api/health": {"GET": LOOK},
+    "/api/metrics": {"GET": LOOK},
+    "/api/events": {"GET": LOOK},
+    # Pictures.  What is uploaded is searched with, and is not in the collection.
+    "/api/pictures": {"GET": LOOK},
+    "/api/pictures/{picture}": {"GET": LOOK},
+    "/api/pictures/{picture}/thumbnail": {"GET": LOOK},
+    "/api/pictures/{picture}/image": {"GET": LOOK},
+    "/api/pictures/{picture}/original": {"GET": LOOK},
+    "/api/pictures/{picture}/download": {"GET": LOOK},
+    "/api/pictures/{picture}/facts": {"GET": LOOK},
+    "/api/pictures/{picture}/tags": {"GET": LOOK},
+    "/api/pictures/{picture}/reveal": {"POST": MANAGE},
+    "/api/pictures/remove": {"POST": MANAGE},
+    "/api/uploads": {"POST": LOOK},
+    "/api/uploads/{name}/image": {"GET": LOOK},
+    "/api/search": {"POST": LOOK},
+    "/api/explain": {"POST": LOOK},
+    # Judging, and what comes of it.
+    "/api/judge": {"POST": JUDGE},
+    "/api/undo": {"POST": JUDGE},
+    "/api/similarities": {"GET": LOOK},
+    "/api/similarities/use": {"POST": MANAGE},
+    "/api/profiles": {"POST": JUDGE},
+    "/api/profiles/{name}/log": {"GET": LOOK},
+    "/api/profiles/{name}/learned": {"GET": LOOK},
+    "/api/profiles/{name}/rollback": {"POST": MANAGE},
+    "/api/compare/questions": {"GET": LOOK},
+    "/api/compare/answers": {"POST": JUDGE},
+    "/api/compare/undo": {"POST": JUDGE},
+    "/api/compare/report": {"GET": LOOK},
+    "/api/compare/waiting": {"GET": LOOK},
+    "/api/compare/take-in": {"POST": MANAGE},
+    "/api/compare/shares": {"GET": MANAGE, "POST": MANAGE},
+    "/api/compare/unshare": {"POST": MANAGE},
+    "/api/models": {"GET": LOOK, "POST": MANAGE},
+    "/api/models/{name}": {"DELETE": MANAGE},
+    "/api/models/{name}/rename": {"POST": MANAGE},
+    "/api/maps/{name}": {"GET": LOOK},
+    "/api/maps/{name}/sheets/{number}": {"GET": LOOK},
+    "/api/maps/{name}/likeness": {"POST": LOOK},
+    "/api/maps/{name}/tags": {"GET": LOOK},
+    # Tags.
+    "/api/tags": {"GET": LOOK},
+    "/api/tags/untagged": {"GET": LOOK},
+    "/api/tags/suggested": {"GET": LOOK},
+    "/api/tags/set": {"POST": JUDGE},
+    "/api/tags/accept": {"POST": JUDGE},
+    "/api/tags/reject": {"POST": JUDGE},
+    "/api/tags/save": {"POST": JUDGE},
+    "/api/tags/settle": {"POST": JUDGE},
+    "/api/tags/undo": {"POST": JUDGE},
+    "/api/tags/all": {"POST": MANAGE},
+    "/api/tags/export": {"POST": MANAGE},
+    "/api/tags/export/plan": {"POST": MANAGE},
+    "/api/actions": {"GET": LOOK},
+    "/api/actions/undo": {"POST": JUDGE},
+    # The library.
+    "/api/library/months": {"GET": LOOK},
+    "/api/library/months/{month}": {"GET": LOOK},
+    "/api/library/folders": {"GET": LOOK},
+    "/api/library/cameras": {"GET": LOOK},
+    "/api/library/places": {"GET": LOOK},
+    "/api/library/pictures/{picture}": {"GET": LOOK},
+    "/api/library/duplicates": {"GET": LOOK, "POST": MANAGE},
+    "/api/library/marks": {"POST": JUDGE},
+    "/api/library/marks/restore": {"POST": JUDGE},
+    "/api/library/albums": {"GET": LOOK},
+    "/api/library/albums/add": {"POST": JUDGE},
+    "/api/library/albums/take": {"POST": JUDGE},
+    "/api/library/albums/rename": {"POST": JUDGE},
+    "/api/library/albums/delete": {"POST": JUDGE},
+    # The collection as a whole.  Problems name files that are no pictures.
+    "/api/collection": {"GET": LOOK},
+    "/api/collection/problems": {"GET": MANAGE},
+    "/api/collection/add": {"POST": MANAGE},
+    "/api/collection/sync": {"POST": MANAGE},
+    "/api/collection/describe": {"POST": MANAGE},
+    "/api/collection/stop": {"POST": MANAGE},
+    "/api/collection/verify": {"POST": MANAGE},
+    "/api/keys": {"GET": MANAGE, "POST": MANAGE},
+    "/api/keys/{key}/revoke": {"POST": MANAGE},
+    "/api/keys/{key}/take-back": {"POST": MANAGE},
+}
+"""By the pattern of a route, then by method."""
+
+
+@lru_cache(1)
+def _patterns() -> list[tuple[re.Pattern[str], dict[str, str]]]:
+    return [(compile_path(path)[0], methods) for path, methods in LEAST.items()]
+
+
+def least_role(method: str, path: str) -> str:
+    """The least role that a request needs.
+
+    Where several patterns fit, the strictest counts: which of them the request reaches is not ours
+    to guess.  Where none does, only ``manage`` will do.
+
+    >>> least_role("POST", "/api/judge"), least_role("GET", "/api/unheard/of")
+    ('judge', 'manage')
+    """
+    fits = [
+        methods[method]
+        for pattern, methods in _patterns()
+        if method in methods and pattern.match(path)
+    ]
+    return max(fits, key=ROLES.index, default=MANAGE)
