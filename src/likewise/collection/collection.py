@@ -336,6 +336,8 @@ class Collection:
         """Let go of files and connections."""
         if "_states" in vars(self):
             self._states.close()
+        if "_views" in vars(self):
+            self._views.close()
         self._store.close()
 
     def __enter__(self) -> Self:

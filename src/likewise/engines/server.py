@@ -187,7 +187,9 @@ class ServerPoints:
     ) -> list[Nominee]:
         first, before = how.first, None
         kept = self._say.filter_or_none(sieve)
-        params = self._m.SearchParams(exact=how.exact, hnsw_ef=how.breadth)
+        params = None  # the emulation compares all, and warns of whoever says how
+        if not self._is_local:
+            params = self._m.SearchParams(exact=how.exact, hnsw_ef=how.breadth)
         if first is not None:
             before = self._m.Prefetch(
                 query=self._say.vector(first.query),

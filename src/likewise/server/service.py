@@ -64,7 +64,7 @@ class Upload(NamedTuple):
 class Answer(NamedTuple):
     """A ranking kept so that its pages fit together; ``whole``: there are no more.
 
-    ``typed`` knows why pictures answer to words; ``behind`` is that of ``Hits``.
+    ``typed`` knows why pictures answer to words; ``behind`` and ``away`` are those of ``Hits``.
     """
 
     ids: list[int]
@@ -72,6 +72,7 @@ class Answer(NamedTuple):
     whole: bool
     typed: TypedAnswer | None = None
     behind: int = 0
+    away: str | None = None
 
 
 class Service:
@@ -211,7 +212,7 @@ class Service:
             found = self._find(asked, MOST if wanted == MOST and where else FIRST)
         if wanted > len(found.ids) and not found.whole:
             found = _extend_answer(found, self._find(asked, MOST))
-        if found.behind:
+        if found.behind or found.away:
             return found  # soon there is a better one
         with self._lock:
             self._answers[key] = found
@@ -234,12 +235,12 @@ class Service:
                 without=asked.without, weight=asked.weight,
             )  # fmt: skip
             whole = len(typed.ids) < k or k == MOST
-            return Answer(typed.ids, typed.scores, whole, typed, typed.behind)
+            return Answer(typed.ids, typed.scores, whole, typed, typed.behind, typed.away)
         assert query is not None
-        ids, scores, behind = searcher.ranking(
+        ids, scores, behind, away = searcher.ranking(
             query, k, by=asked.by, where=where, above=asked.above
         )
-        return Answer(ids, scores, whole=len(ids) < k or k == MOST, behind=behind)
+        return Answer(ids, scores, len(ids) < k or k == MOST, behind=behind, away=away)
 
     def total(self, asked: SearchIn, found: Answer) -> int:
         """How many results can be paged through."""
@@ -310,7 +311,8 @@ def _extend_answer(first: Answer, more: Answer) -> Answer:
     ids = [*first.ids, *(image for image, _ in rest)][:MOST]
     scores = [*first.scores, *(score for _, score in rest)][:MOST]
     behind = max(first.behind, more.behind)
-    return Answer(ids, scores, whole=True, typed=more.typed, behind=behind)
+    away = first.away or more.away
+    return Answer(ids, scores, whole=True, typed=more.typed, behind=behind, away=away)
 
 
 def figures_out(figures: Figures | None) -> FiguresOut | None:
