@@ -21,14 +21,7 @@ from likewise.collection import jobs
 from likewise.collection.errors import CollectionBusy, CollectionError
 from likewise.collection.filters_and_metadata import plain_where
 from likewise.collection.search.dense_view import EXACT_BEYOND
-from likewise.collection.search.engine_views import (
-    ENGINE,
-    OWNER,
-    EngineChoice,
-    engine_choice,
-    kind_of,
-    store_name,
-)
+from likewise.collection.search.engine_views import OWNER, kind_of, store_name
 from likewise.collection.search.passing import where_of
 from likewise.collection.search.views import SpaceView, Views
 from likewise.collection.store import changes as change
@@ -36,8 +29,11 @@ from likewise.collection.store.listing import dates_of, folders_of, ids_after, l
 from likewise.collection.store.store import Store
 from likewise.collection.store.tag_tables import counts, tags_of_many
 from likewise.collection.store.unshipped import (
+    ENGINE,
+    EngineChoice,
     Told,
     count_unshipped,
+    engine_choice,
     is_copy,
     last_number,
     put_told,
@@ -56,6 +52,8 @@ SAMPLED = 16
 SAMPLED_K = 20
 FEW_RETRIES = Retries(times=2)
 """Whoever adds pictures does not wait long for an engine."""
+FEW_SECONDS = 10
+"""… nor for one request of it, where the address does not say otherwise."""
 _FILTERS = 3
 _PART = 512
 
@@ -119,7 +117,7 @@ class Shipping:
             try:
                 with (
                     self._store.shipping_lease(),
-                    open_engine(address, retries=retries) as engine,
+                    open_engine(address, retries=retries, timeout=FEW_SECONDS) as engine,
                 ):
                     self._send(engine, address)
             except (EngineError, CollectionBusy) as error:

@@ -30,6 +30,7 @@ from likewise.collection.store.store import ImageRow
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.server.guests import ShownPictures
 from likewise.server.schemas import Asked, FiguresOut, PictureOut, QueryIn, SearchIn
+from likewise.server.shipper import Shipper
 
 T = TypeVar("T")
 
@@ -95,6 +96,7 @@ class Service:
         self._takers = ThreadPoolExecutor(DRAWERS, "likewise-upload")
         # A sheet of a map reads hundreds of pictures: one at a time, beside all else.
         self._sheets = ThreadPoolExecutor(1, "likewise-sheet")
+        self._shipper = Shipper(self.collection)
 
     def warm_up(self) -> None:
         """Start what decodes.  A server that cannot says so when somebody looks at a picture."""
@@ -102,6 +104,7 @@ class Service:
             self.decoders.warm_up()
 
     def close(self) -> None:
+        self._shipper.close()
         for threads in (self._drawers, self._takers, self._sheets):
             threads.shutdown(wait=False, cancel_futures=True)
         self.collection.close()

@@ -24,7 +24,13 @@ from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.spaces.graphs import FLAT_BELOW
 from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import Store
-from likewise.collection.store.unshipped import is_copy, told, unshipped
+from likewise.collection.store.unshipped import (
+    EngineChoice,
+    engine_choice,
+    is_copy,
+    told,
+    unshipped,
+)
 from likewise.engines.addresses import Engine, open_engine
 from likewise.engines.errors import EngineError, EngineRefused
 from likewise.engines.exact import (
@@ -40,8 +46,6 @@ from likewise.engines.qdrant import QdrantRows
 from likewise.engines.retries import Breaker, Retries
 from likewise.errors import InvalidInput
 
-ENGINE = "engine"
-"""The setting that names the engine which answers searches; the embedded index does without it."""
 OWNER = "shipping_owner"
 """The setting that tells this collection's rows from another's."""
 TIMEOUT = 5
@@ -63,15 +67,6 @@ def noting() -> Iterator[list[str]]:
         yield said
     finally:
         _NOTED.reset(token)
-
-
-@dataclass(frozen=True)
-class EngineChoice:
-    """The engine that answers, and the first of two stages where it has them."""
-
-    address: str
-    first_space: str | None = None
-    first_limit: int = 0
 
 
 @dataclass(frozen=True)
@@ -298,12 +293,6 @@ class EngineView:
         else:
             scores = dense_scores(self._kind, rows, dense_query(self._kind, asked))
         return best_of(ids, scores, k)
-
-
-def engine_choice(store: Store) -> EngineChoice | None:
-    """The engine that was chosen; None: the embedded index."""
-    said = store.setting(ENGINE)
-    return None if said is None else EngineChoice(**said)
 
 
 def store_name(view: LocalView) -> str:

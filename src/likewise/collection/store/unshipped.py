@@ -1,4 +1,4 @@
-"""Pictures that other engines do not know as they are now (``shipping.py``).
+"""What other engines know of the pictures, and which they do not know as they are now.
 
 Whatever changes what an engine holds of a picture (its row, tags, folders or date, or that it is
 there at all) notes it here in the same transaction, under a number that grows.  Each engine has
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SHIPPED = "shipped"
 """The setting with what each engine was told, by address; without it nothing is noted."""
+ENGINE = "engine"
+"""The setting that names the engine which answers searches; the embedded index does without it."""
 SHIPPED_FROM = "shipped_from"
 """The setting that says where the collection lay then: a copy must not send its own pictures."""
 
@@ -32,6 +34,21 @@ class Told:
     spaces: Mapping[str, int]
     upto: int
     last: int
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """The engine that answers, and the first of two stages where it has them."""
+
+    address: str
+    first_space: str | None = None
+    first_limit: int = 0
+
+
+def engine_choice(store: Store) -> EngineChoice | None:
+    """The engine that was chosen; None: the embedded index."""
+    said = store.setting(ENGINE)
+    return None if said is None else EngineChoice(**said)
 
 
 def told(store: Store) -> dict[str, Told]:
