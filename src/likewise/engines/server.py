@@ -257,7 +257,11 @@ def passing_failure(error: Exception) -> str | None:
         return "it answered 429: too many requests"
     if isinstance(error, ResponseHandlingException):
         source = error.source
-        return f"{type(source).__name__}: {source}".rstrip(": ")
+        first = next(iter(str(source).splitlines()), "")
+        return f"{type(source).__name__}: {first}".rstrip(": ")
+    if isinstance(error, AssertionError):
+        # The client's way to say that an answer lacks what every answer has: a proxy's, most likely.
+        return f"no answer of Qdrant: {error}"
     code = _grpc_code(error)
     return f"it answered {code}" if code in _PASSING_GRPC else None
 

@@ -142,10 +142,9 @@ class EngineSearch:
             else:
                 self.breaker.worked()
                 return found
-        n = len(state.waiting)
-        rest = f"the {n:,} pictures that wait to be sent there were" if n else "nothing was"
-        said = _NOTED.get()
-        sentence = f"{reason}. Until it is back only what is not there yet is searched: {rest}"
+        n, said = len(state.waiting), _NOTED.get()
+        waits = "1 picture that waits" if n == 1 else f"{n:,} pictures that wait"
+        sentence = f"{reason}. Until it is back only the {waits} to be sent there can be found"
         if said is not None and sentence not in said:
             said.append(sentence)
         return None
