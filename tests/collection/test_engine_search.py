@@ -1,4 +1,4 @@
-"""Searches that another engine answers: the same ids and scores as the embedded index, product-wide.
+"""Searches that another engine answers: ids and scores as the embedded index gives them.
 
 With Qdrant's engine in this process, its client's emulation in memory, and a real server where
 ``LIKEWISE_QDRANT_URL`` names one.

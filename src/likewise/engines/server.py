@@ -260,7 +260,7 @@ def passing_failure(error: Exception) -> str | None:
         first = next(iter(str(source).splitlines()), "")
         return f"{type(source).__name__}: {first}".rstrip(": ")
     if isinstance(error, AssertionError):
-        # The client's way to say that an answer lacks what every answer has: a proxy's, most likely.
+        # The client's way to say that an answer lacks what every one has: a proxy's, most likely.
         return f"no answer of Qdrant: {error}"
     code = _grpc_code(error)
     return f"it answered {code}" if code in _PASSING_GRPC else None
