@@ -39,7 +39,7 @@ def test_an_engine_that_is_away_is_told(
                 lacking = client.search(first, by="holistic", limit=100)
                 assert (lacking["total"], len(lacking["items"])) == (1, 1)
                 assert f"{MEMORY} is away" in lacking["away"]
-                late = client.search(first, by="holistic", where={"tag": ["late"]})
+                late = client.search(first, by="holistic", where={"tag": "late"})
                 assert [one["id"] for one in late["items"]] == [client.ids()[2]]
             # An answer that lacked pictures is not kept, and the engine is asked again by itself.
             engine.breaker = Breaker()
