@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -121,32 +123,78 @@ def test_a_new_generation_takes_the_place_of_the_old_one(tmp_path: Path, address
             other.shipping.push(address, ["holistic"])
 
 
-def test_add_goes_on_shipping(tmp_path: Path, address: str) -> None:
+HOLDER = """
+import sys
+from likewise.engines import open_engine
+with open_engine(sys.argv[1]):
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def held_elsewhere(address: str) -> Iterator[None]:
+    """The engine is open in another process, and so away for this one."""
+    command = [sys.executable, "-c", HOLDER, address]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"open\n"
+        try:
+            yield
+        finally:
+            other.stdin.close()
+
+
+def test_changes_go_on_being_shipped(tmp_path: Path, address: str) -> None:
     here = Likewise(tmp_path)
     paths = few_views(tmp_path / "pictures")
     with Collection.create(tmp_path / "photos.lw", deep=False) as col:
         col.add(*paths[:8], workers=0)
         col.shipping.push(address, ["holistic"])
+        ids = [row.id for row in col.images()]
     assert here("add", *paths[8:10], "--workers", "0").returncode == 0
+    assert here("tag", ids[0], "--set", "new").returncode == 0
+    assert here("remove", ids[1]).returncode == 0
     with Collection.open(tmp_path / "photos.lw") as col, open_engine(address) as engine:
         store = col.shipping.store_in(engine, "holistic")
-        assert store.count() == 10
-        # The engine is open here, and so away for others: the pictures are added all the same.
+        assert store.count() == 9
+        assert store.count(col.shipping.where({"tag": "new"})) == 1
+        assert col.shipping.waiting() == {address: 0}
+    assert here("engine", address).stdout.startswith(f"searches are answered by {address}\n")
+    whole = here.json("search", ids[0], "--by", "holistic", "-k", "20")
+    assert (len(whole["hits"]), whole["away"]) == (8, None)
+    with held_elsewhere(address):
+        # The pictures are added all the same, and found.
         busy = here("add", paths[10], "--workers", "0")
         assert busy.returncode == 0
         assert "is open in another process" in busy.stderr
         assert f"'likewise push --to {address}' sends it" in busy.stderr
-        assert len(col) == 11
+        lacking = here("search", ids[0], "--by", "holistic")
+        assert lacking.returncode == 0
+        assert "only the 1 picture that waits to be sent there can be found" in lacking.stderr
+        assert paths[10].name in lacking.stdout
+        assert "1 changed picture to send" in here("info").stdout
     assert here("add", paths[11], "--workers", "0").returncode == 0
+    info = here("info").stdout
+    assert f"the catalog is in its folder; searches are answered by {address}" in info
+    assert f"its vectors are in {address} too (holistic 1); 0 changed pictures to send" in info
+    assert here("engine", "embedded").stdout.startswith("searches are answered by the embedded")
     assert here("verify", "--against", address, "--json").returncode == 1  # words were not pushed
     with Collection.open(tmp_path / "photos.lw") as col:
         assert col.shipping.compare(address, ["holistic"]) == {"holistic": []}
         col.backup(tmp_path / "backup")
     with Collection.restore(tmp_path / "backup", tmp_path / "copy.lw") as copy:
+        copy.tag(ids[0], "only here")
         assert copy.shipping.send_new() == {address: "this collection is a copy, or was moved"}
+        copy.shipping.answer_from(address)
+        assert copy._views.engine.state() is None
     assert here("push", "--to", address, "--forget").returncode == 0
     with Collection.open(tmp_path / "photos.lw") as col:
         assert col.shipping.pushed() == {}
+    refused = here("engine", address)
+    assert refused.returncode == 1
+    assert "nothing was pushed" in refused.stderr
 
 
 KILLED = """
@@ -177,6 +225,8 @@ def test_what_cannot_be_done_is_one_line(built: Likewise, address: str) -> None:
     wrong = built("push", "--to", "ftp://somewhere")
     assert wrong.returncode == 1
     assert "is no address of an engine" in wrong.stderr
+    assert built("engine", "--first", "holistic:9").returncode == 2
+    assert built("engine", address, "--first", "holistic").returncode == 2
     unknown = built("push", "--to", address, "--space", "nonsense")
     assert unknown.returncode == 1
     assert "there are no rows of a space 'nonsense'" in unknown.stderr

@@ -260,6 +260,9 @@ def test_filters_never_change_the_order(place: Place, signed: bool) -> None:
             assert_found(store.search(query, k, where), truth(rows[pick], pick, query, k))
     only = Where(tags=("cat",), only=frozenset({4, 5, 6, 99_999}))
     assert sorted(store.search(query, 5, only)[0].tolist()) == [4, 6]
+    but = Where(but=frozenset(range(3, 99_999)))
+    assert sorted(store.search(query, 5, but)[0].tolist()) == [0, 1, 2]
+    assert store.count(but) == 3
 
 
 def test_filters_of_dense_rows(place: Place) -> None:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from likewise.engines.errors import EngineRefused
+from likewise.engines.points import First
 from likewise.engines.protocol import RowKind, Where
 from likewise.engines.qdrant import QdrantRows
+from likewise.errors import InvalidInput
 from tests.engines.conftest import Place
 from tests.engines.test_contract import SPARSE, assert_found, facts_for, sparse_rows, truth
 
@@ -64,3 +66,34 @@ def test_pictures_of_somebody_else_are_counted(place: Place) -> None:
     mine.owner = "you"
     mine.put([3, 4], rows[2:])
     assert mine.strangers() == 2
+
+
+def test_two_stages(place: Place) -> None:
+    """Sparse rows among the first by a dense one; all of them first is the same as one stage."""
+    rng = np.random.default_rng(4)
+    rows, dense = sparse_rows(rng, 60, words=6, signed=True), rng.normal(size=(60, 8))
+    words = qdrant(place, "words-1")
+    look = qdrant(place, "look-1", RowKind(is_sparse=False, width=8))
+    words.put(np.arange(60), rows, facts_for(60))
+    look.put(np.arange(60), dense, facts_for(60))
+    query = sparse_rows(rng, 1, words=40, signed=True)
+    asked = dense[0].astype(np.float32)
+    for where in (None, Where(tags=("cat",)), Where(but=frozenset(range(30)))):
+        for k in (5, 60):
+            one = words.search(query, k, where)
+            both = words.search(query, k, where, first=First("look-1", asked, 1000))
+            assert both[0].tolist() == one[0].tolist()
+            assert both[1].tobytes() == one[1].tobytes()
+    near = look.search(asked, 12)[0]
+    for k in (4, 12):
+        found = words.search(query, k, first=First("look-1", asked, 12))
+        assert_found(found, truth(rows[near], near, query, k))
+    with pytest.raises(InvalidInput, match="one stage"):
+        look.search(asked, 3, first=First("look-1", asked, 12))
+
+
+def test_a_store_that_is_not_there_is_not_made_by_who_asks(place: Place) -> None:
+    store = qdrant(place, "words-1")
+    with pytest.raises(EngineRefused, match="push to it again"):
+        QdrantRows(store._points, "words-2", SPARSE, create=False)
+    assert set(store._points.names()) == {"words-1"}

@@ -14,7 +14,7 @@ import pytest
 from likewise.engines.addresses import KEY, open_engine
 from likewise.engines.errors import EngineAway, EngineRefused
 from likewise.engines.protocol import RowKind
-from likewise.engines.retries import Retries
+from likewise.engines.retries import Breaker, Retries
 from likewise.engines.server import ServerPoints
 from likewise.errors import InvalidInput
 
@@ -34,6 +34,7 @@ class Stub(BaseHTTPRequestHandler):
         self.asked.append(dict(self.headers))
         failure = self.failures.pop(0) if self.failures else ""
         body = json.dumps({"result": {"exists": False}, "status": "ok", "time": 0.0}).encode()
+        body = {"nonsense": b"[]", "nothing": b"{}"}.get(failure, body)
         if failure == "slow":
             self.ready.wait(20)
         if failure == "hang up":
@@ -94,7 +95,7 @@ def test_a_slow_answer_is_given_up_and_asked_for_again(stub: str) -> None:
     assert len(Stub.asked) == 2
 
 
-@pytest.mark.parametrize("failure", ["500", "cut"])
+@pytest.mark.parametrize("failure", ["500", "cut", "nonsense", "nothing"])
 def test_a_server_that_stays_away_is_named(stub: str, failure: str) -> None:
     Stub.failures = [failure] * 9
     retries = Retries(times=3, sleep=lambda _: None)
@@ -156,6 +157,24 @@ def test_pauses_double_up_to_a_limit_and_are_drawn(monkeypatch: pytest.MonkeyPat
     with pytest.raises(EngineAway):
         retries.call("somewhere", ask, lambda error: "a time-out")
     assert pauses == pytest.approx([1.0, 1.0, 1.0, 6.0, 6.0, 0.6])
+
+
+def test_what_failed_is_left_alone_for_a_while() -> None:
+    now = [0.0]
+    breaker = Breaker(first=1.0, most=3.0, clock=lambda: now[0], draw=lambda: 1.0)
+    assert breaker.reason_to_wait() is None
+    for pause in (1.0, 2.0, 3.0, 3.0):
+        breaker.failed("a time-out")
+        assert breaker.reason_to_wait() == "a time-out"
+        now[0] += pause
+        # One may try; whoever comes meanwhile goes without.
+        assert breaker.reason_to_wait() is None
+        assert breaker.reason_to_wait() == "a time-out"
+    breaker.worked()
+    assert breaker.reason_to_wait() is None
+    breaker.failed("again")
+    now[0] += 1.0
+    assert breaker.reason_to_wait() is None
 
 
 def test_what_is_no_failure_of_the_server_is_not_repeated() -> None:

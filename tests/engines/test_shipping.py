@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from likewise.engines.protocol import Facts, RowKind
-from likewise.engines.shipping import Differences, Part, Shipped, differences, ship
+from likewise.engines.shipping import Differences, Part, Shipped, differences, ship, update
 from tests.engines.conftest import Place
 from tests.engines.test_contract import SPARSE, facts_for, sparse_rows
 
@@ -69,3 +69,26 @@ def test_dense_rows_are_told_apart_by_every_bit(place: Place) -> None:
     other = rows.copy()
     other[0, 0] = np.nextafter(np.float32(1), np.float32(2))
     assert differences([(np.array([1, 2]), other, [Facts(), Facts()])], store).rows == (1,)
+
+
+def test_some_pictures_are_brought_up_to_date(place: Place) -> None:
+    """New, with other tags, with another row, gone, and as it was; nobody else is looked at."""
+    rng = np.random.default_rng(3)
+    ids, rows, facts = np.arange(10), sparse_rows(rng, 10), facts_for(10)
+    store = place.store(SPARSE)
+    store.put(ids, rows, facts)
+    changed, said = rows.tolil(), list(facts)
+    changed[3] = sparse_rows(rng, 1)
+    said[4] = Facts(("new",), facts[4].folders, facts[4].date)
+    made, images = changed.tocsr(), [3, 4, 5, 7, 12, 13]
+    here = np.array([3, 4, 5, 12])
+    part = (here, made[[3, 4, 5, 0]], [said[3], said[4], said[5], said[0]])
+    assert update(images, part, store) == Shipped(sent=2, retagged=1, removed=1, unchanged=1)
+    assert update(images, part, store) == Shipped(unchanged=4)
+    left = np.array([0, 1, 2, 3, 4, 5, 6, 8, 9])
+    both = [
+        *parts(left, made[left], [said[i] for i in left]),
+        (np.array([12]), rows[:1], facts[:1]),
+    ]
+    assert not differences(both, store)
+    assert sorted(one.id for one in store.listed_of([7, 12, 3, 999])) == [3, 12]

@@ -248,3 +248,26 @@ def test_both_databases_come_to_the_same(server: Server, tmp_path: Path) -> None
             found.append(perform(col, seed=5))
             assert col.verify() == []
     assert found[0] == found[1]
+
+
+def test_changes_for_another_engine_are_noted(col: Collection, tmp_path: Path) -> None:
+    """A new number for each change of a picture, one lease of who sends, answers as without."""
+    pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
+    address = f"qdrant-edge://{tmp_path}/engine"
+    space = next(name for name, one in col.spaces.items() if one.generation)
+    ids = sorted(row.id for row in col.images())
+    col.shipping.push(address, [space])
+    col.tag(ids[0], "new")
+    col.tag(ids[1], "new")
+    col.tag(ids[0], "newer")
+    col.remove(ids[2])
+    assert col.shipping.waiting() == {address: 3}
+    before = [(hit.id, hit.score) for hit in col.search(ids[0], 50, by=space)]
+    col.shipping.answer_from(address)
+    assert [(hit.id, hit.score) for hit in col.search(ids[0], 50, by=space)] == before
+    with col._store.shipping_lease():
+        assert "is busy" in col.shipping.send_new()[address]
+    assert col.shipping.send_new() == {}
+    assert col.shipping.waiting() == {address: 0}
+    assert [(hit.id, hit.score) for hit in col.search(ids[0], 50, by=space)] == before
+    assert col.shipping.compare(address, [space]) == {space: []}

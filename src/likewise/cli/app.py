@@ -87,6 +87,7 @@ for _panel, _commands in {
         maintenance.refresh,
         maintenance.retrain,
         shipping.push,
+        shipping.engine,
         moving.move,
         model_status.models,
     ),

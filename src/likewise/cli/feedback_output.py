@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.output import plural, say
+from likewise.cli.output import plural, printable, say
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -220,3 +220,9 @@ def tell_behind(behind: int) -> None:
             "ranking of before. 'likewise learn --from log' learns them now",
             err=True,
         )
+
+
+def tell_away(away: str | None) -> None:
+    """That not all pictures were searched, if so."""
+    if away:
+        say(f"Note: {printable(away)}", err=True)

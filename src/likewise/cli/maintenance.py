@@ -64,6 +64,7 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
         if space["gaps"]:
             say(f"  {plural(space['gaps'], 'picture')} could not be described in {name}")
     say(f"  search ranks by {said['default']} by default")
+    _tell_places(said)
     say("")
     rows = [
         (
@@ -74,6 +75,19 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
     ]  # fmt: skip
     heads = ("space", "feature", "kind", "width", "generation", "vectors", "segments")
     echo_table(heads, rows, right="   rrrr")
+
+
+def _tell_places(said: dict[str, Any]) -> None:
+    """Where the catalog and the rows are."""
+    inside = said["catalog"].startswith(said["path"])
+    where = "in its folder" if inside else f"in {printable(said['catalog'])}"
+    say(f"  the catalog is {where}; {shipping.who_answers(said['engine'])}")
+    for address, there in said["pushed"].items():
+        spaces = ", ".join(f"{name} {number}" for name, number in there["spaces"].items())
+        say(
+            f"  its vectors are in {printable(address)} too ({spaces}); "
+            f"{plural(there['waiting'], 'changed picture')} to send"
+        )
 
 
 def verify(

@@ -87,7 +87,12 @@ def open_collection(
     with Collection.open(found.path) as col:
         tell_found(found)
         col.actor = "the command line"
+        before = col.revision
         yield col
+        if col.revision != before and col.is_shipped:
+            from likewise.cli.shipping import send_new
+
+            send_new(col)
 
 
 def tell_found(found: Found) -> None:

@@ -95,7 +95,6 @@ def sync(
         with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
             result = col.sync(workers=who, report=report)
         _tell(col, result, json_)
-        shipping.send_new(col)
 
 
 def remove(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.feedback_output import tell_behind
+from likewise.cli.feedback_output import tell_away, tell_behind
 from likewise.cli.maintenance import default_of
 from likewise.cli.options import (
     DEFAULT,
@@ -141,10 +141,12 @@ def search(
         _write(sheet, asked, answers)
     if json_:
         made = [_record(a) for a in answers]
-        echo_json({"query": asked.path, "by": asked.by, "behind": hits.behind, "hits": made})
+        said = {"behind": hits.behind, "away": hits.away}
+        echo_json({"query": asked.path, "by": asked.by, **said, "hits": made})
         return
     _print(answers, asked)
     tell_behind(hits.behind)
+    tell_away(hits.away)
     if sheet is not None:
         say(f"Open {sheet}")
 
@@ -183,9 +185,10 @@ def _search_colours(
 def _list(hits: Hits, asked: dict[str, Any], *, json_: bool) -> None:
     if json_:
         found = [{"id": hit.id, "path": hit.path, "score": hit.score} for hit in hits]
-        echo_json({**asked, "behind": hits.behind, "hits": found})
+        echo_json({**asked, "behind": hits.behind, "away": hits.away, "hits": found})
         return
     tell_behind(hits.behind)
+    tell_away(hits.away)
     for hit in hits:
         say(f"{hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
     if not hits:

@@ -1,4 +1,4 @@
-"""The command that brings a collection's rows to another engine: push."""
+"""Commands about other engines: push brings rows there, engine says who answers searches."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
 from likewise.cli.output import echo_json, plural, printable, say
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from likewise.collection.collection import Collection
@@ -39,8 +40,8 @@ def push(
     """Copy the vectors of a collection to Qdrant, and check that both sides agree.
 
     Only what differs is sent, so that a push that was stopped goes on where it was.  From then on
-    'likewise add' sends new pictures there.  The API key is read from LIKEWISE_QDRANT_API_KEY.
-    Exit code 1 if the sides do not agree.
+    what changes is sent there too; 'likewise engine' has searches answered there.  The API key is
+    read from LIKEWISE_QDRANT_API_KEY.  Exit code 1 if the sides do not agree.
     """
     if forget:
         with open_collection(collection) as col:
@@ -68,8 +69,67 @@ def push(
         raise typer.Exit(1)
 
 
+def engine(
+    address: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ADDRESS", help="An engine that was pushed to, or 'embedded'; default: show."
+        ),
+    ] = None,
+    collection: Where = DEFAULT,
+    first: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPACE:N",
+            help="Two stages for words: look only at the N nearest in a dense space.",
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Say which engine answers searches, or choose one.
+
+    'likewise engine qdrant://host:6333/photos' has the searches of the page, the command line and
+    programs answered there, with the same results; 'likewise engine embedded' goes back.  While the
+    engine is away, pictures it does not hold yet are searched, and answers say so.  --first is for
+    tens of millions of pictures: 'look:20000' is faster, and finds nothing beyond those.
+    """
+    with open_collection(collection) as col:
+        if address is not None:
+            col.shipping.answer_from(
+                None if address == "embedded" else address, first=_first_stage(first, address)
+            )
+        elif first is not None:
+            raise Usage("--first goes with an address")
+        chosen, waiting = col.shipping.engine, col.shipping.waiting()
+    if json_:
+        echo_json({"engine": None if chosen is None else vars(chosen), "waiting": waiting})
+        return
+    say(who_answers(None if chosen is None else vars(chosen)))
+    for one, n in waiting.items():
+        say(f"{printable(one)}: {plural(n, 'changed picture')} to send")
+
+
+def _first_stage(text: str | None, address: str) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    name, _, number = text.rpartition(":")
+    if address == "embedded" or not name or not number.isdecimal() or int(number) < 1:
+        raise Usage(f"--first {text!r}: a dense space and a number, as in look:20000, expected")
+    return name, int(number)
+
+
+def who_answers(chosen: Mapping[str, Any] | None) -> str:
+    """Who answers searches, in words."""
+    if chosen is None:
+        return "searches are answered by the embedded index"
+    stages = ""
+    if chosen["first_space"]:
+        stages = f", words among the first {chosen['first_limit']:,} by {chosen['first_space']}"
+    return f"searches are answered by {printable(chosen['address'])}{stages}"
+
+
 def send_new(col: Collection) -> None:
-    """After pictures came in: send them to where the collection was pushed, or say what waits."""
+    """After a change: send it to where the collection was pushed, or say what waits."""
     for address, reason in col.shipping.send_new().items():
         say(f"not sent yet: {printable(reason)}", err=True)
         say(f"  'likewise push --to {printable(address)}' sends it", err=True)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.feedback_output import tell_behind
+from likewise.cli.feedback_output import tell_away, tell_behind
 from likewise.cli.options import Usage, picture
 from likewise.cli.output import day, echo_json, echo_table, printable, say
 
@@ -71,6 +71,7 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
                 **asked,
                 "hint": hits.hint,
                 "behind": hits.behind,
+                "away": hits.away,
                 "hits": [
                     {
                         "id": hit.id, "path": hit.path, "score": hit.score,
@@ -102,5 +103,6 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
             right="rr",
         )  # fmt: skip
     tell_behind(hits.behind)
+    tell_away(hits.away)
     if hits.hint:
         say(f"Note: {hits.hint}", err=True)

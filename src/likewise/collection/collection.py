@@ -21,6 +21,7 @@ from likewise.collection.parts import part
 from likewise.collection.store.locations import open_store
 from likewise.collection.store.pictures import PictureName, Pictures
 from likewise.collection.store.store import FileRow, ImageRow, Store
+from likewise.collection.store.unshipped import SHIPPED
 from likewise.errors import InvalidInput
 
 # A part is imported when it is first used: a command that shows a list needs no learner.
@@ -344,6 +345,8 @@ class Collection:
         """Let go of files and connections."""
         if "_states" in vars(self):
             self._states.close()
+        if "_views" in vars(self):
+            self._views.close()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -852,6 +855,11 @@ class Collection:
     def running_job(self) -> str | None:
         """The long job that somebody does now, in words; None when nobody does."""
         return self._store.running_job()
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether rows of it are in another engine too, which wants to hear of changes."""
+        return self._store.setting(SHIPPED) is not None
 
     @property
     def revision(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from likewise.collection.store.checks import loose_ends
 from likewise.collection.store.model_table import models
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
+from likewise.collection.store.unshipped import count_unshipped, engine_choice, told
 from likewise.collection.store.written import loose_words
 from likewise.collection.tags import tag_log
 from likewise.collection.thumbnails import FOLDER as THUMBNAILS
@@ -44,6 +46,7 @@ def info(store: Store) -> dict[str, Any]:
             "bytes": sum(row.n_bytes for row in segments),
             "gaps": len(store.gaps(name, space.generation)),
         }
+    choice = engine_choice(store)
     return {
         "path": str(store.root),
         "pictures": store.n_images(),
@@ -51,6 +54,16 @@ def info(store: Store) -> dict[str, Any]:
         "roots": store.roots(),
         "bytes": seg.size_of(store.root, apart=THUMBNAILS),
         "job": store.running_job(),
+        "catalog": store.catalog.name,
+        "engine": None if choice is None else asdict(choice),
+        "pushed": {
+            address: {
+                "spaces": dict(said.spaces),
+                "waiting": count_unshipped(store, said.upto),
+            }
+            for address, said in told(store).items()
+            if said.spaces
+        },
         "spaces": spaces,
     }
 

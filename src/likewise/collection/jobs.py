@@ -20,6 +20,8 @@ from typing import IO
 from likewise.collection.errors import CollectionBusy, ReadOnlyCollection
 
 FILE = "job.lock"
+SHIPPING = "shipping.lock"
+"""The lease of whoever sends rows to other engines: beside jobs, and one at a time too."""
 _PATIENCE = 0.5
 ADDING = "adding pictures"
 """The stage whose pictures can be searched as they come."""
@@ -109,9 +111,12 @@ def silent(_: Progress) -> None:
 
 
 @contextmanager
-def lease(root: Path, job: str) -> Iterator[None]:
-    """Hold the one lease of a collection, or raise :class:`CollectionBusy` within a second."""
-    with _open_lock(root) as file:
+def lease(root: Path, job: str, name: str = FILE) -> Iterator[None]:
+    """Hold the one lease of a collection, or raise :class:`CollectionBusy` within a second.
+
+    ``name`` is the file that is locked: work that may go on beside jobs has one of its own.
+    """
+    with _open_lock(root, name) as file:
         # Somebody who only looks (``running``) holds the lock for an instant too.
         deadline = time.monotonic() + _PATIENCE
         while not (held := try_lock(file)) and time.monotonic() < deadline:
@@ -130,9 +135,9 @@ def lease(root: Path, job: str) -> Iterator[None]:
             unlock(file)
 
 
-def _open_lock(root: Path) -> IO[str]:
+def _open_lock(root: Path, name: str) -> IO[str]:
     try:
-        return open(root / FILE, "a+", encoding="utf-8")
+        return open(root / name, "a+", encoding="utf-8")
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise ReadOnlyCollection(

@@ -2,47 +2,58 @@
 
 The catalog stays the truth.  A generation of a space is a store of its own there: it is made,
 filled, compared with ours, named in the catalog as the one that counts, and only then are earlier
-generations deleted.  Whoever is killed in between starts again; what is there is not sent twice.
+generations deleted.  From then on every change of a picture is noted in the catalog
+(``store/unshipped.py``) and sent in that order.  Whoever is killed in between starts again; what
+is there is not sent twice.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from likewise._validation import whole
 from likewise.collection import jobs
-from likewise.collection.errors import CollectionError
+from likewise.collection.errors import CollectionBusy, CollectionError
 from likewise.collection.filters_and_metadata import plain_where
 from likewise.collection.search.dense_view import EXACT_BEYOND
+from likewise.collection.search.engine_views import OWNER, kind_of, store_name
+from likewise.collection.search.passing import where_of
 from likewise.collection.search.views import SpaceView, Views
 from likewise.collection.store import changes as change
-from likewise.collection.store.filters import find_folders
 from likewise.collection.store.listing import dates_of, folders_of, ids_after, last_id
-from likewise.collection.store.row_formats import metric_of
 from likewise.collection.store.store import Store
 from likewise.collection.store.tag_tables import counts, tags_of_many
+from likewise.collection.store.unshipped import (
+    ENGINE,
+    EngineChoice,
+    Told,
+    count_unshipped,
+    engine_choice,
+    is_copy,
+    last_number,
+    put_told,
+    told,
+    unshipped,
+)
 from likewise.engines.addresses import Engine, open_engine
 from likewise.engines.errors import EngineError
-from likewise.engines.protocol import Facts, RowKind, Where
+from likewise.engines.protocol import Facts, Where
 from likewise.engines.qdrant import QdrantRows
 from likewise.engines.retries import Retries
-from likewise.engines.shipping import Differences, Part, Shipped, differences, ship
+from likewise.engines.shipping import Differences, Part, Shipped, differences, ship, update
 
-PUSHED = "pushed"
-"""The setting that says what is whole in which engine: address → space → (generation, last id)."""
-PUSHED_FROM = "pushed_from"
-"""The setting that says where the collection lay then: a copy must not send its own pictures."""
-OWNER = "shipping_owner"
-"""The setting that tells this collection's rows from another's."""
 SAMPLED = 16
 """Pictures that are searched with on both sides."""
 SAMPLED_K = 20
 FEW_RETRIES = Retries(times=2)
 """Whoever adds pictures does not wait long for an engine."""
+FEW_SECONDS = 10
+"""… nor for one request of it, where the address does not say otherwise."""
 _FILTERS = 3
 _PART = 512
 
@@ -68,53 +79,151 @@ class Shipping:
 
     def pushed(self) -> dict[str, dict[str, int]]:
         """Which generations are whole in which engine."""
+        return {at: dict(said.spaces) for at, said in told(self._store).items() if said.spaces}
+
+    def waiting(self) -> dict[str, int]:
+        """How many pictures changed since each engine was told of them."""
         return {
-            address: {space: generation for space, (generation, _) in there.items()}
-            for address, there in self._store.setting(PUSHED, {}).items()
+            address: count_unshipped(self._store, said.upto)
+            for address, said in told(self._store).items()
+            if said.spaces
         }
 
     def send_new(self, *, retries: Retries = FEW_RETRIES) -> dict[str, str]:
-        """Send pictures that came since to every engine that was pushed to.
+        """Send what changed since (pictures, tags, folders, removals) to every engine there is.
 
-        What waits for the next :meth:`push` comes back in words, by address: an engine that is
-        away, a new generation.  Tags and removals wait for it too, unmentioned.
+        Parameters
+        ----------
+        retries : Retries, optional
+            How often an engine that is away is asked again.
+
+        Returns
+        -------
+        dict of str to str
+            What waits all the same, in words, by address: an engine that is away, a new generation,
+            somebody else who sends just now.
         """
-        waiting: dict[str, str] = {}
-        pushed = self._store.setting(PUSHED, {})
-        if pushed and self._store.setting(PUSHED_FROM) != str(self._store.root):
+        said = {at: one for at, one in told(self._store).items() if one.spaces}
+        if said and is_copy(self._store):
             # The ids of new pictures would be those of others that the original has sent.
-            return dict.fromkeys(pushed, "this collection is a copy, or was moved")
-        for address, there in pushed.items():
+            return dict.fromkeys(said, "this collection is a copy, or was moved")
+        waiting: dict[str, str] = {}
+        for address, one in said.items():
+            old = self._old(one)
+            if old:
+                waiting[address] = f"{', '.join(old)} changed as a whole"
+            if not count_unshipped(self._store, one.upto):
+                continue
             try:
-                with open_engine(address, retries=retries) as engine:
-                    old = [name for name, at in there.items() if not self._send(engine, name, *at)]
-                if old:
-                    waiting[address] = f"{', '.join(old)} changed as a whole"
-            except EngineError as error:
+                with (
+                    self._store.shipping_lease(),
+                    open_engine(address, retries=retries, timeout=FEW_SECONDS) as engine,
+                ):
+                    self._send(engine, address)
+            except (EngineError, CollectionBusy) as error:
                 waiting[address] = str(error)
         return waiting
 
-    def _send(self, engine: Engine, space: str, generation: int, last: int) -> bool:
-        """Send the pictures after ``last``; False where the generation is another one by now."""
-        known = self._views.spaces().get(space)
-        if known is None or known.generation != generation:
-            return False
-        view = self._views.view(space)
-        if ids_after(self._store, last, 1):
-            store = self._open(engine, view)
-            for ids, rows, facts in self._parts(view, last):
-                store.put(ids, rows, facts)
-                self._switch(engine.address, space, generation, int(ids[-1]))
-        return True
+    def _old(self, said: Told) -> list[str]:
+        """Spaces whose generation is another one by now, or that are gone."""
+        spaces = self._views.spaces()
+        return [
+            name
+            for name, number in said.spaces.items()
+            if name not in spaces or spaces[name].generation != number
+        ]
+
+    def _send(self, engine: Engine, address: str) -> None:
+        """Send what was noted, in its order; the lease is held."""
+        stores: dict[str, tuple[SpaceView, QdrantRows]] = {}
+        said = told(self._store).get(address)
+        while said is not None and (part := unshipped(self._store, said.upto, _PART)):
+            images = sorted(image for _, image in part)
+            for name in said.spaces.keys() - set(self._old(said)):
+                view = self._views.view(name)
+                if name not in stores or stores[name][0].space.generation != view.space.generation:
+                    stores[name] = (view, self._open(engine, view))
+                here, rows = view.rows_of(images)
+                ids = np.array(here, np.int64)
+                update(images, (ids, rows, facts_of(self._store, here)), stores[name][1])
+            # What changed while it was sent has a new number, and is sent once more.
+            upto, last = part[-1][0], max(said.last, *images)
+            said = self._tell(address, upto=upto, last=last)
+
+    def _tell(self, address: str, **said: Any) -> Told | None:
+        """Note in the catalog what an engine was told; None: it was forgotten meanwhile."""
+        with self._store.write(durable=True) as c:
+            now = told(self._store)
+            if address not in now:
+                return None
+            now[address] = replace(now[address], **said)
+            put_told(c, self._store, now)
+            return now[address]
 
     def forget(self, address: str) -> None:
         """Send nothing there any more; what is there stays."""
-        pushed = self._store.setting(PUSHED, {})
-        if address not in pushed:
+        if address not in told(self._store):
             raise CollectionError(f"nothing was pushed to {address}")
         with self._store.write() as c:
-            left = {one: there for one, there in pushed.items() if one != address}
-            change.put_setting(c, PUSHED, left)
+            left = {one: said for one, said in told(self._store).items() if one != address}
+            put_told(c, self._store, left)
+            choice = engine_choice(self._store)
+            if choice is not None and choice.address == address:
+                change.drop_setting(c, ENGINE)
+
+    # -- who answers ------------------------------------------------------------------------
+
+    @property
+    def engine(self) -> EngineChoice | None:
+        """The engine that answers searches; None: the embedded index."""
+        return engine_choice(self._store)
+
+    def answer_from(
+        self, address: str | None, *, first: tuple[str, int] | None = None
+    ) -> EngineChoice | None:
+        """Choose who answers searches, in every process that opens the collection.
+
+        Parameters
+        ----------
+        address : str or None
+            An engine that was pushed to; None for the embedded index.
+        first : (str, int), optional
+            Two stages for sparse spaces: a dense space that was pushed, and how many of the nearest
+            by it are looked at.  For tens of millions of pictures; what is not among them stays
+            unfound.
+
+        Returns
+        -------
+        EngineChoice or None
+        """
+        made = None
+        if address is not None:
+            there = self.pushed().get(address)
+            if there is None:
+                raise CollectionError(
+                    f"nothing was pushed to {address}; 'likewise push --to {address}' does it"
+                )
+            if first is not None:
+                self._check_first(first, there, address)
+            made = EngineChoice(address, *(first or ()))
+        with self._store.write(durable=True) as c:
+            if made is None:
+                change.drop_setting(c, ENGINE)
+            else:
+                change.put_setting(c, ENGINE, asdict(made))
+        return made
+
+    def _check_first(self, first: tuple[str, int], there: Mapping[str, int], address: str) -> None:
+        name, limit = first
+        whole(limit, "the number of first pictures")
+        dense = [
+            one for one in there if one in (all_ := self._views.spaces())
+            and not all_[one].row_format.is_sparse
+        ]  # fmt: skip
+        if name not in dense:
+            raise CollectionError(
+                f"{name!r} is no dense space in {address}; of {', '.join(dense) or 'none'}"
+            )
 
     def push(
         self,
@@ -130,8 +239,23 @@ class Shipping:
         switched to, and says what is wrong.
         """
         names = self._chosen(spaces)
-        with open_engine(address, retries=retries) as engine:
-            return [self._push(engine, name, report) for name in names]
+        with self._store.shipping_lease(), open_engine(address, retries=retries) as engine:
+            # Changes are noted from here on, so that none falls between reading and switching.
+            begun = self._begin(address)
+            done = [self._push(engine, address, name, report) for name in names]
+            if not any(one.wrong for one in done) and set(names) >= self.pushed()[address].keys():
+                self._tell(address, upto=begun)
+            return done
+
+    def _begin(self, address: str) -> int:
+        """Have changes noted for an engine; gives the number up to which they are all to come."""
+        with self._store.write(durable=True) as c:
+            now = {} if is_copy(self._store) else told(self._store)
+            begun = last_number(self._store)
+            if address not in now:
+                now[address] = Told({}, begun, 0)
+                put_told(c, self._store, now)
+            return begun
 
     def compare(
         self,
@@ -163,7 +287,7 @@ class Shipping:
                 raise CollectionError(f"there are no rows of a space {name!r}; of {has}")
         return chosen
 
-    def _push(self, engine: Engine, name: str, report: jobs.Report) -> SpaceThere:
+    def _push(self, engine: Engine, address: str, name: str, report: jobs.Report) -> SpaceThere:
         view = self._views.view(name)
         generation = view.space.generation
         store = self._open(engine, view)
@@ -183,7 +307,7 @@ class Shipping:
         wrong = self._disagreements(view, store, report)
         dropped: list[str] = []
         if not wrong:
-            self._switch(engine.address, name, generation, last)
+            self._switch(address, name, generation, last)
             dropped = self._drop_earlier(engine, name, generation)
         return SpaceThere(name, generation, store.count(), done, tuple(wrong), tuple(dropped))
 
@@ -197,7 +321,7 @@ class Shipping:
         Tags, folders and dates are the engine's to look up; what else there is (cameras, formats,
         own metadata) the catalog answers, as a list of pictures.
         """
-        return where_of(self._store, conditions)
+        return where_of(self._store, plain_where(conditions))
 
     def _open(self, engine: Engine, view: SpaceView) -> QdrantRows:
         return engine.store(store_name(view), kind_of(view), owner=self._owner(), exact=True)
@@ -211,12 +335,10 @@ class Shipping:
         return str(found)
 
     def _switch(self, address: str, space: str, generation: int, last: int) -> None:
-        """Name the generation that counts there, and the last picture that is there."""
-        with self._store.write(durable=True) as c:
-            pushed = self._store.setting(PUSHED, {})
-            there = {**pushed.get(address, {}), space: (generation, last)}
-            change.put_setting(c, PUSHED, {**pushed, address: there})
-            change.put_setting(c, PUSHED_FROM, str(self._store.root))
+        """Name the generation that counts there."""
+        now = told(self._store)[address]
+        spaces = {**now.spaces, space: generation}
+        self._tell(address, spaces=spaces, last=max(now.last, last))
 
     def _drop_earlier(self, engine: Engine, space: str, generation: int) -> list[str]:
         """Delete the other generations of a space, now that nobody asks for them."""
@@ -250,7 +372,7 @@ class Shipping:
             wrong.append(f"{here:,} pictures here, {there:,} there")
         for where in self._some_filters():
             passing = len(view.rows_of(sorted(self._store.matching(where)))[0])
-            answer = store.count(where_of(self._store, where))
+            answer = store.count(where_of(self._store, plain_where(where)))
             if answer != passing:
                 wrong.append(f"{passing:,} pictures pass {where} here, {answer:,} there")
         return wrong + self._other_answers(view, store)
@@ -293,18 +415,6 @@ class Shipping:
         return ids[:SAMPLED]
 
 
-def store_name(view: SpaceView) -> str:
-    """What the store of a generation is called."""
-    return f"{view.space.name}-{view.space.generation}"
-
-
-def kind_of(view: SpaceView) -> RowKind:
-    """The kind of rows a view compares."""
-    space = view.space
-    is_l2 = not space.row_format.is_sparse and metric_of(space) == "l2"
-    return RowKind(space.row_format.is_sparse, space.width, "l2" if is_l2 else "ip")
-
-
 def facts_of(store: Store, ids: Sequence[int]) -> list[Facts]:
     """What filters ask of pictures."""
     tags, folders, dates = tags_of_many(store, ids), folders_of(store, ids), dates_of(store, ids)
@@ -316,22 +426,6 @@ def facts_of(store: Store, ids: Sequence[int]) -> list[Facts]:
         )
         for image in ids
     ]
-
-
-def where_of(store: Store, where: Mapping[str, Any]) -> Where:
-    """A filter of the collection as an engine takes it (:meth:`Shipping.where`)."""
-    asked = plain_where(where)
-    own = {
-        key: value for key, value in asked.items() if key in ("tag", "folder", "after", "before")
-    }
-    rest = {key: value for key, value in asked.items() if key not in own}
-    only = frozenset(store.matching(rest)) if rest else None
-    folders: tuple[str, ...] = ()
-    if "folder" in own:
-        folders = tuple(find_folders(store, own["folder"]))
-        if not folders:
-            only = frozenset()
-    return Where(tuple(own.get("tag", ())), folders, own.get("after"), own.get("before"), only)
 
 
 def _spell(apart: Differences) -> list[str]:

@@ -48,9 +48,15 @@ class Engine:
         return self._points.names()
 
     def store(
-        self, name: str, kind: RowKind, *, owner: str = "", exact: bool = False
+        self,
+        name: str,
+        kind: RowKind,
+        *,
+        owner: str = "",
+        exact: bool = False,
+        create: bool = True,
     ) -> QdrantRows:
-        """A store by name; made where there is none.
+        """A store by name.
 
         Parameters
         ----------
@@ -62,12 +68,14 @@ class Engine:
             Marks the pictures of this store; another's are refused.
         exact : bool, default=False
             Whether dense rows are compared one by one, and not along the engine's graph.
+        create : bool, default=True
+            Whether it is made where there is none; else that is refused.
 
         Returns
         -------
         QdrantRows
         """
-        return QdrantRows(self._points, name, kind, owner=owner, exact=exact)
+        return QdrantRows(self._points, name, kind, owner=owner, exact=exact, create=create)
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -80,7 +88,9 @@ class Engine:
         self.close()
 
 
-def open_engine(address: str, *, retries: Retries | None = None) -> Engine:
+def open_engine(
+    address: str, *, retries: Retries | None = None, timeout: int | None = None
+) -> Engine:
     """The engine at an address; a server is asked nothing yet.
 
     Parameters
@@ -90,6 +100,8 @@ def open_engine(address: str, *, retries: Retries | None = None) -> Engine:
         never stands in it: it comes from ``LIKEWISE_QDRANT_API_KEY``.
     retries : Retries, optional
         How often, and for how long, a server that is away is asked again.
+    timeout : int, optional
+        Seconds a request may take where the address does not say; 30 by default.
 
     Returns
     -------
@@ -109,10 +121,10 @@ def open_engine(address: str, *, retries: Retries | None = None) -> Engine:
         return Engine(EdgePoints(Path(parts.path)))
     if parts.scheme not in ("qdrant", "qdrants"):
         raise InvalidInput(f"{address!r} is no address of an engine; {_EXPECTED} expected")
-    return Engine(_server(address, parts, retries))
+    return Engine(_server(address, parts, retries, timeout))
 
 
-def _server(address: str, parts: Any, retries: Retries | None) -> Points:
+def _server(address: str, parts: Any, retries: Retries | None, usual: int | None) -> Points:
     from likewise.engines.server import TIMEOUT, ServerPoints, connect
 
     name = parts.path.strip("/")
@@ -126,7 +138,7 @@ def _server(address: str, parts: Any, retries: Retries | None) -> Points:
         raise InvalidInput(
             f"{address!r}: {sorted(unknown)[0]!r} is no option; grpc and timeout are"
         )
-    timeout = _number(options.get("timeout"), "timeout") or TIMEOUT
+    timeout = _number(options.get("timeout"), "timeout") or usual or TIMEOUT
     secure = parts.scheme == "qdrants"
     key = os.environ.get(KEY) or None
     if key and not secure and not _is_here(parts.hostname):

@@ -1,12 +1,13 @@
 """Qdrant's engine in this process (qdrant-edge-py): one folder, one process at a time.
 
 An update is in the engine's write-ahead log when it returns, so that it survives the death of
-the process.
+the process.  Whoever opens a folder again in this process shares what is open.
 """
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from likewise._durable import private_folder
 from likewise.engines import points as pt
 from likewise.engines.answers import check_number, point_of, vector_of
 from likewise.engines.errors import EngineAway, EngineMissing, EngineRefused
-from likewise.engines.points import Condition, Nominee, Numbers, Payload, Point, Sieve
+from likewise.engines.points import Looking, Nominee, Numbers, Payload, Point, Sieve
 from likewise.engines.protocol import RowKind
+from likewise.engines.wire import Dialect
 from likewise.neighbours.protocol import Metric
 
 _CONFIG = "edge_config.json"
@@ -35,16 +37,40 @@ def _library() -> Any:
     return qdrant_edge
 
 
+class _Held:
+    """What is open of a folder, and how many of this process use it."""
+
+    def __init__(self) -> None:
+        self.shard: Any = None
+        self.users = 0
+
+
+_OPEN: dict[str, _Held] = {}
+_OPENING = threading.RLock()
+
+
 class EdgePoints:
     """A shard of Qdrant in a folder of its own."""
 
     def __init__(self, folder: Path, *, threads: int = 1) -> None:
         self.address = f"qdrant-edge://{folder}"
         self._edge = _library()
+        self._say = Dialect(self._edge, "RangeFloat", "point_ids", "vector", set)
         self._folder = folder
         self._threads = threads
-        # A new one is made when something is put there.
-        self._shard: Any = self._load() if (folder / _CONFIG).exists() else None
+        self._is_open = True
+        self._key = str(folder.resolve())
+        with _OPENING:
+            self._held = _OPEN.get(self._key) or _Held()
+            # A new one is made when something is put there.
+            if self._held.shard is None and (folder / _CONFIG).exists():
+                self._held.shard = self._load()
+            _OPEN[self._key] = self._held
+            self._held.users += 1
+
+    @property
+    def _shard(self) -> Any:
+        return self._held.shard if self._is_open else None
 
     def _load(self) -> Any:
         try:
@@ -55,8 +81,13 @@ class EdgePoints:
             raise EngineRefused(f"{self.address} cannot be opened: {error}") from error
 
     def _change(self, operation: Any) -> None:
+        self._ask("update", operation)
+
+    def _ask(self, what: str, *values: Any) -> Any:
+        if self._shard is None:
+            raise EngineRefused(f"{self.address} holds nothing; push to it first")
         try:
-            self._shard.update(operation)
+            return getattr(self._shard, what)(*values)
         except Exception as error:  # the library raises nothing narrower
             raise EngineRefused(f"{self.address}: {error}") from error
 
@@ -74,13 +105,14 @@ class EdgePoints:
     def create(self, name: str, kind: RowKind, number_field: str) -> None:
         edge = self._edge
         make, schemas = edge.UpdateOperation, edge.PayloadSchemaType
-        if self._shard is None:
-            private_folder(self._folder)
-            config = edge.EdgeConfig(
-                sparse_vectors={_NOBODY: edge.EdgeSparseVectorParams()},
-                max_search_threads=self._threads,
-            )
-            self._shard = edge.EdgeShard.create(str(self._folder), config)
+        with _OPENING:
+            if self._shard is None:
+                private_folder(self._folder)
+                config = edge.EdgeConfig(
+                    sparse_vectors={_NOBODY: edge.EdgeSparseVectorParams()},
+                    max_search_threads=self._threads,
+                )
+                self._held.shard = edge.EdgeShard.create(str(self._folder), config)
         # Before the vector has its name: whoever was killed here makes them when it starts again.
         for field in _KEYWORDS:
             self._change(make.create_field_index(field, schemas.Keyword))
@@ -104,7 +136,7 @@ class EdgePoints:
         made = [
             self._edge.Point(
                 one.id,
-                {name: self._vector(numbers) for name, numbers in one.vectors.items()},
+                {name: self._say.vector(numbers) for name, numbers in one.vectors.items()},
                 dict(one.payload),
             )
             for one in points
@@ -112,59 +144,75 @@ class EdgePoints:
         self._change(self._edge.UpdateOperation.upsert_points(made))
 
     def delete_vector(self, ids: Sequence[int], name: str) -> None:
-        sieve = self._filter(Sieve((pt.Among(frozenset(ids)),)))
+        sieve = self._say.filter(Sieve((pt.Among(frozenset(ids)),)))
         self._change(self._edge.UpdateOperation.delete_vectors_by_filter(sieve, [name]))
 
     def delete(self, sieve: Sieve) -> None:
-        self._change(self._edge.UpdateOperation.delete_points_by_filter(self._filter(sieve)))
+        self._change(self._edge.UpdateOperation.delete_points_by_filter(self._say.filter(sieve)))
 
     def set_payload(self, ids: Sequence[int], payload: Payload) -> None:
-        sieve = self._filter(Sieve((pt.Among(frozenset(ids)),)))
+        sieve = self._say.filter(Sieve((pt.Among(frozenset(ids)),)))
         self._change(self._edge.UpdateOperation.set_payload_by_filter(sieve, dict(payload)))
 
     def nearest(
-        self, name: str, query: Numbers, limit: int, sieve: Sieve, exact: bool
+        self, name: str, query: Numbers, limit: int, sieve: Sieve, how: Looking
     ) -> list[Nominee]:
-        edge = self._edge
-        found = self._shard.query(
+        edge, first = self._edge, how.first
+        kept = self._say.filter_or_none(sieve)
+        params = edge.SearchParams(exact=how.exact, hnsw_ef=how.breadth)
+        before = None
+        if first is not None:
+            nearest = edge.Query.Nearest(self._say.vector(first.query), using=first.vector)
+            before = [edge.Prefetch(limit=first.limit, query=nearest, filter=kept, params=params)]
+        found = self._ask(
+            "query",
             edge.QueryRequest(
                 limit=limit,
-                query=edge.Query.Nearest(self._vector(query), using=name),
-                filter=self._filter(sieve) if sieve != Sieve() else None,
-                params=edge.SearchParams(exact=exact),
-                with_vector=[name],
+                query=edge.Query.Nearest(self._say.vector(query), using=name),
+                prefetches=before,
+                filter=kept,
+                params=params,
+                with_vector=[name] if how.with_vectors else False,
                 with_payload=False,
-            )
+            ),
         )
-        return [Nominee(one.id, one.score, vector_of(self.address, one, name)) for one in found]
+        return [
+            Nominee(
+                one.id,
+                one.score,
+                vector_of(self.address, one, name) if how.with_vectors else None,
+            )
+            for one in found
+        ]
 
     def scroll(
         self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool
     ) -> list[Point]:
-        found, _ = self._shard.scroll(
+        found, _ = self._ask(
+            "scroll",
             self._edge.ScrollRequest(
                 offset=first,
                 limit=limit,
-                filter=self._filter(sieve),
+                filter=self._say.filter(sieve),
                 with_payload=payload,
                 with_vector=[vector] if vector else False,
-            )
+            ),
         )
         return [point_of(self.address, one) for one in found]
 
     def retrieve(self, ids: Sequence[int], vectors: Sequence[str], payload: bool) -> list[Point]:
-        found = self._shard.retrieve(list(ids), payload, list(vectors))
+        found = self._ask("retrieve", list(ids), payload, list(vectors))
         return [point_of(self.address, one) for one in found]
 
     def count(self, sieve: Sieve) -> int:
-        asked = self._edge.CountRequest(exact=True, filter=self._filter(sieve))
-        return int(self._shard.count(asked))
+        asked = self._edge.CountRequest(exact=True, filter=self._say.filter(sieve))
+        return int(self._ask("count", asked))
 
     def largest(self, field: str) -> float:
         edge = self._edge
         order = edge.OrderBy(field, direction=edge.Direction.Desc)
-        found, _ = self._shard.scroll(
-            edge.ScrollRequest(limit=1, with_payload=[field], order_by=order)
+        found, _ = self._ask(
+            "scroll", edge.ScrollRequest(limit=1, with_payload=[field], order_by=order)
         )
         if not found:
             return 0.0
@@ -172,31 +220,12 @@ class EdgePoints:
         return check_number(self.address, held, "a reach", least=0.0)
 
     def close(self) -> None:
-        if self._shard is not None:
-            self._shard.close()
-            self._shard = None
-
-    def _vector(self, numbers: Numbers) -> Any:
-        if isinstance(numbers, pt.SparseNumbers):
-            return self._edge.SparseVector(numbers.words.tolist(), numbers.values.tolist())
-        return numbers.tolist()
-
-    def _filter(self, sieve: Sieve) -> Any:
-        return self._edge.Filter(
-            must=[self._condition(one) for one in sieve.all_of],
-            must_not=[self._condition(one) for one in sieve.none_of],
-        )
-
-    def _condition(self, one: Condition) -> Any:
-        edge = self._edge
-        match one:
-            case pt.Equals(field, value):
-                return edge.FieldCondition(field, match=edge.MatchValue(value))
-            case pt.OneOf(field, values):
-                return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
-            case pt.Between(field, low, high):
-                return edge.FieldCondition(field, range=edge.RangeFloat(gte=low, lt=high))
-            case pt.Among(ids):
-                return edge.HasIdCondition(set(ids))
-            case pt.Has(vector):
-                return edge.HasVectorCondition(vector)
+        with _OPENING:
+            if not self._is_open:
+                return
+            self._is_open = False
+            self._held.users -= 1
+            if not self._held.users:
+                del _OPEN[self._key]
+                if self._held.shard is not None:
+                    self._held.shard.close()

@@ -146,14 +146,16 @@ class EmbeddedRows:
         with self._lock:
             ids = np.fromiter(self._facts.ids(), np.int64)
         for start in range(0, len(ids), _PART):
-            with self._lock:
-                here, rows = self.rows(ids[start : start + _PART])
-                marks = marks_of(self.kind, rows)
-                part = [
-                    Listed(image, mark, self._facts[image])
-                    for image, mark in zip(here.tolist(), marks, strict=True)
-                ]
-            yield part
+            yield self.listed_of(ids[start : start + _PART])
+
+    def listed_of(self, ids: Any) -> list[Listed]:
+        with self._lock:
+            here, rows = self.rows(ids)
+            marks = marks_of(self.kind, rows)
+            return [
+                Listed(image, mark, self._facts[image])
+                for image, mark in zip(here.tolist(), marks, strict=True)
+            ]
 
     def close(self) -> None:
         """Nothing is held open: every change is on the disk when it returns."""

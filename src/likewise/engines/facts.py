@@ -65,8 +65,8 @@ class FactTable:
             sets.append(self._dated(where.after, where.before))
         if where.only is not None:
             sets.append(where.only)
-        first, *others = sets
-        passing = set(first).intersection(*others) & self._facts.keys()
+        first, *others = sets or [self._facts.keys()]
+        passing = (set(first).intersection(*others) & self._facts.keys()) - where.but
         return np.array(sorted(passing), np.int64)
 
     def _dated(self, after: str | None, before: str | None) -> list[int]:

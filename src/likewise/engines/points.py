@@ -45,7 +45,7 @@ class Nominee(NamedTuple):
 
     id: int
     score: float
-    vector: Numbers
+    vector: Numbers | None
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,15 @@ Condition = Equals | OneOf | Between | Among | Has
 
 
 @dataclass(frozen=True)
+class First:
+    """The first of two stages: only the ``limit`` nearest by another vector are looked at."""
+
+    vector: str
+    query: Numbers
+    limit: int
+
+
+@dataclass(frozen=True)
 class Sieve:
     """Conditions that must all hold, and those of which none may."""
 
@@ -115,7 +124,20 @@ def sieve_of(where: Where | None) -> Sieve:
             found.append(Between(MOMENT, low, high))
         if where.only is not None:
             found.append(Among(where.only))
+        if where.but:
+            return Sieve(tuple(found), (Among(where.but),))
     return Sieve(tuple(found))
+
+
+@dataclass(frozen=True)
+class Looking:
+    """How the best are looked for: dense rows one by one (``exact``) or along the graph, where
+    ``breadth`` candidates are kept on the way; in two stages with ``first``."""
+
+    exact: bool = False
+    breadth: int | None = None
+    first: First | None = None
+    with_vectors: bool = True
 
 
 class Points(Protocol):
@@ -145,9 +167,14 @@ class Points(Protocol):
         """Fields of pictures; those that are not there do not matter."""
 
     def nearest(
-        self, name: str, query: Numbers, limit: int, sieve: Sieve, exact: bool
+        self,
+        name: str,
+        query: Numbers,
+        limit: int,
+        sieve: Sieve,
+        how: Looking,
     ) -> list[Nominee]:
-        """The best by the engine's own score, best first, with their vectors."""
+        """The best by the engine's own score, best first, with their vectors if wanted."""
 
     def scroll(
         self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool

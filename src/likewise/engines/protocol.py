@@ -114,6 +114,8 @@ class Where:
         neither).
     only : frozenset of int, optional
         The pictures to look at.
+    but : frozenset of int, default=frozenset()
+        Pictures to pass over.
 
     See Also
     --------
@@ -125,6 +127,7 @@ class Where:
     after: str | None = None
     before: str | None = None
     only: frozenset[int] | None = None
+    but: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         for text in (self.after, self.before):
@@ -225,6 +228,9 @@ class RowStore(Protocol):
 
     def listed(self) -> Iterator[list[Listed]]:
         """Every picture, by id, part by part."""
+
+    def listed_of(self, ids: Any) -> list[Listed]:
+        """Those of the pictures that are there."""
 
     def close(self) -> None:
         """Let go of files and connections."""

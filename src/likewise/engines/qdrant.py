@@ -38,7 +38,17 @@ from likewise.engines.exact import (
     sparse_query,
     sparse_scores,
 )
-from likewise.engines.points import Nominee, Numbers, Point, Points, Sieve, SparseNumbers, sieve_of
+from likewise.engines.points import (
+    First,
+    Looking,
+    Nominee,
+    Numbers,
+    Point,
+    Points,
+    Sieve,
+    SparseNumbers,
+    sieve_of,
+)
 from likewise.engines.protocol import (
     Facts,
     Found,
@@ -50,10 +60,14 @@ from likewise.engines.protocol import (
     marks_of,
     no_rows,
 )
+from likewise.errors import InvalidInput
 from likewise.index.rows import id_vector
 
 MORE = 16
 """Nominees beyond k: enough that rounding at the last place seldom asks for more."""
+BREADTH = 1000
+"""Dense rows that a walk along the engine's graph keeps in sight: it nominates among the first
+thousand, or as many as are wanted if that is more."""
 _BATCH = 256
 """Points of one request."""
 _PAGE = 1024
@@ -74,6 +88,8 @@ class QdrantRows:
         Marks the pictures of this store; another's are refused rather than written over.
     exact : bool, default=False
         Dense rows are compared one by one, and not along Qdrant's graph.
+    create : bool, default=True
+        Whether the vector is made where there is none; else that is refused.
 
     See Also
     --------
@@ -82,7 +98,14 @@ class QdrantRows:
     """
 
     def __init__(
-        self, points: Points, name: str, kind: RowKind, *, owner: str = "", exact: bool = False
+        self,
+        points: Points,
+        name: str,
+        kind: RowKind,
+        *,
+        owner: str = "",
+        exact: bool = False,
+        create: bool = True,
     ) -> None:
         self.kind = kind
         self.name = name
@@ -92,6 +115,8 @@ class QdrantRows:
         self._lock = threading.Lock()
         self._mark_field, self._reach_field = fields_of(name)
         known = points.names().get(name)
+        if known is None and not create:
+            raise EngineRefused(f"{points.address} does not hold {name!r}; push to it again")
         if known is None:
             points.create(name, kind, self._reach_field)
         elif known.is_sparse != kind.is_sparse or (not kind.is_sparse and known != kind):
@@ -176,26 +201,60 @@ class QdrantRows:
 
     # -- questions --------------------------------------------------------------------------
 
-    def search(self, row: Any, k: int, where: Where | None = None) -> Found:
+    def search(
+        self, row: Any, k: int, where: Where | None = None, *, first: First | None = None
+    ) -> Found:
+        """The k best that pass; with ``first``, among the first ones by another store's vector.
+
+        Parameters
+        ----------
+        row : array or sparse matrix of shape (1, width)
+            The query, weights folded in.
+        k : int
+            Pictures wanted.
+        where : Where, optional
+            Which may be found.
+        first : First, optional
+            The first of two stages, for sparse rows.
+
+        Returns
+        -------
+        ids : int64 array
+            Pictures.
+        scores : float32 array
+            Their scores.
+        """
         k, sieve = whole(k, "k"), sieve_of(where)
         if self.kind.is_sparse:
-            return self._search_sparse(sparse_query(self.kind, row), k, sieve)
+            return self._search_sparse(sparse_query(self.kind, row), k, sieve, first)
+        if first is not None:
+            raise InvalidInput("dense rows are searched in one stage; first belongs to sparse ones")
         return self._search_dense(dense_query(self.kind, row), k, sieve)
 
-    def _search_sparse(self, query: Rows, k: int, sieve: Sieve) -> Found:
+    def _search_sparse(self, query: Rows, k: int, sieve: Sieve, first: First | None) -> Found:
         words = query.words.astype(np.int64)
         asked = SparseNumbers(words, query.values.astype(np.float32))
         slack = self._slack(query.values)
         limit = k + MORE
         while True:
-            ids, values, worst = self._nominees(asked, limit, sieve, query)
+            ids, values, worst = self._nominees(asked, limit, sieve, query, first)
             # Of those it did not return, some may score exactly 0 in float32.
             others = max(0.0 if worst is None else worst, 0.0) + slack
             if len(values) >= k and _kth(values, k) > np.float32(others):
                 return best_of(ids, values, k)
             if worst is None:
-                return self._fill(ids, values, k, sieve, query)
+                return self._fill(ids, values, k, self._within(sieve, first), query)
             limit *= 4
+
+    def _within(self, sieve: Sieve, first: First | None) -> Sieve:
+        """The pictures of the first stage, by their ids."""
+        if first is None:
+            return sieve
+        how = Looking(self.exact, max(BREADTH, first.limit), with_vectors=False)
+        found = self._points.nearest(first.vector, first.query, first.limit, sieve, how)
+        check_nominees(self._points.address, found, self.kind, first.limit)
+        nearest = pt.Among(frozenset(one.id for one in found))
+        return Sieve((*sieve.all_of, nearest), sieve.none_of)
 
     def _search_dense(self, query: NDArray[np.float32], k: int, sieve: Sieve) -> Found:
         limit = k + MORE
@@ -209,16 +268,19 @@ class QdrantRows:
             limit *= 4
 
     def _nominees(
-        self, asked: Numbers, limit: int, sieve: Sieve, query: Any
+        self, asked: Numbers, limit: int, sieve: Sieve, query: Any, first: First | None = None
     ) -> tuple[Ids, NDArray[np.float32], float | None]:
         """Ids, scores in float64 rounded, and the engine's score of the last; None: all came."""
         found: Sequence[Nominee] = []
         if not isinstance(asked, SparseNumbers) or len(asked.words):
-            exact = self.exact and not self.kind.is_sparse  # its sparse index is exact as it is
-            found = self._points.nearest(self.name, asked, limit, sieve, exact)
+            # Its sparse index is exact as it is.
+            exact = self.exact and (not self.kind.is_sparse or first is not None)
+            dense = limit if first is None else first.limit
+            how = Looking(exact, max(BREADTH, dense), first)
+            found = self._points.nearest(self.name, asked, limit, sieve, how)
             check_nominees(self._points.address, found, self.kind, limit)
         ids = np.array([one.id for one in found], np.int64)
-        rows = self._matrix([one.vector for one in found])
+        rows = self._matrix([one.vector for one in found if one.vector is not None])
         values = self._scores(rows, query)
         return ids, values, None if len(found) < limit else found[-1].score
 
@@ -312,15 +374,27 @@ class QdrantRows:
     def listed(self) -> Iterator[list[Listed]]:
         sieve, first, address = Sieve().having(self.name), 0, self._points.address
         while page := self._points.scroll(sieve, first, _PAGE, None, True):
-            yield [
-                Listed(
-                    one.id,
-                    str(one.payload.get(self._mark_field, "")),
-                    facts_of(address, one.payload),
-                )
-                for one in check_page(address, page, first, _PAGE)
-            ]
+            yield self._listed(check_page(address, page, first, _PAGE))
             first = page[-1].id + 1
+
+    def listed_of(self, ids: Any) -> list[Listed]:
+        asked = np.unique(id_vector(ids, None)).tolist()
+        found: list[Listed] = []
+        for start in range(0, len(asked), _PAGE):
+            some = asked[start : start + _PAGE]
+            sieve = Sieve((pt.Among(frozenset(some)),)).having(self.name)
+            page = self._points.scroll(sieve, 0, len(some), None, True)
+            found += self._listed(check_among(self._points.address, page, some))
+        return found
+
+    def _listed(self, page: Sequence[Point]) -> list[Listed]:
+        address = self._points.address
+        return [
+            Listed(
+                one.id, str(one.payload.get(self._mark_field, "")), facts_of(address, one.payload)
+            )
+            for one in page
+        ]
 
     def strangers(self) -> int:
         """Pictures of this store that somebody else put there."""

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from likewise.engines import points as pt
 from likewise.engines.answers import check_number, point_of, vector_of
 from likewise.engines.errors import EngineMissing, EngineRefused
-from likewise.engines.points import Condition, Nominee, Numbers, Payload, Point, Sieve
+from likewise.engines.points import Looking, Nominee, Numbers, Payload, Point, Sieve
 from likewise.engines.protocol import RowKind
 from likewise.engines.retries import Retries
+from likewise.engines.wire import Dialect
 from likewise.neighbours.protocol import Metric
 
 TIMEOUT = 30
@@ -69,6 +70,7 @@ class ServerPoints:
         self._name = name
         self._retries = retries or Retries()
         self._m = _library().models
+        self._say = Dialect(self._m, "Range", "has_id", "has_vector", sorted)
         self._is_local = type(client._client).__name__ == "QdrantLocal"
 
     def _ask(self, call: Callable[..., Answer], *values: Any, **named: Any) -> Answer:
@@ -167,7 +169,7 @@ class ServerPoints:
         made = [
             self._m.PointStruct(
                 id=one.id,
-                vector={name: self._vector(numbers) for name, numbers in one.vectors.items()},
+                vector={name: self._say.vector(numbers) for name, numbers in one.vectors.items()},
                 payload=dict(one.payload),
             )
             for one in points
@@ -175,38 +177,59 @@ class ServerPoints:
         self._ask(self._client.upsert, made, wait=True)
 
     def delete_vector(self, ids: Sequence[int], name: str) -> None:
-        sieve = self._filter(Sieve((pt.Among(frozenset(ids)),)))
+        sieve = self._say.filter(Sieve((pt.Among(frozenset(ids)),)))
         self._ask(self._client.delete_vectors, [name], sieve, wait=True)
 
     def delete(self, sieve: Sieve) -> None:
-        selected = self._m.FilterSelector(filter=self._filter(sieve))
+        selected = self._m.FilterSelector(filter=self._say.filter(sieve))
         self._ask(self._client.delete, selected, wait=True)
 
     def set_payload(self, ids: Sequence[int], payload: Payload) -> None:
-        sieve = self._filter(Sieve((pt.Among(frozenset(ids)),)))
+        sieve = self._say.filter(Sieve((pt.Among(frozenset(ids)),)))
         self._ask(self._client.set_payload, dict(payload), sieve, wait=True)
 
     def nearest(
-        self, name: str, query: Numbers, limit: int, sieve: Sieve, exact: bool
+        self, name: str, query: Numbers, limit: int, sieve: Sieve, how: Looking
     ) -> list[Nominee]:
+        first, before = how.first, None
+        kept = self._say.filter_or_none(sieve)
+        params = None  # the emulation compares all, and warns of whoever says how
+        if not self._is_local:
+            params = self._m.SearchParams(exact=how.exact, hnsw_ef=how.breadth)
+        if first is not None:
+            before = self._m.Prefetch(
+                query=self._say.vector(first.query),
+                using=first.vector,
+                filter=kept,
+                params=params,
+                limit=first.limit,
+            )
         found = self._ask(
             self._client.query_points,
-            self._vector(query),
+            self._say.vector(query),
             using=name,
+            prefetch=before,
             limit=limit,
-            query_filter=self._filter(sieve) if sieve != Sieve() else None,
-            search_params=self._m.SearchParams(exact=exact),
-            with_vectors=[name],
+            query_filter=kept,
+            search_params=params,
+            with_vectors=[name] if how.with_vectors else False,
             with_payload=False,
         ).points
-        return [Nominee(one.id, one.score, vector_of(self.address, one, name)) for one in found]
+        return [
+            Nominee(
+                one.id,
+                one.score,
+                vector_of(self.address, one, name) if how.with_vectors else None,
+            )
+            for one in found
+        ]
 
     def scroll(
         self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool
     ) -> list[Point]:
         found, _ = self._ask(
             self._client.scroll,
-            self._filter(sieve),
+            self._say.filter(sieve),
             limit=limit,
             offset=first,
             with_payload=payload,
@@ -221,7 +244,7 @@ class ServerPoints:
         return [point_of(self.address, one) for one in found]
 
     def count(self, sieve: Sieve) -> int:
-        return int(self._ask(self._client.count, self._filter(sieve), exact=True).count)
+        return int(self._ask(self._client.count, self._say.filter(sieve), exact=True).count)
 
     def largest(self, field: str) -> float:
         order = self._m.OrderBy(key=field, direction=self._m.Direction.DESC)
@@ -233,32 +256,6 @@ class ServerPoints:
 
     def close(self) -> None:
         self._client.close()
-
-    def _vector(self, numbers: Numbers) -> Any:
-        if isinstance(numbers, pt.SparseNumbers):
-            words, values = numbers.words.tolist(), numbers.values.tolist()
-            return self._m.SparseVector(indices=words, values=values)
-        return numbers.tolist()
-
-    def _filter(self, sieve: Sieve) -> Any:
-        return self._m.Filter(
-            must=[self._condition(one) for one in sieve.all_of],
-            must_not=[self._condition(one) for one in sieve.none_of],
-        )
-
-    def _condition(self, one: Condition) -> Any:
-        m = self._m
-        match one:
-            case pt.Equals(field, value):
-                return m.FieldCondition(key=field, match=m.MatchValue(value=value))
-            case pt.OneOf(field, values):
-                return m.FieldCondition(key=field, match=m.MatchAny(any=list(values)))
-            case pt.Between(field, low, high):
-                return m.FieldCondition(key=field, range=m.Range(gte=low, lt=high))
-            case pt.Among(ids):
-                return m.HasIdCondition(has_id=sorted(ids))
-            case pt.Has(vector):
-                return m.HasVectorCondition(has_vector=vector)
 
 
 def passing_failure(error: Exception) -> str | None:
@@ -273,7 +270,11 @@ def passing_failure(error: Exception) -> str | None:
         return "it answered 429: too many requests"
     if isinstance(error, ResponseHandlingException):
         source = error.source
-        return f"{type(source).__name__}: {source}".rstrip(": ")
+        first = next(iter(str(source).splitlines()), "")
+        return f"{type(source).__name__}: {first}".rstrip(": ")
+    if isinstance(error, AssertionError):
+        # The client's way to say that an answer lacks what every one has: a proxy's, most likely.
+        return f"no answer of Qdrant: {error}"
     code = _grpc_code(error)
     return f"it answered {code}" if code in _PASSING_GRPC else None
 

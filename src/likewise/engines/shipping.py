@@ -95,6 +95,25 @@ def ship(
     return replace(done, removed=len(there))
 
 
+def update(images: Sequence[int], part: Part, store: RowStore) -> Shipped:
+    """Bring just these pictures of a store to what the collection has of them.
+
+    ``part`` holds those that it has; the others are taken out.
+    """
+    ids, rows, facts = part
+    there = {one.id: one for one in store.listed_of(images)}
+    made = plain_rows(store.kind, rows)
+    send, retag = _differences(ids, marks_of(store.kind, made), facts, there)
+    if len(send):
+        store.put(ids[send], made[send], [facts[i] for i in send.tolist()])
+    store.retag(retag)
+    gone = sorted(there.keys() - set(ids.tolist()))
+    if gone:
+        store.remove(gone)
+    same = len(ids) - len(send) - len(retag)
+    return Shipped(len(send), len(retag), len(gone), same)
+
+
 def _differences(
     ids: Ids, marks: Sequence[str], facts: Sequence[Facts], there: dict[int, Listed]
 ) -> tuple[Ids, dict[int, tuple[str, ...]]]:

@@ -228,6 +228,7 @@ def search(service: Serving, asked: SearchIn) -> Response:
             },
             "hint": None if answer.typed is None else answer.typed.hint,
             "behind": answer.behind,
+            "away": answer.away,
         }
     )
 

@@ -243,7 +243,9 @@ class RangeOut(BaseModel):
 
 
 class SearchOut(BaseModel):
-    """``behind`` counts judgements still to be learned anew; until then it is the old ranking."""
+    """``behind`` counts judgements still to be learned anew; until then it is the old ranking.
+    ``away`` says that the engine did not answer, and only pictures it does not hold were searched;
+    null: all were."""
 
     total: int
     items: list[HitOut]
@@ -254,6 +256,7 @@ class SearchOut(BaseModel):
     scores: RangeOut
     hint: str | None
     behind: int
+    away: str | None
 
 
 class SharedOut(BaseModel):

@@ -31,6 +31,7 @@ from likewise.collection.store.store import ImageRow
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.server.guests import ShownPictures
 from likewise.server.schemas import Asked, FiguresOut, PictureOut, QueryIn, SearchIn
+from likewise.server.shipper import Shipper
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ class Upload(NamedTuple):
 class Answer(NamedTuple):
     """A ranking kept so that its pages fit together; ``whole``: there are no more.
 
-    ``typed`` knows why pictures answer to words; ``behind`` is that of ``Hits``.
+    ``typed`` knows why pictures answer to words; ``behind`` and ``away`` are those of ``Hits``.
     """
 
     ids: list[int]
@@ -73,6 +74,7 @@ class Answer(NamedTuple):
     whole: bool
     typed: TypedAnswer | None = None
     behind: int = 0
+    away: str | None = None
 
 
 class Service:
@@ -95,6 +97,7 @@ class Service:
         self._takers = ThreadPoolExecutor(DRAWERS, "likewise-upload")
         # A sheet of a map reads hundreds of pictures: one at a time, beside all else.
         self._sheets = ThreadPoolExecutor(1, "likewise-sheet")
+        self._shipper = Shipper(self.collection)
         # That a key was used is written when nobody waits for it.
         self._notes = ThreadPoolExecutor(1, "likewise-note")
         self._key_uses: dict[int, str] = {}
@@ -118,6 +121,7 @@ class Service:
             self.decoders.warm_up()
 
     def close(self) -> None:
+        self._shipper.close()
         for threads in (self._drawers, self._takers, self._sheets, self._notes):
             threads.shutdown(wait=False, cancel_futures=True)
         self.collection.close()
@@ -228,7 +232,7 @@ class Service:
             found = self._find(asked, MOST if wanted == MOST and where else FIRST)
         if wanted > len(found.ids) and not found.whole:
             found = _extend_answer(found, self._find(asked, MOST))
-        if found.behind:
+        if found.behind or found.away:
             return found  # soon there is a better one
         with self._lock:
             self._answers[key] = found
@@ -251,12 +255,12 @@ class Service:
                 without=asked.without, weight=asked.weight,
             )  # fmt: skip
             whole = len(typed.ids) < k or k == MOST
-            return Answer(typed.ids, typed.scores, whole, typed, typed.behind)
+            return Answer(typed.ids, typed.scores, whole, typed, typed.behind, typed.away)
         assert query is not None
-        ids, scores, behind = searcher.ranking(
+        ids, scores, behind, away = searcher.ranking(
             query, k, by=asked.by, where=where, above=asked.above
         )
-        return Answer(ids, scores, whole=len(ids) < k or k == MOST, behind=behind)
+        return Answer(ids, scores, len(ids) < k or k == MOST, behind=behind, away=away)
 
     def total(self, asked: SearchIn, found: Answer) -> int:
         """How many results can be paged through."""
@@ -327,7 +331,8 @@ def _extend_answer(first: Answer, more: Answer) -> Answer:
     ids = [*first.ids, *(image for image, _ in rest)][:MOST]
     scores = [*first.scores, *(score for _, score in rest)][:MOST]
     behind = max(first.behind, more.behind)
-    return Answer(ids, scores, whole=True, typed=more.typed, behind=behind)
+    away = first.away or more.away
+    return Answer(ids, scores, whole=True, typed=more.typed, behind=behind, away=away)
 
 
 def figures_out(figures: Figures | None) -> FiguresOut | None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from likewise.collection.feedback.history import Verdicts
 from likewise.collection.feedback.profile_states import ProfileStates
+from likewise.collection.search.engine_views import EngineView
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.views import View
 from likewise.collection.store import log_tables
@@ -93,8 +94,9 @@ class ProfileReranker:
             return row, None, None
         liked = self._states.rows(space, said.liked)
         disliked = self._states.rows(space, said.disliked)
-        if isinstance(view, SparseView):
-            frequency, n_pictures = view.frequency()
+        local = view.local if isinstance(view, EngineView) else view
+        if isinstance(local, SparseView):
+            frequency, n_pictures = local.frequency()
             made = expand(row, liked, disliked, frequency=frequency, n_pictures=n_pictures)
         else:
             # Pictures of the collection are mixed in as they are compared: so is the query.

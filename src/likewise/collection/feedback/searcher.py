@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any, NamedTuple
@@ -16,6 +16,8 @@ from likewise.collection.feedback.typed_search import BESIDE, TypedAnswer, Typed
 from likewise.collection.filters_and_metadata import plain_where
 from likewise.collection.search import explain as explaining
 from likewise.collection.search.duplicates import find_duplicates
+from likewise.collection.search.engine_views import noting
+from likewise.collection.search.passing import Passing
 from likewise.collection.search.pixels import PixelsOf
 from likewise.collection.search.query import Query, Region, ResolvedQuery, resolve_query
 from likewise.collection.search.rank import Hit, Hits, rank, similarity_views
@@ -29,11 +31,12 @@ from likewise.errors import InvalidInput
 
 
 class Ranking(NamedTuple):
-    """Ids and scores, best first; ``behind`` as in :class:`Hits`."""
+    """Ids and scores, best first; ``behind`` and ``away`` as in :class:`Hits`."""
 
     ids: list[int]
     scores: list[float]
     behind: int = 0
+    away: str | None = None
 
 
 class Searcher:
@@ -84,15 +87,17 @@ class Searcher:
         if query is None:
             if region is not None:
                 raise InvalidInput("words have no region; give the picture it is of")
-            return self.typed.ask(text, k, similarity, **options)
+            with noting() as away:
+                found = self.typed.ask(text, k, similarity, **options)
+            return replace(found, away=_first(away))
         picture = self.resolve_query(query, region)
         reranker = self._reranker(similarity, picture)
-        found = self.typed.ask(
-            text, k, similarity, picture=picture, picture_reranker=reranker, **options
-        )
-        if reranker is None:
-            return found
-        return replace(found, behind=max(found.behind, reranker.behind))
+        with noting() as away:
+            found = self.typed.ask(
+                text, k, similarity, picture=picture, picture_reranker=reranker, **options
+            )
+        behind = 0 if reranker is None else reranker.behind
+        return replace(found, behind=max(found.behind, behind), away=_first(away))
 
     def rank(
         self,
@@ -122,14 +127,19 @@ class Searcher:
         k = whole(k, "k")
         similarity = self._similarities.find(by)
         question = self.resolve_query(query, region)
-        allowed = self._store.allowed(plain_where(where) if where else None)
+        allowed = Passing(self._store, plain_where(where) if where else None)
+        if self._views.engine.state() is None:
+            allowed.look()
         if not self._store.highest_id():
             return Ranking([], [])
         reranker = self._reranker(similarity, question)
-        ids, scores = rank(
-            self._views, similarity, question, k, allowed=allowed, above=above, reranker=reranker
-        )
-        return Ranking(ids, scores, 0 if reranker is None else reranker.behind)
+        with noting() as away:
+            ids, scores = rank(
+                self._views, similarity, question, k, allowed=allowed, above=above,
+                reranker=reranker,
+            )  # fmt: skip
+        behind = 0 if reranker is None else reranker.behind
+        return Ranking(ids, scores, behind, _first(away))
 
     def search(
         self,
@@ -150,13 +160,13 @@ class Searcher:
                 text, k, query=query, without=without, weight=weight, today=today, **options
             )
             ids, scores, made.hint = answer.ids, answer.scores, answer.hint
-            made.behind = answer.behind
+            made.behind, made.away = answer.behind, answer.away
             why = answer.reasons(ids)
         else:
             if Struck(without).keys:
                 raise InvalidInput("without belongs to text; a picture alone has no reasons")
             question = self.resolve(query, None, options.pop("region", None))
-            ids, scores, made.behind = self.ranking(question, k, **options)
+            ids, scores, made.behind, made.away = self.ranking(question, k, **options)
         paths = self._store.paths(ids)
         # A picture removed since the views were taken has no row any more.
         made += [
@@ -210,3 +220,8 @@ class Searcher:
         if similarity.profile is None:
             return None
         return ProfileReranker(self._store, self._states, similarity.profile, question.key)
+
+
+def _first(said: Sequence[str]) -> str | None:
+    """One engine answers: what it did not is said once."""
+    return said[0] if said else None

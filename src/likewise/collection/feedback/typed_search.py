@@ -59,7 +59,7 @@ class TypedAnswer:
     """Pictures that answer to typed words, best first, and what is known of why.
 
     ``hint`` says what would make the answer better; None where nothing is missing.  ``total`` is
-    how many pictures could be answered with, ``behind`` that of :class:`Hits`.
+    how many pictures could be answered with, ``behind`` and ``away`` are those of :class:`Hits`.
     """
 
     ids: list[int]
@@ -77,6 +77,7 @@ class TypedAnswer:
     _text: str = ""
     _beside: str = ""
     behind: int = 0
+    away: str | None = None
 
     def reasons(self, images: Iterable[int]) -> dict[int, tuple[Reason, ...]]:
         """Why some of the pictures are there, the most certain reason first."""

@@ -14,15 +14,21 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.errors import CollectionError
+from likewise.collection.search.engine_views import EngineView
+from likewise.collection.search.passing import Passing
 from likewise.collection.search.query import ResolvedQuery, query_row
 from likewise.collection.search.similarities import Similarity
 from likewise.collection.search.typed.reasons import Reason
-from likewise.collection.search.views import View, Views
+from likewise.collection.search.views import SpaceView, View, Views
 
 # Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).
 FUSION_RANK = 60.0
 FUSION_DEPTH = 1000
 """Places of each ranking that fusion looks at, or ten times k if that is more."""
+DEEPEST = 50_000
+"""Places down to which an engine is asked for pictures that pass a filter of a fused ranking; then
+the rankings of those that pass are fused."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +51,13 @@ class Hits(list[Hit]):
 
     ``behind`` is 0 where all that was judged counts.  After an old judgement among very many was
     taken back or contradicted, it counts those still to be learned anew: until then the ranking
-    is that of before.
+    is that of before.  ``away`` is None where all pictures were searched; else it says which engine
+    did not answer, and that only pictures it does not hold yet were.
     """
 
     hint: str | None = None
     behind: int = 0
+    away: str | None = None
 
 
 class Reranker(Protocol):
@@ -87,30 +95,53 @@ def rank(
     if reranker is not None:
         rows = {name: reranker.row(asked[name], row) for name, row in rows.items()}
         last = reranker.last
+    firsts = {name: _first_stage(views, view, query, reranker) for name, view in asked.items()}
     size = max(len(view) for view in asked.values())
     own = query.own
-    wanted = k + len(own) + len(last)
+    enough = wanted = k + len(own) + len(last)
+    engines = all(isinstance(view, EngineView) for view in asked.values())
+    passing = allowed if engines and isinstance(allowed, Passing) else None
     while True:
-        ids, scores = _rank_once(similarity, asked, rows, min(wanted, size))
+        # Places in a fused ranking are those among all pictures, whatever passes.
+        filtered = passing is not None and (len(asked) == 1 or wanted > DEEPEST)
+        if filtered:
+            wanted = enough
+        ids, scores = _rank_once(
+            similarity, asked, rows, min(wanted, size), firsts, passing if filtered else None
+        )
         keep = [
             (int(i), float(s))
             for i, s in zip(ids, scores, strict=True)
             if int(i) not in own
-            and (allowed is None or int(i) in allowed)
+            and (filtered or allowed is None or int(i) in allowed)
             and (above is None or s >= above)
         ]
         low = above is not None and len(scores) > 0 and float(scores[-1]) < above
-        if len(keep) - len(last) >= k or wanted >= size or low:
+        if filtered or len(keep) - len(last) >= k or wanted >= size or low:
             keep = _put_last(keep, last)[:k]
             return [i for i, _ in keep], [s for _, s in keep]
         wanted = min(size, 8 * wanted)
+
+
+def _first_stage(
+    views: Views, view: View, query: ResolvedQuery, reranker: Reranker | None
+) -> tuple[SpaceView, Any] | None:
+    """The view and the row of the first of two stages; None: there is one."""
+    if not isinstance(view, EngineView) or view.first_space is None or query.vector is not None:
+        return None
+    first = views.view(view.first_space)
+    try:
+        row = query_row(first, query)
+    except CollectionError:
+        return None  # a picture without a row there is searched for among all
+    return first, row if reranker is None else reranker.row(first, row)
 
 
 def similarity_views(views: Views, similarity: Similarity) -> dict[str, View]:
     """The views a similarity ranks by, by space: its model's own where it has one."""
     if similarity.model is not None:
         return {similarity.model.space: views.models.view(similarity.model.name)}
-    return {name: views.view(name, similarity.profile) for name in similarity.spaces}
+    return {name: views.asked(name, similarity.profile) for name in similarity.spaces}
 
 
 def _put_last(found: list[tuple[int, float]], last: Set[int]) -> list[tuple[int, float]]:
@@ -123,16 +154,26 @@ def _put_last(found: list[tuple[int, float]], last: Set[int]) -> list[tuple[int,
 
 
 def _rank_once(
-    similarity: Similarity, views: Mapping[str, View], rows: Mapping[str, Any], wanted: int
+    similarity: Similarity,
+    views: Mapping[str, View],
+    rows: Mapping[str, Any],
+    wanted: int,
+    firsts: Mapping[str, tuple[SpaceView, Any] | None],
+    passing: Passing | None,
 ) -> tuple[Sequence[int], Sequence[float]]:
+    def search(name: str, view: View, depth: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        if isinstance(view, EngineView):
+            return view.search_row(rows[name], depth, passing=passing, first=firsts[name])
+        return view.search_row(rows[name], depth)
+
     if len(views) == 1:
         ((name, view),) = views.items()
-        ids, scores = view.search_row(rows[name], wanted)
+        ids, scores = search(name, view, wanted)
         return ids.tolist(), scores.tolist()
     depth = max(FUSION_DEPTH, 10 * wanted)
     total: dict[int, float] = {}
     for name, view in views.items():
-        ids, scores = view.search_row(rows[name], depth)
+        ids, scores = search(name, view, depth)
         # Pictures without a word in common are in no order; their places would be noise.
         ordered = ids if view.space.row_format.ranks_zero else ids[scores > 0]
         for place, image in enumerate(ordered.tolist()):

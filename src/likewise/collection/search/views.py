@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.search.dense_view import DenseView
+from likewise.collection.search.engine_views import EngineSearch, EngineView
 from likewise.collection.search.model_views import ModelView, ModelViews
 from likewise.collection.search.pixels import PixelsOf, decode_here
 from likewise.collection.search.sparse_view import SparseView
@@ -23,7 +24,9 @@ from likewise.collection.store.store import SPACES_DROPPED, Store
 from likewise.index.errors import DamagedIndex
 
 SpaceView = SparseView | DenseView
-View = SpaceView | ModelView
+Asked = SpaceView | EngineView
+"""What a search asks of a space."""
+View = Asked | ModelView
 _VIEWS: dict[str, type[SparseView] | type[DenseView]] = {
     SPARSE.name: SparseView,
     DENSE.name: DenseView,
@@ -36,6 +39,8 @@ class Views:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.models = ModelViews(store)
+        self.engine = EngineSearch(store)
+        """The engine that answers searches, where one was chosen."""
         self.pixels_of: PixelsOf = decode_here
         """What decodes queries; a server has it done by workers."""
         self._lock = threading.Lock()
@@ -105,6 +110,20 @@ class Views:
             if view is None:
                 view = self._views[key] = opened(store, space, smaller)
             return view
+
+    def asked(self, name: str, profile: str | None = None) -> Asked:
+        """What a search asks: the engine that was chosen where it has this generation, else
+        :meth:`view`."""
+        state = self.engine.state()
+        if state is not None and name in state.spaces:
+            local = self.view(name)
+            if state.spaces[name] == local.space.generation:
+                return EngineView(local, self.engine, state)
+        return self.view(name, profile)
+
+    def close(self) -> None:
+        """Let go of the engine, where one was asked."""
+        self.engine.close()
 
     def spaces(self) -> dict[str, Space]:
         """Spaces as the catalog has them now."""

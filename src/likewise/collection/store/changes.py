@@ -16,6 +16,7 @@ from likewise.collection.store.log_tables import forget_older, forget_space, for
 from likewise.collection.store.picture_marks import put_shot
 from likewise.collection.store.store import REMOVED, SPACES_DROPPED, Transaction
 from likewise.collection.store.sums import blob_sum
+from likewise.collection.store.unshipped import note_unshipped
 from likewise.images import ImageInfo
 
 
@@ -127,6 +128,7 @@ def put_vector(c: Transaction, space: str, generation: int, image: int, vector: 
         "DELETE FROM gaps WHERE space = ? AND generation = ? AND image = ?",
         (space, generation, image),
     )
+    note_unshipped(c, [image])
 
 
 def put_gap(c: Transaction, space: str, generation: int, image: int) -> None:

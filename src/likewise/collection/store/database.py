@@ -99,8 +99,10 @@ class Catalog(Protocol):
     def fold_journal(self) -> None:
         """Bring everything into the file itself, where there is one."""
 
-    def lease(self, job: str) -> AbstractContextManager[None]:
-        """Hold the one lease of the collection, or raise ``CollectionBusy`` within a second."""
+    def lease(self, job: str, name: str = ...) -> AbstractContextManager[None]:
+        """Hold the one lease of the collection, or raise ``CollectionBusy`` within a second.
+
+        ``name`` is that of another lease (``jobs.SHIPPING``)."""
 
     def running_job(self) -> str | None:
         """The job that holds the lease now, in words."""

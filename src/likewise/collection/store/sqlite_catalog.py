@@ -341,9 +341,9 @@ class SQLiteCatalog:
         finally:
             target.close()
 
-    def lease(self, job: str) -> AbstractContextManager[None]:
+    def lease(self, job: str, name: str = jobs.FILE) -> AbstractContextManager[None]:
         """Hold the one lease of the collection: a lock on a file of its folder."""
-        return jobs.lease(self.root, job)
+        return jobs.lease(self.root, job, name)
 
     def running_job(self) -> str | None:
         return jobs.running(self.root)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from likewise.collection import jobs
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.store import filters, sums
 from likewise.collection.store.acting import acting_now
@@ -153,6 +154,10 @@ class Store:
     def lease(self, job: str) -> AbstractContextManager[None]:
         """Hold the one lease of the collection for a job, or raise ``CollectionBusy``."""
         return self.catalog.lease(job)
+
+    def shipping_lease(self) -> AbstractContextManager[None]:
+        """Hold the lease of whoever sends rows elsewhere; beside jobs, and one at a time too."""
+        return self.catalog.lease("shipping", jobs.SHIPPING)
 
     def running_job(self) -> str | None:
         """The job that holds the lease now, in words; None when nobody does."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from likewise.collection.store.database import Transaction
 from likewise.collection.store.moments import refresh_moments
+from likewise.collection.store.unshipped import note_unshipped
 from likewise.collection.written_words import spread
 
 FIELDS = ("tags", "suggested", "folders", "files", "camera")
@@ -50,6 +51,8 @@ def refresh_written(c: Transaction, put_documents: PutDocuments) -> None:
         c.executemany("DELETE FROM written WHERE rowid = ?", marks)
         put_documents(c, {image: one.document() for image, one in found.items()})
         refresh_moments(c, stale)
+        # Tags, folders and dates are what other engines filter by.
+        note_unshipped(c, stale)
         c.executemany("DELETE FROM written_stale WHERE image = ?", marks)
 
 

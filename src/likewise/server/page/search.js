@@ -24,9 +24,10 @@ import { Why } from "./why.js";
 import { working } from "./working.js";
 
 /** @typedef {import("./state.js").State} State */
-/** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, hint: string|null, behind: number, high: number|null, low: number|null}} Answer */
+/** @typedef {import("./grid.js").Source & {by: string, profile: string|null, learned: {liked: number, disliked: number}, ms: number, hint: string|null, behind: number, away: string|null, high: number|null, low: number|null}} Answer */
 
 const KEPT = 8; // answers the back button finds without asking
+const AGAIN = 5000; // milliseconds after which an answer that lacks pictures is asked for again
 
 /** What is asked of the server, apart from the cut-off. @param {State} state */
 const rankedKey = (state) => JSON.stringify([state.q, state.up, state.text, state.without, state.region, state.by, state.like, state.colours]);
@@ -268,9 +269,11 @@ export class SearchView {
       ms: ranked?.ms ?? 0,
       hint: ranked?.hint ?? null,
       behind: ranked?.behind ?? 0,
+      away: ranked?.away ?? null,
       high: ranked?.scores.highest ?? null,
       low: ranked?.scores.lowest ?? null,
     };
+    if (made.away) setTimeout(this.changed, AGAIN); // asked again by itself, until all are searched
     return made;
   }
 
@@ -283,7 +286,7 @@ export class SearchView {
     this.answer = made;
     this.news.hidden = true;
     this.kept.delete(this.key);
-    this.kept.set(this.key, made);
+    if (!made.away) this.kept.set(this.key, made);
     if (this.kept.size > KEPT) this.kept.delete([...this.kept.keys()][0]);
     fill(this.state);
     this.results.removeAttribute("aria-busy");
@@ -295,7 +298,7 @@ export class SearchView {
       this.rail.showCut(state, rankedKey(state), made.high, made.low);
       const most = made.total >= 10000 ? t.search.most : count(made.total);
       const by = state.colours ? "colour" : !state.text ? "picture" : hasPicture(state) ? "both" : "words";
-      this.toolbar.say(!made.total ? t.search.none : state.above === null ? t.search.found(most, made.total === 1, by) : t.search.foundAbove(made.total), made.behind ? t.search.learning(made.behind) : settings.developer ? t.search.took(made.ms) : "");
+      this.toolbar.say(!made.total ? t.search.none : state.above === null ? t.search.found(most, made.total === 1, by) : t.search.foundAbove(made.total), made.away ? t.search.away : made.behind ? t.search.learning(made.behind) : settings.developer ? t.search.took(made.ms) : "");
     } else {
       this.toolbar.say(t.pictures(made.total));
     }
@@ -425,7 +428,7 @@ function sameQuestion(state, before) {
 /** Whether two answers begin with the same pictures. @param {Answer} one @param {Answer|null} other */
 function alike(one, other) {
   /** @param {Answer|null} answer */
-  const told = (answer) => JSON.stringify([answer?.total, answer?.pages.get(0)?.map((item) => [item.id, item.verdict])]);
+  const told = (answer) => JSON.stringify([answer?.total, !answer?.away, answer?.pages.get(0)?.map((item) => [item.id, item.verdict])]);
   return told(one) === told(other);
 }
 

@@ -121,6 +121,7 @@ export const t = {
     foundAbove: (/** @type {number} */ n) => `${pictures(n)} above the minimum similarity`,
     took: (/** @type {number} */ ms) => `${count(Math.max(1, Math.round(ms)))} ms`,
     learning: (/** @type {number} */ n) => `Ranked as before: ${count(n)} ${n === 1 ? "judgement is" : "judgements are"} still being learned anew`,
+    away: "The search engine is not reachable: only new and changed pictures were searched. All others return by themselves.",
     noneAbove: "Nothing is that similar.",
     noneAboveWhy: "The minimum similarity is above every result.",
     showAll: "Show all",

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.search.dense_view import DenseView, Hits
+from likewise.collection.search.engine_views import EngineView
 from likewise.collection.search.rank import FUSION_RANK
 from likewise.collection.search.similarities import fusion_partner
+from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.search.typed.texts import Texts
 from likewise.collection.search.views import Views
 from likewise.collection.spaces.base import Space, TextRow, ranked_spaces
@@ -108,10 +110,10 @@ class Statistics:
         return kept[2]
 
 
-def dense_view(views: Views, space: Space) -> DenseView:
-    """The view of a dense space."""
-    view = views.view(space.name)
-    assert isinstance(view, DenseView)
+def dense_view(views: Views, space: Space) -> DenseView | EngineView:
+    """What a search asks of a dense space."""
+    view = views.asked(space.name)
+    assert not isinstance(view, SparseView)
     return view
 
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from likewise.collection import jobs
 from likewise.collection.errors import (
     CatalogAway,
     CatalogRefused,
@@ -335,7 +336,7 @@ class PostgresCatalog:
     # -- the lease, and who is told of changes --------------------------------------------------
 
     @contextmanager
-    def lease(self, job: str) -> Iterator[None]:
+    def lease(self, job: str, name: str = jobs.FILE) -> Iterator[None]:
         """Hold the one lease of the collection, on every machine that uses it."""
         if self.read_only:
             raise ReadOnlyCollection(f"{self.name} is read-only: it can be searched, not changed")
@@ -343,10 +344,10 @@ class PostgresCatalog:
         connection = open_connection(self.address, f"likewise {said}")
         try:
             deadline = time.monotonic() + _LEASE_PATIENCE
-            key = key_of(self.address, "lease")
+            key = key_of(self.address, "lease" if name == jobs.FILE else name)
             while not connection.run(f"SELECT pg_try_advisory_lock({key})")[0][0]:
                 if time.monotonic() > deadline:
-                    holder = self.running_job() or "another job runs"
+                    holder = (name == jobs.FILE and self.running_job()) or "another job runs"
                     raise CollectionBusy(
                         f"{self.name} is busy: {holder}; wait for it, or stop it and try again"
                     )
