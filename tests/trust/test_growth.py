@@ -139,9 +139,7 @@ together.wait()
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the heaps of the GNU C library")
 def test_what_threads_give_back_goes_back_to_the_system() -> None:
     """24 threads that needed 4 MB each, and do no more."""
-    done = subprocess.run(
-        [sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 24 << 20
 
 
