@@ -6,7 +6,8 @@ and at the end the collection must hold every acknowledged line and tag, and ver
 each life of the server is read every second; then one more server lives on under the same clients
 and is not killed, five minutes as before and five in which they only look: a server that grows is
 seen, and what it grows by.  How long an undo of an old line
-takes is measured by :mod:`benchmarks.trust.undo`.
+takes is measured by :mod:`benchmarks.trust.undo`, what a judgement leaves in a server's memory by
+:mod:`benchmarks.trust.growth`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks import harness
-from benchmarks.trust import undo
+from benchmarks.trust import growth, undo
 from likewise.collection.collection import Collection
 
 CLIENTS = 8
@@ -46,6 +47,8 @@ CALM = 5.0
 WARM = 0.3
 """Share of its life in which a server may still load what it needs."""
 LINES = (10_000, 100_000)
+ASKED = 5_000
+"""Judgements of the server whose growth is measured, and then searches."""
 KEY = "a-key-for-this-run-only"
 _PATIENCE = 30.0
 
@@ -321,8 +324,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=MINUTES)
     parser.add_argument("--kill-every", type=float, default=KILL_EVERY, help="seconds")
     parser.add_argument("--calm", type=float, default=CALM, help="minutes without a kill")
-    parser.add_argument("--only", choices=["soak", "undo"], help="half of it")
+    parser.add_argument("--only", choices=["soak", "undo", "growth"], help="a part of it")
     parser.add_argument("--lines", type=int, nargs="*", default=LINES, help="of the logs of undo")
+    parser.add_argument("--asked", type=int, default=ASKED, help="judgements, and searches")
     parser.add_argument("--full", action="store_true", help="an hour")
     given = parser.parse_args()
     minutes = 60.0 if given.full else given.minutes
@@ -336,6 +340,13 @@ def main() -> int:
             "load of the machine at the start": f"{os.getloadavg()[0]:.1f}",
         },
     )  # fmt: skip
+    if given.only in (None, "growth"):
+        headers = {"authorization": f"Bearer {KEY}"}
+        grown = growth.run(given.asked, write_pictures, lambda root: Server(root, 0), headers)
+        report.add("What each request leaves in a server's memory", grown)
+    if given.only == "growth":
+        report.write()
+        return 0
     if given.only != "soak":
         rows: list[dict[str, Any]] = []
         for lines in given.lines:

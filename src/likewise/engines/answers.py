@@ -4,7 +4,7 @@ A server at an address is a program of somebody's: an older or a newer one, a pr
 that means harm.  A word beyond the width of a row would be read beyond an array, a score that is no
 number compares with nothing, and a page that does not go on is asked for again without an end.
 Whoever answers so is told by name; nothing of its answer is used.  What an engine leaves out nobody
-can see but ``check`` of a push, which compares both sides.
+can see but a push, which compares both sides.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from likewise.collection.errors import (
     CatalogRefused,
     CollectionBusy,
     CollectionError,
+    DamagedCollection,
     ReadOnlyCollection,
 )
 from likewise.collection.store import sums
@@ -37,10 +38,12 @@ from likewise.collection.store.postgres.connections import (
     open_connection,
 )
 from likewise.collection.store.postgres.dialect import translate_migration
+from likewise.collection.store.postgres.programs import check_programs
 from likewise.collection.store.postgres.watch import Watching
 from likewise.collection.store.schema import MIGRATIONS
 from likewise.collection.store.tables import tables
 from likewise.collection.store.written_index import FIELDS, refresh_written
+from likewise.errors import LikewiseError
 
 _LEASE_PATIENCE = 0.5
 _STATE = "SELECT version, state, collection, token FROM catalog_state"
@@ -84,6 +87,8 @@ class PostgresCatalog:
                 ((standby, may_write),) = connection.run(asked)
             self.read_only = standby or not may_write
             self._migrate(state.version)
+            with self.connections.lent() as connection:
+                check_programs(connection, MIGRATIONS, self.name)
         except BaseException:
             self.close()
             raise
@@ -268,9 +273,14 @@ class PostgresCatalog:
                     connection.run(functions.follow(name))
                 connection.run(functions.seal(names))
                 connection.execute("UPDATE catalog_state SET version = ?", (len(MIGRATIONS),))
-            except BaseException:
+            except BaseException as error:
                 connection.roll_back()
-                raise
+                if not isinstance(error, Exception) or isinstance(error, LikewiseError):
+                    raise
+                raise DamagedCollection(
+                    f"{self.name} says that its schema is {version}, and cannot be brought to "
+                    f"{len(MIGRATIONS)}: {error}; restore a backup"
+                ) from error
             self._commit(connection)
 
     # -- checks and copies --------------------------------------------------------------------
