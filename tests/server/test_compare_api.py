@@ -92,8 +92,8 @@ def guest(client: Client, root: Path) -> Any:
 
 
 def test_a_link_lets_in_to_answer_and_nothing_else(client: Client, guest: Client) -> None:
-    assert guest.get_json("/api/me") == {"guest": True, "name": "Ada"}
-    assert client.get_json("/api/me") == {"guest": False, "name": ""}
+    assert guest.get_json("/api/me") == {"guest": True, "name": "Ada", "role": "guest"}
+    assert client.get_json("/api/me") == {"guest": False, "name": "", "role": "manage"}
     answered(guest, 2)
     question = guest.get_json("/api/compare/questions?n=1")["questions"][0]
     assert guest.get(question["left"]["thumbnail"]).status_code == 200
@@ -205,7 +205,7 @@ def test_the_owner_stays_the_owner_with_a_guests_cookie_too(
     own = f"{SESSIONS.cookie}={SESSIONS.issue()}"
     cookies = f"{GUESTS}{cookie_name(HOST)}={guest.token}; {own}"  # type: ignore[attr-defined]
     with client_of(root, cookie=cookies, origin=f"http://{HOST}") as both:
-        assert both.get_json("/api/me") == {"guest": False, "name": ""}
+        assert both.get_json("/api/me") == {"guest": False, "name": "", "role": "manage"}
 
 
 def test_without_a_key_there_are_no_links(root: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from likewise.collection import keys as keys_module
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.collection.keys import PREFIX, digest_of
@@ -91,7 +90,7 @@ def test_every_wrong_key_gets_one_answer_in_one_way(
         compared.append(len(one))
         return plain(one, other)
 
-    monkeypatch.setattr(keys_module.hmac, "compare_digest", compare)
+    monkeypatch.setattr("likewise.collection.keys.hmac.compare_digest", compare)
     answers = set()
     for guess in (working[:-1], working + "A", working.swapcase(), gone, PREFIX, "x" * 5000):
         compared.clear()
