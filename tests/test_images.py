@@ -425,6 +425,10 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         decode(tmp_path)
     with pytest.raises(UnreadableImage, match="cannot be read"):
         decode("nul\x00byte.jpg")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes among the files there")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jpg"
     os.mkfifo(pipe)
     with pytest.raises(UnreadableImage, match="not a regular file"):
