@@ -425,6 +425,10 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         decode(tmp_path)
     with pytest.raises(UnreadableImage, match="cannot be read"):
         decode("nul\x00byte.jpg")
+    with pytest.raises(InvalidInput, match="path or as bytes; got int"):
+        decode(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="max_side is 0"):
+        decode(b"", max_side=0)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no pipes among the files there")
@@ -433,10 +437,6 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with pytest.raises(UnreadableImage, match="not a regular file"):
         decode(pipe)
-    with pytest.raises(InvalidInput, match="path or as bytes; got int"):
-        decode(3)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="max_side is 0"):
-        decode(b"", max_side=0)
 
 
 @pytest.mark.skipif(MAY_ALL, reason="a mode keeps nobody out here")
