@@ -7,6 +7,7 @@ extension often lies) to a function that gives the bytes.
 from __future__ import annotations
 
 import io
+import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -20,6 +21,9 @@ from likewise.errors import DamagedImage, ImageError, ImageTooLarge, NotAnImage
 pillow_heif.register_heif_opener()
 
 Maker = Callable[[], bytes]
+
+MAY_ALL = os.name == "nt" or os.geteuid() == 0
+"""Whether a file's mode keeps nobody out: before root, and on Windows."""
 
 WIDE_RAMP = np.arange(256, dtype=np.int32)[None] * 9999
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import pwd
 import re
 import secrets
 import shutil
@@ -18,8 +17,12 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
+
+if TYPE_CHECKING:
+    import pwd
 
 PORT = 5432
 NAMED = "LIKEWISE_POSTGRES_PROGRAMS"
@@ -149,6 +152,8 @@ class Server:
 
 def _other_user() -> pwd.struct_passwd | None:
     """Whom a server runs as where we are root."""
+    import pwd  # not on Windows, where these modules are imported too
+
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
