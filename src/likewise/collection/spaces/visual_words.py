@@ -31,7 +31,7 @@ FIRST_WORDS_AT = 300
 """Pictures after which the first words are learned, so that search works while add goes on."""
 KEEP_PICTURES = base.SAMPLE_PICTURES
 """Of at most so many pictures that words were learned from, they are counted at once, while the
-descriptors are in memory: to read and describe a picture again costs three times as much."""
+descriptors are in memory: to read and describe a picture again costs more than that."""
 _ROUNDS = 12
 _DESCRIPTORS_A_WORD = 8
 """Words with fewer descriptors than this nobody shares: they find nothing."""
