@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -199,6 +200,37 @@ def test_words_grow_with_the_collection(tmp_path: Path) -> None:
         col.add(tmp_path / "b", workers=0)
         assert col.spaces["words"].width == 400
         assert len(col) == 24
+        assert col.verify() == []
+
+
+def test_pictures_that_taught_the_words_are_described_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether all of them taught or some; and their words are those of describing them again."""
+    from likewise.collection.spaces import base
+    from likewise.features.local import SIFT
+    from likewise.images import decode
+
+    write_pictures(tmp_path / "p", views=2)
+    described: list[int] = []
+    extract = SIFT.extract
+
+    def counting(self: SIFT, picture: Any) -> Any:
+        described.append(1)
+        return extract(self, picture)
+
+    with Collection.create(tmp_path / "c.lw", words={"n_words": 50}, deep=False) as col:
+        col.add(tmp_path / "p", workers=0)
+        monkeypatch.setattr(SIFT, "extract", counting)
+        for teachers in (len(col), 5):
+            monkeypatch.setattr(base, "SAMPLE_PICTURES", teachers)
+            described.clear()
+            col.retrain(workers=0)
+            assert len(described) == len(col)
+            for row in col.images():
+                best = col.search(decode(row.path).pixels, k=1, by="words")[0]
+                assert best.id == row.id
+                assert best.score > 0.99
         assert col.verify() == []
 
 

@@ -29,8 +29,9 @@ from likewise.features.local import LocalFeatures
 
 FIRST_WORDS_AT = 300
 """Pictures after which the first words are learned, so that search works while add goes on."""
-KEEP_PICTURES = 500
-"""Up to this many, their descriptors are kept in memory and not extracted twice."""
+KEEP_PICTURES = base.SAMPLE_PICTURES
+"""Of at most so many pictures that words were learned from, they are counted at once, while the
+descriptors are in memory: to read and describe a picture again costs more than that."""
 _ROUNDS = 12
 _DESCRIPTORS_A_WORD = 8
 """Words with fewer descriptors than this nobody shares: they find nothing."""
@@ -122,11 +123,13 @@ class VisualWords(Space):
         ).fit(rows.astype(np.float32) for _, rows in found if len(rows))
         files = {**learning.files, "vocabulary": survey.new_file(".lwv")}
         vocabulary.save(self.root / files["vocabulary"])
-        rows: Iterable[tuple[int, Any]] = ()
-        if len(chosen) == survey.n_pictures <= KEEP_PICTURES:
-            # What was found is projected already.
-            assigner = WordAssigner(vocabulary, None, self.recipe.get("soft", 1))
-            rows = [(number, assigner.count_words(d.astype(np.float32))) for number, d in found]
+        # What was found is projected already.
+        assigner = WordAssigner(vocabulary, None, self.recipe.get("soft", 1))
+        rows: list[tuple[int, Any]] = []
+        counted = found[:KEEP_PICTURES]
+        for number, descriptors in counted:
+            survey.report(Progress(self.stage, len(rows), len(counted)))
+            rows.append((number, assigner.count_words(descriptors.astype(np.float32))))
         return LearnedGeneration(vocabulary.n_words, files, rows)
 
     def has_outgrown(self, n_pictures: int) -> bool:
