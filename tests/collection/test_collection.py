@@ -267,7 +267,7 @@ def test_progress_is_reported(tmp_path: Path) -> None:
         col.add(tmp_path / "pictures", workers=0, report=said.append)
     assert {p.stage for p in said} == {"adding pictures"}
     notes = list(dict.fromkeys(p.note.split()[0] for p in said if p.note))
-    assert notes == ["descriptors", "learning"]
+    assert notes == ["descriptors", "learning", "counting"]
     assert said[-1].done == said[-1].total == 8
 
 
