@@ -187,6 +187,7 @@ def test_a_folder_of_ones_own(package: Path) -> None:
     assert ask(package, NUMBA_CACHE_DIR=str(kept)) == [211, 0, 1]
 
 
+@pytest.mark.slow
 def test_somebody_is_told_once_before_it_is_compiled(package: Path) -> None:
     code = (
         "import json\n"

@@ -80,6 +80,7 @@ def test_a_machine_has_its_own_switches_and_nobody_elses(monkeypatch: pytest.Mon
     assert by_name["as it is"]["PATH"] == os.environ["PATH"]
 
 
+@pytest.mark.slow
 def test_one_machine_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machines, "KEPT", tmp_path / "kept")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")

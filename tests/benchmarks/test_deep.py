@@ -55,6 +55,7 @@ def test_rows_are_those_of_a_collection(small: Path, monkeypatch: pytest.MonkeyP
     assert (again.X != deep.X).nnz == 0
 
 
+@pytest.mark.slow
 @needs_deep
 def test_words_may_be_asked_for_in_number(small: Path) -> None:
     rows = space_rows("planted", "deep-words", n_words=64)

@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.process import few_views
 from tools.release.readme import five_minutes, installing
 
 README = Path(__file__).parents[2] / "README.md"
 
 
+@pytest.mark.slow
 def test_five_minutes(tmp_path: Path) -> None:
     commands = five_minutes(README.read_text())
     # The server runs until Ctrl-C; tests/server starts and ends it.

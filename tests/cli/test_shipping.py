@@ -146,6 +146,7 @@ def held_elsewhere(address: str) -> Iterator[None]:
             other.stdin.close()
 
 
+@pytest.mark.slow
 def test_changes_go_on_being_shipped(tmp_path: Path, address: str) -> None:
     here = Likewise(tmp_path)
     paths = few_views(tmp_path / "pictures")

@@ -135,6 +135,8 @@ from likewise.engines import edge
 sys.path.insert(0, sys.argv[2])
 from tests.engines.test_kills import KIND
 from likewise.engines import open_engine
+
+pytestmark = pytest.mark.slow
 change, left = edge.EdgePoints._change, [int(sys.argv[3])]
 def counted(self, operation):
     left[0] -= 1

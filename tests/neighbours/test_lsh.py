@@ -123,6 +123,7 @@ def test_a_width_that_leaves_no_cells_is_refused(width: float) -> None:
     assert found[:, 0].tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing() -> None:
     code = (
         "import sys, numpy as np\n"

@@ -138,6 +138,7 @@ BACK: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", BACK)
 def test_a_move_back_that_is_killed(
     server: Server, root: Path, monkeypatch: pytest.MonkeyPatch, moment: str

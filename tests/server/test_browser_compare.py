@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
-pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER),
+]
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 DESK = {"viewport": {"width": 1280, "height": 900}}
@@ -40,7 +43,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield started
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("screen", [DESK, PHONE], ids=["900 px high", "phone"])
 def test_both_candidates_and_skip_are_always_in_sight(
     chrome: Browser, server: Served, screen: dict[str, Any]

@@ -11,7 +11,10 @@ from tests.server.axe import axe_script, violations
 from tests.server.browser import PATIENCE, Served, settle, visit
 
 pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
-pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER),
+]
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 

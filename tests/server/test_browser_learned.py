@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytest.importorskip("playwright.sync_api", reason="playwright is missing: 'make setup' has it")
-pytestmark = pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(driving.chromium() is None, reason=driving.NO_BROWSER),
+]
 
 PLACE = f"/?view=learned&profile={PROFILE}"
 
@@ -30,7 +33,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield started
 
 
-@pytest.mark.slow
 def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
     chrome: Browser, server: Served
 ) -> None:
@@ -91,7 +93,6 @@ def test_it_fits_a_phone(chrome: Browser, server: Served) -> None:
     assert wrong == []
 
 
-@pytest.mark.slow
 def test_nothing_is_said_about_accuracy_after_three_clicks(
     chrome: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

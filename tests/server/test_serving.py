@@ -310,6 +310,7 @@ def check_a_kill_loses_nothing(server: Process, root: Path) -> None:
         assert col.verify() == []
 
 
+@pytest.mark.slow
 def test_bytes_on_the_wire_a_browser_and_a_kill(start: Start, root: Path) -> None:
     """Requests as nobody should send them: the server answers something sensible, and goes on."""
     server = start("serve", "-C", root, "--port", 0)

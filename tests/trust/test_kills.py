@@ -26,6 +26,8 @@ from tests.collection.launching import Launcher, moment
 from tests.collection.model_cases import template
 from tests.trust.stored_cases import ROUNDS
 
+pytestmark = pytest.mark.slow
+
 MARK = "LIKEWISE_TEST_OF_KILLS"
 rounds = max(ROUNDS // 10, 2)
 
@@ -131,7 +133,6 @@ def killed_again_and_again(
     return killed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["metric", "map"])
 def test_kill_while_learning_a_model(warm: Launcher, copy: Path, what: str) -> None:
     assert killed_again_and_again(warm, copy, what, {"do": what}, lambda: None)
