@@ -16,6 +16,8 @@ from likewise.engines.shipping import ship
 from tests.engines.conftest import Place
 from tests.engines.test_shipping import parts
 
+pytestmark = pytest.mark.slow
+
 KIND = RowKind(is_sparse=True, width=50)
 
 WRITER = """
@@ -135,8 +137,6 @@ from likewise.engines import edge
 sys.path.insert(0, sys.argv[2])
 from tests.engines.test_kills import KIND
 from likewise.engines import open_engine
-
-pytestmark = pytest.mark.slow
 change, left = edge.EdgePoints._change, [int(sys.argv[3])]
 def counted(self, operation):
     left[0] -= 1
