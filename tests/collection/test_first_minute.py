@@ -146,6 +146,7 @@ def choking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", "1")
+    pool.dismiss()  # workers of a test before this one know nothing of it
     return tmp_path / "pictures"
 
 
