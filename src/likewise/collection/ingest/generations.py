@@ -72,7 +72,7 @@ def learn_generation(
     as it was, where there was too little to learn from.
     """
     number = space.generation + 1
-    pictures = _pictures(store)
+    pictures = store.every_path()
     space.load()
     survey = _survey(store, space, pictures, workers, report, seed)
     learned = replace(space, files={}).learn(survey)
@@ -98,12 +98,7 @@ def learn_generation(
 
 def row_survey(store: Store, space: Space, report: Report) -> PictureSurvey:
     """The rows other spaces have, without workers: for a space that asks whether it still fits."""
-    return _survey(store, space, _pictures(store), 0, report, 0)
-
-
-def _pictures(store: Store) -> list[tuple[int, str]]:
-    """Ids, which ascend, and paths."""
-    return [(row.id, row.path) for row in store.every_image() if row.path]
+    return _survey(store, space, store.every_path(), 0, report, 0)
 
 
 def _survey(
