@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from likewise.engines.errors import EngineWrong
-from likewise.engines.points import Nominee, Numbers, Payload, Point, SparseNumbers
+from likewise.engines.points import Looking, Nominee, Numbers, Payload, Point, SparseNumbers
 from likewise.engines.protocol import RowKind
 
 LARGEST_ID = 2**63 - 1
@@ -27,6 +27,12 @@ def wrong(address: str, what: str) -> EngineWrong:
     return EngineWrong(
         f"{address} answered what cannot be: {what}; is it the server that was pushed to?"
     )
+
+
+def nominee_of(address: str, record: Any, name: str, how: Looking) -> Nominee:
+    """What a client found, with the vector that was asked for."""
+    vector = vector_of(address, record, name) if how.with_vectors else None
+    return Nominee(record.id, record.score, vector)
 
 
 def vector_of(address: str, record: Any, name: str) -> Numbers:

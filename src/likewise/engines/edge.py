@@ -14,7 +14,7 @@ from typing import Any
 
 from likewise._durable import private_folder
 from likewise.engines import points as pt
-from likewise.engines.answers import check_number, point_of, vector_of
+from likewise.engines.answers import check_number, nominee_of, point_of
 from likewise.engines.errors import EngineAway, EngineMissing, EngineRefused
 from likewise.engines.points import Looking, Nominee, Numbers, Payload, Point, Sieve
 from likewise.engines.protocol import RowKind
@@ -176,14 +176,7 @@ class EdgePoints:
                 with_payload=False,
             ),
         )
-        return [
-            Nominee(
-                one.id,
-                one.score,
-                vector_of(self.address, one, name) if how.with_vectors else None,
-            )
-            for one in found
-        ]
+        return [nominee_of(self.address, one, name, how) for one in found]
 
     def scroll(
         self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from likewise.engines import points as pt
-from likewise.engines.answers import check_number, point_of, vector_of
+from likewise.engines.answers import check_number, nominee_of, point_of
 from likewise.engines.errors import EngineMissing, EngineRefused
 from likewise.engines.points import Looking, Nominee, Numbers, Payload, Point, Sieve
 from likewise.engines.protocol import RowKind
@@ -215,14 +215,7 @@ class ServerPoints:
             with_vectors=[name] if how.with_vectors else False,
             with_payload=False,
         ).points
-        return [
-            Nominee(
-                one.id,
-                one.score,
-                vector_of(self.address, one, name) if how.with_vectors else None,
-            )
-            for one in found
-        ]
+        return [nominee_of(self.address, one, name, how) for one in found]
 
     def scroll(
         self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool
