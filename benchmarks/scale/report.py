@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sizes", help="other numbers of pictures, separated by commas")
     parser.add_argument("--spaces", default=",".join(SPACES))
-    parser.add_argument("--work", type=Path, help="where the collections are built")
+    parser.add_argument("--work", type=Path, help="where collections are built and figures kept")
     options = parser.parse_args()
     sizes = list(SIZES) + [LARGEST] * options.full
     if options.sizes:
@@ -47,13 +48,29 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="likewise-scale-", dir=options.work) as folder:
         for space in options.spaces.split(","):
             one_size(space, Path(folder), WARM_UP, options.seed)  # kernels are compiled once
-            rows = [one_size(space, Path(folder), n, options.seed) for n in sizes]
+            rows = [kept(space, Path(folder), n, options.seed, options.work) for n in sizes]
             report.add(f"{space}: one machine", rows)
             report.add(f"{space}: how each grows", growth(rows))
             if len(rows) > 1:
                 report.add(f"{space}: a million pictures", [a_million(*rows[-2:])])
                 report.add(f"{space}: where one machine ends", ends(*rows[-2:]))
     report.write()
+
+
+def kept(space: str, folder: Path, n: int, seed: int, work: Path | None) -> Row:
+    """The figures of one size.
+
+    Ten million pictures take hours: in a folder that was named, each size is written down as soon
+    as it is measured, and a run that was stopped goes on from there.
+    """
+    place = work / f"{space}-{n}-{seed}.json" if work else None
+    if place and place.exists():
+        found: Row = json.loads(place.read_text())
+        return found
+    row = one_size(space, folder, n, seed)
+    if place:
+        place.write_text(json.dumps(row))
+    return row
 
 
 def one_size(space: str, folder: Path, n: int, seed: int) -> Row:
