@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._kernels import kernel
+from likewise._kernels import is_few, kernel
 from likewise._lazy import sparse as sp
 from likewise._validation import as_array
 from likewise.errors import InvalidInput
@@ -58,6 +58,29 @@ def _inspect(ends, words, values, width, peak):  # type: ignore[no-untyped-def]
     return found
 
 
+def _inspect_few(
+    ends: NDArray[Any], words: NDArray[Any], values: NDArray[Any], width: int, peak: float
+) -> int:
+    """As :func:`_inspect`, without a kernel."""
+    sizes = np.diff(ends)
+    last = int(ends[-1])
+    if ends[0] != 0 or not 0 <= last <= min(len(words), len(values)) or (sizes < 0).any():
+        return _UNSOUND
+    words, values = words[:last].astype(np.int64), values[:last]
+    if last and not 0 <= int(words.min()) <= int(words.max()) < width:
+        return _UNSOUND
+    found = 0
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    if ((words[1:] <= words[:-1]) & (row[1:] == row[:-1])).any():
+        found |= _UNSORTED
+    finite = np.isfinite(values)
+    if not finite.all():
+        found |= _INFINITE
+    if np.abs(values[finite]).max(initial=0) > peak:
+        found |= _PEAK
+    return found | (_ZEROS if (values == 0).any() else 0)
+
+
 def canonical_rows(
     X: Any,
     name: str,
@@ -68,30 +91,35 @@ def canonical_rows(
     dtype: Any = None,
     peak: float = np.inf,
 ) -> Rows:
-    """X, dense or sparse, as canonical CSR arrays of ``dtype``.
+    """X, dense, sparse or :class:`Rows` of unknown content, as canonical CSR arrays of ``dtype``.
 
     Without a ``dtype`` float32 stays float32 and the rest is float64.  ``of`` says what the two
     dimensions are; no magnitude may exceed ``peak``.  A value that a narrower ``dtype`` cannot hold
     becomes infinite, which is for the caller to refuse.
     """
-    csr = _as_csr(X, name, of)
-    width = int(csr.shape[1])
+    if isinstance(X, Rows):
+        ends, words, values, width = X
+        n = len(ends) - 1
+    else:
+        csr = _as_csr(X, name, of)
+        n, width = map(int, csr.shape)
+        ends, words, values = csr.indptr, csr.indices, csr.data
     if not least_columns <= width <= most_columns:
         raise InvalidInput(
             f"{name} has {width} columns; {least_columns} to {most_columns} expected"
         )
-    ends, words, values = csr.indptr, csr.indices, csr.data
     if not (ends.dtype.isnative and words.dtype.isnative):
         ends, words = ends.astype(np.int64), words.astype(np.int64)
-    faults = _inspect(ends, words, values, width, peak)
-    if faults & _UNSOUND or len(ends) != csr.shape[0] + 1:
+    inspect = _inspect_few if is_few(len(values)) else _inspect
+    faults = inspect(ends, words, values, width, peak)
+    if faults & _UNSOUND or len(ends) != n + 1:
         raise InvalidInput(f"{name} is not a sound CSR matrix: its indices are out of range")
     if faults & _INFINITE:
         raise InvalidInput(f"{name} holds a value that is not finite; replace or drop it")
     kind = values.dtype if dtype is None else np.dtype(dtype)
     if faults & _UNSORTED:
         copy = (values.astype(np.float64), words.copy(), ends.copy())
-        csr = sp.csr_array(copy, shape=csr.shape)
+        csr = sp.csr_array(copy, shape=(n, width))
         csr.sum_duplicates()
         ends, words, values = csr.indptr, csr.indices, csr.data
         faults |= _ZEROS

@@ -73,6 +73,15 @@ def have_compiler() -> bool:
     return "likewise._kernel_cache" in sys.modules
 
 
+MOST_WITHOUT = 1 << 22
+"""Numbers up to which a process that has called no kernel goes without: some 20 ms of work."""
+
+
+def is_few(n_numbers: int) -> bool:
+    """Whether so many numbers are sooner summed without a kernel in this process."""
+    return n_numbers <= MOST_WITHOUT and not have_compiler()
+
+
 _on_compiling: Callable[[bool], object] | None = None
 
 

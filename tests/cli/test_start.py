@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from likewise import _kernels
 from likewise.cli.app import BRIEF, _app_for, app
 from likewise.collection.collection import Collection
 from likewise.collection.store.changes import drop_space
-from likewise.neighbours import few
 from tests.cli.process import few_views
 from tests.doors import store_of
 
@@ -48,18 +48,20 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A collection with tags, and with dense spaces only: one given, one fitted to it."""
+    """A collection with tags and three spaces: two given, one of them sparse, and one fitted."""
     where = tmp_path_factory.mktemp("start")
     few_views(where / "pictures")
     with Collection.create(where / "photos.lw", words={"n_words": 50}, deep=False) as col:
         col.spaces.add("given", {"feature": "own"})
+        col.spaces.add("sparse", {"feature": "own", "kind": "sparse"})
         col.spaces.add("fit", {"feature": "fitted", "source": "given", "first": 5})
         with store_of(col).write(durable=True) as c:
-            for name in set(col.spaces) - {"given", "fit"}:
+            for name in set(col.spaces) - {"given", "sparse", "fit"}:
                 drop_space(c, name)
         col.add(where / "pictures", workers=0)
         rows = np.random.default_rng(0).normal(size=(len(col), 30)).astype(np.float32)
         col.spaces.add_vectors("given", [row.id for row in col.images()], rows)
+        col.spaces.add_vectors("sparse", [row.id for row in col.images()], np.maximum(rows, 0))
         col.similarities.use("fit")
         col.tag(1, "cat")
         col.tag(2, "cat")
@@ -87,12 +89,18 @@ def test_commands_import_what_they_need(folder: Path) -> None:
         assert ("numpy" in loaded) == (command != "--help"), command
 
 
+def test_few_sparse_rows_need_no_kernel(folder: Path) -> None:
+    printed, _, loaded = run(folder, "search", "1", "--by", "sparse")
+    assert "score" in printed
+    assert "numba" not in loaded
+
+
 def test_a_search_without_kernels_is_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command found without a compiler what this process finds with one, to the bit."""
-    monkeypatch.setattr(few, "have_compiler", lambda: True)
-    for by in ("given", "fit"):
+    monkeypatch.setattr(_kernels, "have_compiler", lambda: True)
+    for by in ("given", "sparse", "fit"):
         printed, _, _ = run(folder, "search", "5", "--by", by, "--json")
         with Collection.open(folder / "photos.lw") as col:
             hits = col.search(5, by=by)

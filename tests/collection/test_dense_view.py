@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from likewise import _kernels
 from likewise.collection.collection import Collection
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.ingest.generations import start_generation
@@ -23,7 +24,6 @@ from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows
 from likewise.collection.store.store import Store
-from likewise.neighbours import few
 from likewise.neighbours.scores import scores
 from tests.doors import store_of
 
@@ -34,7 +34,7 @@ METRICS = ("cosine", "ip", "l2")
 @pytest.fixture(autouse=True, params=[True, False], ids=["kernels", "without"])
 def compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Few rows are searched without a kernel where none was called yet: all holds for both."""
-    monkeypatch.setattr(few, "have_compiler", lambda: request.param)
+    monkeypatch.setattr(_kernels, "have_compiler", lambda: request.param)
 
 
 @pytest.fixture

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
 
 from likewise.collection import Collection, CollectionError, Judgement, NoPlaces, UnknownName
-from likewise.collection.feedback import profile_states
 from likewise.collection.search.explain import explaining_space
 from likewise.collection.search.similarities import Similarity
-from likewise.collection.store import log_tables
 from likewise.errors import InvalidInput
 from tests.collection.loop_cases import SPACES, col, outside, weights  # noqa: F401
-from tests.doors import states_of, store_of
 
 PARTS = (
     "comparisons", "log", "models", "pictures", "profiles", "searcher", "shares", "similarities",
@@ -72,38 +68,6 @@ def test_a_judgement_says_what_the_log_says(col: Collection) -> None:  # noqa: F
     assert first.negatives == ()
     assert set(second.negatives) == {4, 5}
     assert second.session == first.session
-
-
-def test_a_judgement_counts_the_words_it_moved(col: Collection) -> None:  # noqa: F811
-    col.use("mine")
-    before = {name: weights(col, space=name) for name in SPACES}
-    # Also where nothing is in memory, and where an earlier judgement is contradicted.
-    for query, liked, disliked in ((1, [2], [3]), (4, [5], [6]), (1, [3], [2]), (7, [8], [9])):
-        if query == 4:
-            states_of(col).forget()
-        made = col.judge(query, liked, disliked)
-        after = {name: weights(col, space=name) for name in SPACES}
-        moved = {name: int(np.sum(before[name] != after[name])) for name in SPACES}
-        assert dict(made.changed_words) == moved
-        before = after
-    assert made.changed_words["mine"] > 0
-
-
-def test_counting_the_words_that_moved_keeps_no_checkpoint(
-    col: Collection,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    col.use("mine")
-    for query in (1, 4, 7):
-        col.judge(query, [query + 1], [query + 2])
-    # Nothing in memory, and three judgements before the next: the look back would keep those.
-    states_of(col).forget()
-    monkeypatch.setattr(profile_states, "CHECKPOINT_EVERY", 3)
-    made = col.judge(10, [11], [12])
-    assert made.changed_words["mine"] > 0
-    for name in SPACES:
-        kept = log_tables.checkpoints(store_of(col), name, col.spaces[name].generation)
-        assert list(kept.values()) == [4]
 
 
 def test_a_judgement_from_outside_has_no_query_picture(col: Collection) -> None:  # noqa: F811

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from likewise import _kernels
 from likewise.neighbours import few
 from likewise.neighbours.lengths import _shorten
 from likewise.neighbours.scores import _inner, _minus_distance
@@ -53,8 +54,8 @@ def test_the_same_length(width: int) -> None:
 
 
 def test_many_numbers_are_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(few, "have_compiler", lambda: False)
-    assert few.is_few(few.MOST)
-    assert not few.is_few(few.MOST + 1)
-    monkeypatch.setattr(few, "have_compiler", lambda: True)
-    assert not few.is_few(1)
+    monkeypatch.setattr(_kernels, "have_compiler", lambda: False)
+    assert _kernels.is_few(_kernels.MOST_WITHOUT)
+    assert not _kernels.is_few(_kernels.MOST_WITHOUT + 1)
+    monkeypatch.setattr(_kernels, "have_compiler", lambda: True)
+    assert not _kernels.is_few(1)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from likewise.neighbours import few
+from likewise import _kernels
 from likewise.neighbours.lengths import unit_length
 from likewise.neighbours.protocol import Metric
 from likewise.neighbours.scores import Flat, scores
@@ -18,7 +18,7 @@ METRICS: tuple[Metric, ...] = ("ip", "l2")
 @pytest.fixture(autouse=True, params=[True, False], ids=["kernels", "without"])
 def compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Few rows are scored without a kernel where none was called yet: everything holds for both."""
-    monkeypatch.setattr(few, "have_compiler", lambda: request.param)
+    monkeypatch.setattr(_kernels, "have_compiler", lambda: request.param)
 
 
 def by_definition(row: np.ndarray, query: np.ndarray, metric: Metric) -> np.float32:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.answers import Answer, PageQuery
 from likewise.cli.feedback_output import tell_away, tell_behind
 from likewise.cli.maintenance import default_of
 from likewise.cli.options import (
@@ -31,7 +32,6 @@ from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import ImageError, LikewiseError
 
 if TYPE_CHECKING:
-    from likewise.cli.search_page import Answer, PageQuery
     from likewise.collection.collection import Collection
     from likewise.collection.search.heat import HeatMap
     from likewise.collection.search.rank import Hit, Hits
@@ -281,7 +281,8 @@ def _check_id(col: Collection, number: int) -> None:
 
 def _check_known(col: Collection, wanted: dict[str, Any]) -> None:
     """Refuse tags and folders that no picture has: they are mistyped."""
-    col.tags.check_known(wanted.get("tag", []))
+    if "tag" in wanted:
+        col.tags.check_known(wanted["tag"])
     folder = wanted.get("folder")
     if folder is None:
         return
@@ -319,7 +320,6 @@ def _describe_query(
     region: tuple[float, float, float, float] | None,
     where: dict[str, Any],
 ) -> PageQuery:
-    from likewise.cli.search_page import PageQuery
     from likewise.images import probe
 
     if by == "default":
@@ -351,8 +351,6 @@ def _answers(
     *,
     explain: bool,
 ) -> list[Answer]:
-    from likewise.cli.search_page import Answer
-
     answers = []
     for hit in hits:
         why = None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from likewise.cli.answers import Answer, PageQuery
 from likewise.cli.output import day, plural, size
 from likewise.cli.page import Thumbnail, document, escape_html, thumbnail, view
 
 if TYPE_CHECKING:
-    from likewise.collection.search.explain import Explanation
     from likewise.collection.search.heat import HeatMap
-    from likewise.collection.search.rank import Hit
-    from likewise.collection.store.store import ImageRow
 
 _SIDE = 420
 _HEIGHT = 300.0
@@ -40,29 +37,6 @@ _HEAT_LEGEND = (
     "of a picture together add up to the score."
 )
 _DARKEST = 0.74
-
-
-@dataclass(frozen=True)
-class PageQuery:
-    """The query: its file, what of it was searched for, and how."""
-
-    path: str
-    by: str
-    pictures: int
-    collection: str
-    region: tuple[float, float, float, float] | None
-    where: Mapping[str, Any]
-    frame: tuple[int, int]
-    """Width and height of the picture that places and region are measured in."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A hit with what the catalog knows of it, and why it was found if that was asked."""
-
-    hit: Hit
-    row: ImageRow
-    why: Explanation | None = None
 
 
 def search_page(asked: PageQuery, answers: Sequence[Answer]) -> str:

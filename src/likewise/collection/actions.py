@@ -228,7 +228,7 @@ class Actions:
             again = sum(tag_log.restore_within(c, self._store, one) for one in body["withdrawals"])
             action_tables.mark_undone(c, row.id)
         for profile in body["profiles"]:
-            states.fold_all(profile)
+            states.fold_in_use(profile)
         return _Result(body["judgements"] + again, len(body["withdrawals"]) - again)
 
     # -- removing ---------------------------------------------------------------------------

@@ -285,7 +285,7 @@ class Keys:
             count = len(judgements) + len(about)
             action = action_tables.put_action(c, store, action_tables.TAKE_BACK, count, done)
         for profile in profiles:
-            states.fold_all(profile)
+            states.fold_in_use(profile)
         return TakenBack(action, _shown(row), len(judgements), len(about))
 
 

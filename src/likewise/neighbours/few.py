@@ -13,17 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._kernels import have_compiler
-
-MOST = 1 << 22
-"""Numbers up to which a process that has called no kernel goes without: some 20 ms of work."""
-
 Floats = NDArray[np.float64]
-
-
-def is_few(n_numbers: int) -> bool:
-    """Whether so many numbers are sooner summed without a kernel in this process."""
-    return n_numbers <= MOST and not have_compiler()
 
 
 def inner_products(rows: NDArray[np.float32], query: Floats) -> Floats:

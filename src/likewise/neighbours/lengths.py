@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._kernels import kernel
-from likewise.neighbours.few import is_few, shorten
+from likewise._kernels import is_few, kernel
+from likewise.neighbours.few import shorten
 
 
 @kernel

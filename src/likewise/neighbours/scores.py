@@ -13,9 +13,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._kernels import kernel
+from likewise._kernels import is_few, kernel
 from likewise.neighbours.exact import Exact
-from likewise.neighbours.few import inner_products, is_few, minus_distances
+from likewise.neighbours.few import inner_products, minus_distances
 from likewise.neighbours.protocol import Metric
 
 Rows = NDArray[np.float32]

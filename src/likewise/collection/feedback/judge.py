@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise._validation import whole
 from likewise.collection.errors import CollectionError
@@ -33,7 +32,7 @@ MAX_SHOWN = 50
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judgement as the log has it, and what it changed.
+    """A judgement as the log has it.
 
     Attributes
     ----------
@@ -53,9 +52,6 @@ class Judgement:
         Pictures nobody named that count as not alike: passed over, or drawn.
     contradicts : tuple of int
         Numbers of earlier judgements it says the opposite of.
-    changed_words : mapping of str to int
-        How many words' weights moved, by sparse space; not where so much is learned anew that
-        searches go on with the weights of before.
     text : str or None
         What was typed, where something was.
 
@@ -73,7 +69,6 @@ class Judgement:
     disliked: tuple[int, ...]
     negatives: tuple[int, ...]
     contradicts: tuple[int, ...]
-    changed_words: Mapping[str, int]
     text: str | None = None
 
 
@@ -98,9 +93,8 @@ def judge(
 ) -> Judgement:
     """Write a judgement to the log, durably, and learn from it."""
     said = resolve_judgement(views.store, question, liked, disliked, shown)
-    before = states.weights_in_memory(profile)
     entry, subjects = _commit(views, question, said, profile)
-    states.fold_all(profile)
+    states.fold_in_use(profile)
     assert question.key is not None
 
     def in_log_order(pictures: Sequence[int]) -> tuple[int, ...]:
@@ -116,36 +110,8 @@ def judge(
         in_log_order(said.disliked),
         in_log_order(said.negatives),
         tuple(states.contradictions(profile, entry.number)),
-        _count_changed_words(views.store, states, entry, before),
         question.text,
     )
-
-
-def _count_changed_words(
-    store: Store, states: ProfileStates, entry: Entry, before: Mapping[str, NDArray[np.float64]]
-) -> dict[str, int]:
-    """Words whose weight a line of the log moved, by sparse space.
-
-    Where the weights before it were not in memory, the lines before it are folded once more: only
-    afterwards, since nothing may come between a person's word and the log.
-    """
-    # A checkpoint of the past would thin out those that the next fold or undo goes on from.
-    earlier = ProfileStates(store, upto=entry.number - 1, read_only=True)
-    changed = {}
-    for name, space in store.spaces().items():
-        if not (space.row_format.learns_weights and space.generation):
-            continue
-        found = states.answer(entry.profile, space)
-        if found.behind:
-            continue
-        now = found.state.weights
-        then = before.get(name)
-        if then is None:
-            then = earlier.state(entry.profile, space).weights
-        # Not where new words came in between.
-        if then.shape == now.shape:
-            changed[name] = int(np.count_nonzero(now != then))
-    return changed
 
 
 def undo(store: Store, states: ProfileStates, profile: str, judgement: int | None) -> int:
@@ -164,7 +130,7 @@ def undo(store: Store, states: ProfileStates, profile: str, judgement: int | Non
                 f"judgement {number} does not stand in profile {profile!r}; see the log"
             )
         append_line(c, store, profile, UNDO, {"judgement": number})
-    states.fold_all(profile)
+    states.fold_in_use(profile)
     return number
 
 

@@ -20,8 +20,10 @@ from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.feedback.history import History, Item, Verdicts
 from likewise.collection.feedback.pair_fold import PairFigures, PairFold
+from likewise.collection.feedback.profile_names import DEFAULT
 from likewise.collection.feedback.replay import Replay
 from likewise.collection.jobs import Progress, Report, silent
+from likewise.collection.search.similarities import built_in_similarities
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
 from likewise.collection.store import log_tables
@@ -169,19 +171,6 @@ class ProfileStates:
             self._metrics[key] = kept
             return kept
 
-    def weights_in_memory(self, profile: str) -> dict[str, NDArray[np.float64]]:
-        """The weights of a profile by space, as far as they are folded and up to date already."""
-        with self.lock:
-            spaces, newest = self._store.spaces(), self.history(profile).digests[-1]
-            return {
-                space: cached.state.weights
-                for (name, space), cached in self._states.items()
-                if name == profile
-                and space in spaces
-                and cached.made_in == self.conditions(spaces[space])
-                and cached.digest == newest
-            }
-
     def state(self, profile: str, space: SpaceRow, report: Report = silent) -> ProfileState:
         """The fold of everything that stands, in one sparse space, however long it takes.
 
@@ -295,20 +284,34 @@ class ProfileStates:
 
     def behind(self, profile: str) -> int:
         """Items still to be folded beside before searches rank by all that stands; 0: none."""
-        return max(
-            (
-                self.weights_now(profile, space)[1]
-                for space in open_spaces(self._store).values()
-                if space.generation
-            ),
-            default=0,
-        )
+        ranked = (space for space in self._ranked_by(profile) if space.generation)
+        return max((self.weights_now(profile, space)[1] for space in ranked), default=0)
 
     def settle(self, profile: str, report: Report = silent) -> None:
-        """Wait until everything that stands is learned, in every space."""
-        for space in open_spaces(self._store).values():
-            if space.row_format.learns_weights and space.generation:
-                self.state(profile, space, report)
+        """Wait until everything that stands is learned, in every space that is in use."""
+        for space in self._in_use(profile):
+            self.state(profile, space, report)
+
+    def _ranked_by(self, profile: str) -> list[Space]:
+        """The spaces that a profile ranks by."""
+        spaces = open_spaces(self._store)
+        built_in = built_in_similarities(spaces, self._store.setting("default_similarity"))
+        base = log_tables.profiles(self._store)[profile].base
+        return [spaces[name] for name in built_in.get(base, built_in[DEFAULT]).spaces]
+
+    def _in_use(self, profile: str) -> list[Space]:
+        """Sparse spaces whose weights a profile ranks by, or somebody has asked for here.
+
+        Others are folded when somebody asks: most profiles rank by a space that learns otherwise,
+        and the kernels of this one take a second to load.
+        """
+        ranked = {space.name for space in self._ranked_by(profile)}
+        held = {name for of, name in (*self._states, *self._replays) if of == profile}
+        return [
+            space
+            for space in open_spaces(self._store).values()
+            if space.row_format.learns_weights and space.generation and space.name in ranked | held
+        ]
 
     def is_past(self, space: SpaceRow) -> bool:
         """Whether a later generation is the live one now, or the space is gone."""
@@ -462,12 +465,12 @@ class ProfileStates:
         kept = {number: one for number, one in kept.items() if int(number) >= live}
         put_setting(c, key, kept | {str(space.generation): digest.hex()})
 
-    def fold_all(self, profile: str) -> None:
+    def fold_in_use(self, profile: str) -> None:
         """Learn what the log has more, so that the next search finds it done, or under way."""
+        for space in self._in_use(profile):
+            self.answer(profile, space)
         for space in open_spaces(self._store).values():
-            if space.row_format.learns_weights and space.generation:
-                self.answer(profile, space)
-            elif (metric := self.metric(profile, space)) is not None:
+            if (metric := self.metric(profile, space)) is not None:
                 metric.used_prior()
 
     def contradictions(self, profile: str, judgement: int) -> list[int]:

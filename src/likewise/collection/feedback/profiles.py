@@ -152,7 +152,7 @@ class Profiles(Mapping[str, Similarity]):
                 position = log_tables.last_entry(self._store, one)
                 body = {"profile": one, "position": position}
                 append_line(c, self._store, name, MERGE, body)
-        self._states.fold_all(name)
+        self._states.fold_in_use(name)
 
     def roll_back(self, position: int, *, profile: str = DEFAULT) -> None:
         """Return a profile to an earlier position of its log; 0 is where it began."""
@@ -167,7 +167,7 @@ class Profiles(Mapping[str, Similarity]):
                     f"its log goes to {history.position}"
                 )
             append_line(c, self._store, name, ROLLBACK, {"position": position})
-        self._states.fold_all(name)
+        self._states.fold_in_use(name)
 
     def export(self, path: str | os.PathLike[str], *, profile: str = DEFAULT) -> Path:
         """The learned weights in one file, for another collection with the same words."""
@@ -207,7 +207,7 @@ class Profiles(Mapping[str, Similarity]):
         rows = [(id_of(a), id_of(b), id_of(c)) for a, b, c in triplets]
         who = check_person(person)
         written = lessons.learn_triplets(self._views, rows, name, source, report, who)
-        self._states.fold_all(name)
+        self._states.fold_in_use(name)
         self._states.settle(name, report)
         return written
 

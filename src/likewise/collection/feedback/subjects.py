@@ -54,7 +54,10 @@ def codes_of(
             # A picture from outside has no code in spaces that cannot describe it here.
             if question.image is None and not view.space.is_available():
                 continue
-            if question.image is not None and view.row_of(question.image) is None:
+            if question.image is not None:
+                code = view.packed_row(question.image)
+                if code is not None:
+                    found[image][name] = code
                 continue
             row = space.row_format.weighted_row(space, query_row(view, question))
             found[image][name] = space.row_format.pack(row)

@@ -113,7 +113,7 @@ def take_in(
                 "answers": one.answers,
             }
             append_line(c, store, into, MERGE, body)
-    states.fold_all(into)
+    states.fold_in_use(into)
     return found
 
 

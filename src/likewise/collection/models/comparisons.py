@@ -89,7 +89,7 @@ class Comparisons:
         if not at_once:
             name = answers_waiting.answers_of(self._store, name, who)
         (number,) = judging.commit_comparisons(self._views, [row], name, "compare", who)
-        self._states.fold_all(name)
+        self._states.fold_in_use(name)
         return number
 
     def profiles(self) -> dict[str, answers_waiting.AnswerProfile]:

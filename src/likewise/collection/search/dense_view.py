@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._kernels import is_few
 from likewise.collection.errors import CollectionError
 from likewise.collection.read_write_lock import ReadWriteLock
 from likewise.collection.search.row_parts import IdPlaces, Ids, RowParts, living
@@ -21,7 +22,6 @@ from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import Store
 from likewise.neighbours.compact import CompactFlat
-from likewise.neighbours.few import is_few
 from likewise.neighbours.hnsw import HNSW
 from likewise.neighbours.protocol import Metric
 from likewise.neighbours.scores import scores
@@ -241,6 +241,15 @@ class DenseView:
     def row_of(self, image: int) -> Any:
         found, rows = self.rows_of([image])
         return rows[0] if found else None
+
+    def packed_row(self, image: int) -> bytes | None:
+        """The row of a picture as it is compared and as the catalog keeps rows; None if it has
+        none."""
+        row = self.row_of(image)
+        if row is None:
+            return None
+        kind = self.space.row_format
+        return kind.pack(kind.weighted_row(self.space, row))
 
     def search_row(self, row: Any, k: int, weights: Any = None) -> Hits:
         return self.search(row, k, weights)

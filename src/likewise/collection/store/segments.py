@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._csr import Rows
 from likewise._durable import private_folder, rename_whole
 from likewise._lazy import sparse
 from likewise.collection.errors import DamagedCollection
@@ -57,6 +58,12 @@ def pack_sparse(indices: Any, values: Any) -> bytes:
 
 def unpack_sparse(blobs: Sequence[bytes], width: int) -> Any:
     """Rows of a CSR matrix from their blobs."""
+    rows = sparse_rows(blobs, width)
+    return sparse.csr_array((rows.values, rows.words, rows.ends), shape=(len(blobs), width))
+
+
+def sparse_rows(blobs: Sequence[bytes], width: int) -> Rows:
+    """Rows from their blobs, as arrays: nobody need load what knows matrices."""
     lengths = [len(blob) // 8 for blob in blobs]
     starts = np.zeros(len(blobs) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
@@ -69,7 +76,7 @@ def unpack_sparse(blobs: Sequence[bytes], width: int) -> Any:
         values[at : at + n] = np.frombuffer(blob, "<f4", n, 4 * n)
     if len(indices) and int(indices.max()) >= width:
         raise DamagedCollection(f"a vector in the catalog has word {indices.max()} of {width}")
-    return sparse.csr_array((values, indices, starts), shape=(len(blobs), width))
+    return Rows(starts, indices, values, width)
 
 
 def pack_dense(vector: Any) -> bytes:
