@@ -56,13 +56,32 @@ def test_two_servers_give_the_same_answers(
             assert [(x["id"], x["score"]) for x in found[0]] == [
                 (x["id"], x["score"]) for x in found[1]
             ]
+    a_key_ends_at_both(root, one, two, ids)
     os.kill(two.process.pid, signal.SIGKILL)
     assert one.ended() == 0
     assert run("log", "-C", root)
     assert run("verify", "-C", root)["ok"] is True
     back = run("move", "--to", "sqlite", "-C", root)
-    assert back["rows"]["log"] == 1
+    assert back["rows"]["log"] == 2
     assert (root / "catalog.sqlite").is_file()
+
+
+def a_key_ends_at_both(root: Path, one: Process, two: Process, ids: list[str]) -> None:
+    """A key made by a command is known to both servers, and refused by both once it is revoked."""
+    secret = run("keys", "add", "ann", "--role", "judge", "-C", root)["key"]
+    bearer = {"Authorization": f"Bearer {secret}"}
+    said = {"query": {"picture": ids[5]}, "liked": ids[6:7], "disliked": []}
+    for at in (one, two):
+        with httpx.Client(base_url=at.base, headers=bearer, timeout=PATIENCE) as ann:
+            assert ann.get("/api/pictures?limit=1").is_success
+            if at is two:
+                assert ann.post("/api/judge", json=said).is_success
+            # Hers is no key to manage by.
+            assert ann.post("/api/add", json={"paths": ["/"]}).status_code == 403
+    run("keys", "revoke", "ann", "-C", root)
+    for at in (one, two):
+        answer = httpx.get(f"{at.base}/api/pictures?limit=1", headers=bearer, trust_env=False)
+        assert answer.status_code == 401, answer.text
 
 
 def client(of: Process) -> httpx.Client:
