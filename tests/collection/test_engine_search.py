@@ -16,6 +16,8 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
+from likewise.engines.addresses import open_engine
+from likewise.engines.retries import Breaker, Retries
 from tests.collection.pictures import write_pictures
 from tests.engines.addresses import EngineAddress, engine_addresses
 
@@ -140,3 +142,36 @@ def test_a_vector_of_ones_own(col: Collection, address: str) -> None:
     col.shipping.answer_from(address)
     after = [[(h.id, h.score) for h in col.search(q, 24, by="words")] for q in queries]
     assert after == before
+
+
+def test_rows_that_were_deleted_over_there(col: Collection, address: str) -> None:
+    """What is left there, or comes back there, must not pass for all pictures."""
+    col.shipping.push(address, ["holistic"])
+    col.shipping.answer_from(address)
+    ids = [row.id for row in col.images()]
+    whole = [hit.id for hit in col.search(ids[0], 50, by="holistic")]
+    name = f"holistic-{col.spaces['holistic'].generation}"
+    with open_engine(address) as engine:
+        (kept,) = engine.names()
+        assert name in kept
+        store = col.shipping.store_in(engine, "holistic")
+        store.remove(ids[3:])
+    col._views.engine.close()
+    lacking = col.search(ids[0], 50, by="holistic")
+    assert not lacking
+    assert lacking.away is not None
+    assert f"holds 3 of the {len(ids)} pictures" in lacking.away
+    with open_engine(address) as engine:
+        col.shipping.store_in(engine, "holistic").drop()
+    col._views.engine.close()
+    col._views.engine.breaker = Breaker()
+    col.tag(ids[4], "late")
+    # Sending one picture does not make a store of one picture.
+    assert "push" in col.shipping.send_new(retries=Retries(times=1))[address]
+    found = col.search(ids[0], 50, by="holistic")
+    assert [hit.id for hit in found] == [ids[4]]
+    assert found.away is not None
+    col.shipping.push(address, ["holistic"])
+    col._views.engine.breaker = Breaker()
+    again = col.search(ids[0], 50, by="holistic")
+    assert ([hit.id for hit in again], again.away) == (whole, None)

@@ -142,7 +142,8 @@ class Shipping:
             for name in said.spaces.keys() - set(self._old(said)):
                 view = self._views.view(name)
                 if name not in stores or stores[name][0].space.generation != view.space.generation:
-                    stores[name] = (view, self._open(engine, view))
+                    # One that was deleted over there must not come back with these few only.
+                    stores[name] = (view, self._open(engine, view, create=False))
                 here, rows = view.rows_of(images)
                 ids = np.array(here, np.int64)
                 update(images, (ids, rows, facts_of(self._store, here)), stores[name][1])
@@ -323,8 +324,10 @@ class Shipping:
         """
         return where_of(self._store, plain_where(conditions))
 
-    def _open(self, engine: Engine, view: SpaceView) -> QdrantRows:
-        return engine.store(store_name(view), kind_of(view), owner=self._owner(), exact=True)
+    def _open(self, engine: Engine, view: SpaceView, *, create: bool = True) -> QdrantRows:
+        return engine.store(
+            store_name(view), kind_of(view), owner=self._owner(), exact=True, create=create
+        )
 
     def _owner(self) -> str:
         found = self._store.setting(OWNER)

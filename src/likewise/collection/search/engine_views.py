@@ -26,6 +26,7 @@ from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import Store
 from likewise.collection.store.unshipped import (
     EngineChoice,
+    count_unshipped,
     engine_choice,
     is_copy,
     told,
@@ -99,6 +100,7 @@ class EngineSearch:
         self._state: tuple[int, EngineState | None] = (-1, None)
         self._engine: tuple[str, Engine] | None = None
         self._stores: dict[Any, QdrantRows] = {}
+        self._whole: set[str] = set()
         self._fresh: dict[str, tuple[Any, _Fresh]] = {}
         self.breaker = Breaker()
 
@@ -164,8 +166,29 @@ class EngineSearch:
                     store_name(local), kind_of(local), exact=exact, create=False,
                     owner=str(self._catalog.setting(OWNER, "")),
                 )  # fmt: skip
+                self._check_whole(address, found, local, state)
                 self._stores[key] = found
             return found
+
+    def _check_whole(
+        self, address: str, rows: QdrantRows, local: LocalView, state: EngineState
+    ) -> None:
+        """Refuse a store that lacks pictures it was told of: somebody deleted or emptied it.
+
+        Asked once a connection and generation, as counting millions takes its time.
+        """
+        name = rows.name
+        if name in self._whole:
+            return
+        # In this order: a picture that is sent meanwhile is counted twice, never not at all.
+        due = len(local) - count_unshipped(self._catalog, state.upto)
+        there = rows.count()
+        if there < due:
+            raise EngineRefused(
+                f"{address} holds {there:,} of the {due:,} pictures it was sent in "
+                f"{local.space.name!r}; 'likewise push --to {address}' sends what is missing"
+            )
+        self._whole.add(name)
 
     def _open(self, address: str) -> Engine:
         try:
@@ -194,6 +217,7 @@ class EngineSearch:
     def _close(self) -> None:
         engine, self._engine = self._engine, None
         self._stores = {}
+        self._whole = set()
         if engine is not None:
             engine[1].close()
 
