@@ -70,7 +70,7 @@ demo: setup
 
 # More rounds of what trust rests on than `make test` has time for.
 trust: setup
-	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) $(BIN)/python -m pytest -n 0 tests/collection/test_crashes.py tests/collection/test_loop_machine.py tests/index/test_properties.py tests/index/test_files.py tests/trust
+	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) $(BIN)/python -m pytest -n 0 tests/collection/test_crashes.py tests/collection/test_loop_machine.py tests/collection/test_history.py tests/index/test_properties.py tests/index/test_files.py tests/trust
 
 readers: setup
 	$(BIN)/likewise datasets

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.fold import ProfileState
-from likewise.collection.feedback.history import History, Item, Verdicts
+from likewise.collection.feedback.history import History, Item
 from likewise.collection.feedback.pair_fold import PairFigures, PairFold
+from likewise.collection.feedback.pair_index import Verdicts
 from likewise.collection.feedback.replay import Replay
 from likewise.collection.jobs import Progress, Report, silent
 from likewise.collection.spaces.base import Space
@@ -473,8 +474,7 @@ class ProfileStates:
     def contradictions(self, profile: str, judgement: int) -> list[int]:
         """Earlier judgements of which a judgement says the opposite, in part at least."""
         with self.lock:
-            found = self.history(profile).contradictions
-            return list(dict.fromkeys(c.earlier for c in found if c.judgement == judgement))
+            return self.history(profile).contradicted_by(judgement)
 
     def verdicts(self, profile: str, subject: int) -> Verdicts:
         """What stands about a query."""
