@@ -106,6 +106,27 @@ def test_counting_the_words_that_moved_keeps_no_checkpoint(
         assert list(kept.values()) == [4]
 
 
+def test_counting_the_words_that_moved_reads_no_log(
+    col: Collection,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody judges while another's line is written and not learned: no weights of before."""
+    col.use("mine")
+    for query in (1, 4, 7):
+        col.judge(query, [query + 1], [query + 2])
+    before = {name: weights(col, space=name) for name in SPACES}
+    monkeypatch.setattr(states_of(col), "weights_in_memory", lambda profile: {})
+    read = []
+    monkeypatch.setattr(profile_states, "History", lambda *given: read.append(given))
+    made = col.judge(10, [11], [12])
+    moved = {name: int(np.sum(before[name] != weights(col, space=name))) for name in SPACES}
+    assert dict(made.changed_words) == moved
+    assert moved["mine"] > 0
+    # What is contradicted is learned anew too, and nobody knows what it was.
+    assert col.judge(10, [12], [11]).changed_words == {}
+    assert read == []
+
+
 def test_a_judgement_from_outside_has_no_query_picture(col: Collection) -> None:  # noqa: F811
     made = col.judge(outside(0), [2])
     assert made.query is None

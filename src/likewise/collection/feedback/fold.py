@@ -38,6 +38,8 @@ from likewise.similarity.solis import SOLIS
 
 _STATE, _GIVEN = "profile state", "profile weights"
 _STARTS = {"ones": 1.0, "zeros": 0.0}
+_RECENT = 64
+"""Items of which it is known how many words they moved: more than anybody judges at once."""
 # A checkpoint is only good for the constants it was folded with.
 _RULE = [ETA, DELTA, MARGIN, L1, LIMIT, JUDGEMENT_REACH, SESSION_REACH]
 
@@ -68,6 +70,7 @@ class ProfileState:
         self.session = 0
         self.agreed = self.agreed_plain = self.asked = 0
         self.gains = Spread()
+        self._moved: dict[int, int] = {}
         self._start = start
         self._learner = _begin_learner(width, start)
         self._before: NDArray[np.float64] = self._learner.weights_
@@ -91,6 +94,10 @@ class ProfileState:
         """What words weigh that nothing was said about: ``ones``; ``zeros`` in a sparse profile."""
         return self._start
 
+    def moved_by(self, number: int) -> int | None:
+        """Words whose weight a judgement moved; None where it was not folded here, or long ago."""
+        return self._moved.get(number)
+
     def fold(
         self,
         item: Item,
@@ -104,6 +111,9 @@ class ProfileState:
             if blob is not None:
                 self._take_over(ImportedWeights.unpack(blob))
             return
+        self._moved[item.number] = 0
+        if len(self._moved) > _RECENT:
+            del self._moved[next(iter(self._moved))]
         triplets, order = plan_triplets(item, codes)
         if not len(triplets):
             return
@@ -116,7 +126,8 @@ class ProfileState:
         found = self._learner.weights_of(words)
         self._count_agreement(X, words, local, found, triplets)
         self._learner.partial_fit(*lesson(X, triplets, item.weight))
-        self._limit_change(words, found)
+        now = self._limit_change(words, found)
+        self._moved[item.number] = int(np.count_nonzero(now != found))
 
     def _take_over(self, given: ImportedWeights) -> None:
         width = self._learner.n_features_in_
@@ -141,14 +152,15 @@ class ProfileState:
         self.asked += len(triplets)
         self.gains = self.gains.add((right[0] - right[1]) / len(triplets))
 
-    def _limit_change(self, words: Any, found: Any) -> None:
-        """Bring weights back within reach of where judgement and session found them."""
+    def _limit_change(self, words: Any, found: Any) -> Any:
+        """Bring weights back within reach of where judgement and session found them; gives them."""
         now = self._learner.weights_of(words)
         start = self._before[words]
         held = within_reach(now, found, start)
         far = held != now
         if far.any():
             self._learner.assign(words[far], held[far])
+        return held
 
     # -- checkpoints ------------------------------------------------------------------------
 

@@ -55,7 +55,8 @@ class Judgement:
         Numbers of earlier judgements it says the opposite of.
     changed_words : mapping of str to int
         How many words' weights moved, by sparse space; not where so much is learned anew that
-        searches go on with the weights of before.
+        searches go on with the weights of before, nor where it contradicts earlier judgements and
+        the weights before it were not in memory.
     text : str or None
         What was typed, where something was.
 
@@ -101,6 +102,7 @@ def judge(
     before = states.weights_in_memory(profile)
     entry, subjects = _commit(views, question, said, profile)
     states.fold_all(profile)
+    contradicts = states.contradictions(profile, entry.number)
     assert question.key is not None
 
     def in_log_order(pictures: Sequence[int]) -> tuple[int, ...]:
@@ -115,36 +117,40 @@ def judge(
         in_log_order(said.liked),
         in_log_order(said.disliked),
         in_log_order(said.negatives),
-        tuple(states.contradictions(profile, entry.number)),
-        _count_changed_words(views.store, states, entry, before),
+        tuple(contradicts),
+        _count_changed_words(views.store, states, entry, before if contradicts else None),
         question.text,
     )
 
 
 def _count_changed_words(
-    store: Store, states: ProfileStates, entry: Entry, before: Mapping[str, NDArray[np.float64]]
+    store: Store,
+    states: ProfileStates,
+    entry: Entry,
+    before: Mapping[str, NDArray[np.float64]] | None,
 ) -> dict[str, int]:
     """Words whose weight a line of the log moved, by sparse space.
 
-    Where the weights before it were not in memory, the lines before it are folded once more: only
-    afterwards, since nothing may come between a person's word and the log.
+    ``before`` are the weights before a line that changed what earlier ones teach; None: it did not,
+    and the fold counted.  Nothing is folded for this: eight people who judge at once would each
+    have the whole log read, for a number.
     """
-    # A checkpoint of the past would thin out those that the next fold or undo goes on from.
-    earlier = ProfileStates(store, upto=entry.number - 1, read_only=True)
     changed = {}
     for name, space in store.spaces().items():
         if not (space.row_format.learns_weights and space.generation):
             continue
-        found = states.answer(entry.profile, space)
+        with states.lock:
+            found = states.answer(entry.profile, space)
+            moved = found.state.moved_by(entry.number)
+            now = found.state.weights
         if found.behind:
             continue
-        now = found.state.weights
-        then = before.get(name)
-        if then is None:
-            then = earlier.state(entry.profile, space).weights
+        if before is None:
+            if moved is not None:
+                changed[name] = moved
         # Not where new words came in between.
-        if then.shape == now.shape:
-            changed[name] = int(np.count_nonzero(now != then))
+        elif name in before and before[name].shape == now.shape:
+            changed[name] = int(np.count_nonzero(now != before[name]))
     return changed
 
 

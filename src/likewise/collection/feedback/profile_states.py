@@ -63,13 +63,12 @@ class ProfileStates:
     """The learned state of a collection, brought up to date when it is asked for.
 
     ``upto`` is the last line of the log that counts; None: all there are and will be.  A look back
-    waits for what it asks; with ``read_only`` no checkpoint is kept of what it folds.
+    waits for what it asks.
     """
 
-    def __init__(self, store: Store, upto: int | None = None, *, read_only: bool = False) -> None:
+    def __init__(self, store: Store, upto: int | None = None) -> None:
         self._store = store
         self._upto = upto
-        self._read_only = read_only
         self.lock = threading.RLock()
         self._histories: dict[str, History] = {}
         # Profile and space: what it was folded in, digest of what is folded, the state.
@@ -413,7 +412,7 @@ class ProfileStates:
         ``digest`` names what is folded, where the history may have changed since.
         ``is_answer``: searches may rank by it from now on, also while something is folded anew.
         """
-        if self._read_only or self._store.read_only:
+        if self._store.read_only:
             return
         name, generation = space.name, space.generation
         # Under the lock, and before the transaction: first the one, then the other, everywhere.
