@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,10 +18,11 @@ from likewise.collection.feedback.profile_states import ages_to_keep, checkpoint
 from likewise.collection.store.log_tables import Entry, entries
 from likewise.collection.store.store import Store
 from likewise.collection.store.sums import START, line_digest
+from tests import trials
 from tests.collection.loop_reference import Log
 
 # `make trust` tries more.
-EXAMPLES = max(int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "0")), 20)
+EXAMPLES = max(trials.ROUNDS, 20)
 
 
 def moment(number: int) -> str:
@@ -155,6 +155,7 @@ def test_what_is_taken_back_leaves_what_a_full_reading_finds(
     store: Store, log: list[Entry]
 ) -> None:
     """Line by line, whatever the taken-back line contradicted and whatever contradicts it."""
+    trials.count(trials.HISTORIES)
     grown = History(store, "default")
     write(store, [])
     for at, one in enumerate(log, 1):

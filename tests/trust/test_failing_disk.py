@@ -21,6 +21,7 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.collection.jobs import running
 from likewise.errors import tell_os_error
+from tests import trials
 from tests.collection.launching import Launcher
 from tests.collection.loop_cases import SPACES, copied, weights
 from tests.collection.loop_reference import Log
@@ -76,6 +77,8 @@ class Trial:
             **self.job, root=str(root), disk=str(root), fail_at=str(at), code=str(code),
             lasting=lasting, sentence=str(self.sentence), moments=str(self.moments),
         )  # fmt: skip
+        if at:
+            trials.count(trials.DISK_ERRORS)
         return status, self.sentence.read_text()
 
     def points(self, root: Path) -> list[int]:
