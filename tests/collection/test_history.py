@@ -188,8 +188,8 @@ class Counted(list):
 
 
 def test_taking_back_reads_the_lines_that_speak_of_it(store: Store) -> None:
-    """Three lines about one picture among two thousand about others: the middle one goes."""
-    n = 2_000
+    """Three lines about one picture among a thousand about others: the middle one goes."""
+    n = 1_000
     log = [judged(number, number, [5_000], [5_001]) for number in range(1, n + 1)]
     log[104] = judged(105, 1, [10], [11], [12])
     log[504] = judged(505, 1, [11, 12], [10])

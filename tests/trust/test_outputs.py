@@ -73,6 +73,7 @@ def test_thumbnails_have_no_place(owner: Client, located: Likewise) -> None:
         assert_says_nothing(path.read_bytes())
 
 
+@pytest.mark.slow
 def test_what_guests_see_has_no_place(owner: Client, located: Likewise) -> None:
     address = owner.post_json("/api/compare/shares", {"name": "Ada"}, 201)["address"]
     cookie = f"{GUESTS}{cookie_name(HOST)}={address.partition('token=')[2]}"
