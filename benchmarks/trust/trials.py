@@ -16,7 +16,7 @@ from typing import Any
 ATTACK: Mapping[str, tuple[str, str]] = {
     "kill -9": ("182", "0"),
     "injected I/O errors": ("245", "0"),
-    "mutated pictures": ("9,500", "7 of 24 good ones not added, 13 GB"),
+    "mutated pictures": ("9,500", "0"),
     "requests without right": ("1,829", "0"),
     "fuzzed requests": ("4,296 + 9,320", "0"),
     "flipped bits of a catalog": ("180", "17 wrong answers"),
