@@ -22,6 +22,7 @@ from likewise.errors import (
     UnreadableImage,
 )
 from likewise.images import FORMATS, decode, probe
+from tests import trials
 from tests.corpus import BROKEN, MAY_ALL, ODD, RAMP12, noisy, quarters, ramp16, saved
 
 # How the upright picture lies in the file, for each EXIF orientation.
@@ -475,7 +476,11 @@ WHOLE |= {f: saved(noisy(24, 18), f) for f in ("AVIF", "HEIF")}
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=max(300, 20 * trials.ROUNDS),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(
     st.sampled_from(sorted(WHOLE)),
     st.integers(0, 100_000),
@@ -484,6 +489,7 @@ WHOLE |= {f: saved(noisy(24, 18), f) for f in ("AVIF", "HEIF")}
 def test_damage_gives_a_picture_or_a_typed_error(
     format_: str, cut: int, changes: list[tuple[int, int]]
 ) -> None:
+    trials.count(trials.PICTURES)
     data = bytearray(WHOLE[format_])
     for at, value in changes:
         data[at % len(data)] = value

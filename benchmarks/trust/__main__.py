@@ -7,7 +7,7 @@ each life of the server is read every second; then one more server lives on unde
 and is not killed, five minutes as before and five in which they only look: a server that grows is
 seen, and what it grows by.  How long an undo of an old line
 takes is measured by :mod:`benchmarks.trust.undo`, what a judgement leaves in a server's memory by
-:mod:`benchmarks.trust.growth`.
+:mod:`benchmarks.trust.growth`; ``--trials`` makes a table of what ``make trust`` tried.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks import harness
-from benchmarks.trust import growth, undo
+from benchmarks.trust import growth, trials, undo
 from likewise.collection.collection import Collection
 
 CLIENTS = 8
@@ -51,6 +51,7 @@ ASKED = 5_000
 """Judgements of the server whose growth is measured, and then searches."""
 KEY = "a-key-for-this-run-only"
 _PATIENCE = 30.0
+_TITLE = "Trust: what was acknowledged is there"
 
 
 def write_pictures(folder: Path, n: int, seed: int) -> Path:
@@ -304,6 +305,7 @@ def _losses(root: Path, record: Record, kills: int) -> dict[str, Any]:
     return {
         "kills": kills,
         "requests": sum(record.asked.values()),
+        "of these searches": record.asked["search"] + record.asked["words"],
         "answers 5xx": sum(record.failed.values()),
         "judgements acknowledged": len(record.judgements),
         "of these lost": len(record.judgements - lines),
@@ -327,12 +329,18 @@ def main() -> int:
     parser.add_argument("--only", choices=["soak", "undo", "growth"], help="a part of it")
     parser.add_argument("--lines", type=int, nargs="*", default=LINES, help="of the logs of undo")
     parser.add_argument("--asked", type=int, default=ASKED, help="judgements, and searches")
+    parser.add_argument("--trials", type=Path, help="what make trust wrote; only its table is made")
     parser.add_argument("--full", action="store_true", help="an hour")
     given = parser.parse_args()
+    if given.trials:
+        report = harness.Report("trust", _TITLE, "make trust")
+        report.add("Trials and losses", trials.rows(trials.read(given.trials), harness.RESULTS))
+        report.write()
+        return 0
     minutes = 60.0 if given.full else given.minutes
     report = harness.Report(
         "trust",
-        "Trust: what was acknowledged is there",
+        _TITLE,
         f"{minutes:g} minutes" + (" (full)" if given.full else ""),
         {
             "clients": CLIENTS, "pictures": PICTURES, "kill every": f"{given.kill_every:g} s",

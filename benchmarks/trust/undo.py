@@ -51,14 +51,16 @@ def run(lines: int, seed: int = 0) -> list[dict[str, Any]]:
         first = time.process_time() - start
         col.search(1, by="default")  # what a process does once: kernels and views are there
         rows = []
-        old, contradicted = max(1, lines // 100), max(2, lines // 50)
-        for what, line, change in (
+        old, early, late = max(1, lines // 100), max(2, lines // 50), lines - 199
+        changes: list[tuple[str, int, Callable[[], object]]] = [
             ("undo", old, lambda: col.undo(old)),
             ("undo", lines - 99, lambda: col.undo(lines - 99)),
-            ("contradict", contradicted, lambda: _contradict(col, contradicted)),
-        ):
-            if what == "contradict" and lines > LONG:
-                continue  # the same way back as the undo, two minutes of it
+            ("contradict", late, lambda: _contradict(col, late)),
+            ("undo of what is contradicted", late, lambda: col.undo(late)),
+        ]
+        if lines <= LONG:  # else the same way back as the first undo, minutes of it
+            changes.append(("contradict", early, lambda: _contradict(col, early)))
+        for what, line, change in changes:
             row = {"lines": lines, "first fold, CPU s": round(first, 1), "what": what, "line": line}
             rows.append(row | _measure(col, change))
         if lines <= LONG:
@@ -70,7 +72,7 @@ def _measure(col: Collection, change: Callable[[], object]) -> dict[str, Any]:
     """Seconds and searches after a change of the log."""
     start, used = time.perf_counter(), time.process_time()
     change()
-    returned = time.perf_counter() - start
+    returned, spoken = time.perf_counter() - start, time.process_time() - used
     meanwhile: list[float] = []
     behind, query = [], 0
     while True:
@@ -87,6 +89,7 @@ def _measure(col: Collection, change: Callable[[], object]) -> dict[str, Any]:
     done, used = time.perf_counter() - start, time.process_time() - used
     return {
         "said, s": round(returned, 2),
+        "said, CPU s": round(spoken, 2),
         "first answer, s": round(answered, 2),
         "learned, s": round(done, 1),
         "learned, CPU s": round(used, 1),

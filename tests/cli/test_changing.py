@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from likewise.collection.collection import Collection
 from tests.cli.process import Likewise, few_views, hear_ctrl_c
 from tests.corpus import BROKEN
 from tests.doors import store_of
@@ -105,10 +106,27 @@ def test_backup_and_restore(built: Likewise, tmp_path: Path) -> None:
     copy, back = tmp_path / "copy", tmp_path / "back.lw"
     assert built.json("backup", copy)["pictures"] == 12
     assert "exists already" in built.refused("backup", copy)
-    assert "12 pictures, verified" in built("restore", copy, back).stdout
+    said = built("restore", copy, back).stdout
+    assert "12 pictures, verified" in said
+    assert "key" not in said
     assert built("verify", "-C", back).returncode == 0
     assert "exists already" in built.refused("restore", copy, back)
     assert "is not a backup" in built.refused("restore", tmp_path, tmp_path / "new.lw")
+
+
+def test_a_restore_says_which_doors_it_closed(built: Likewise, tmp_path: Path) -> None:
+    with Collection.open(built.folder / "photos.lw") as col:
+        col.keys.add("ada", "look")
+        for name in ("bob", "eve"):
+            col.shares.create(name)
+        col.backup(tmp_path / "copy")
+        col.keys.revoke("ada")
+        for name in ("bob", "eve"):
+            col.shares.revoke(name)
+    said = built("restore", tmp_path / "copy", tmp_path / "back.lw").stdout
+    assert "1 key and 2 links for guests of the backup do not open it" in said
+    closed = built.json("restore", tmp_path / "copy", tmp_path / "again.lw")
+    assert (closed["keys_revoked"], closed["links_closed"]) == (1, 2)
 
 
 def test_a_second_job_is_told_who_is_busy(built: Likewise) -> None:

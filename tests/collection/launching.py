@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests import trials
+
 
 class Launcher:
     """The launcher's process; ``more`` is put into its environment."""
@@ -50,6 +52,8 @@ class Launcher:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         status, seconds = int(self._line()), time.monotonic() - started
+        if status == signal.SIGKILL:
+            trials.count(trials.KILLS)
         if self.why.exists():
             sys.stderr.write(self.why.read_text())
         return status, seconds

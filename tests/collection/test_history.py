@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,12 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.errors import CollectionError
-from likewise.collection.feedback.history import Contradiction, History, item_of, standing_items
+from likewise.collection.feedback.history import History, item_of, standing_items
+from likewise.collection.feedback.pair_index import Contradiction
 from likewise.collection.feedback.profile_states import ages_to_keep, checkpoint_stops
-from likewise.collection.store.log_tables import Entry
+from likewise.collection.store.log_tables import Entry, entries
 from likewise.collection.store.store import Store
 from likewise.collection.store.sums import START, line_digest
+from tests import trials
 from tests.collection.loop_reference import Log
+
+# `make trust` tries more.
+EXAMPLES = max(trials.ROUNDS, 20)
 
 
 def moment(number: int) -> str:
@@ -29,8 +35,9 @@ def line(number: int, kind: str, **body) -> Entry:
     return Entry(number, "default", kind, moment(number), 1, body)
 
 
-def judged(number: int, query: int = 1, liked=(), disliked=()) -> Entry:
-    return line(number, "judge", query=query, liked=list(liked), disliked=list(disliked))
+def judged(number: int, query: int = 1, liked=(), disliked=(), negatives=()) -> Entry:
+    said = {"liked": list(liked), "disliked": list(disliked), "negatives": list(negatives)}
+    return line(number, "judge", query=query, **said)
 
 
 def numbers(log: list[Entry]) -> list[int]:
@@ -64,10 +71,13 @@ def test_nested_roll_backs_cost_no_more_than_their_number() -> None:
 
 
 @st.composite
-def logs(draw) -> list[Entry]:
+def logs(
+    draw: st.DrawFn, kinds: Sequence[str] = ("judge", "judge", "judge", "undo", "rollback")
+) -> list[Entry]:
+    """Few queries and pictures, so that lines contradict, repeat and lean on each other."""
     log: list[Entry] = []
     for number in range(1, draw(st.integers(0, 25)) + 1):
-        kind = draw(st.sampled_from(["judge", "judge", "judge", "undo", "rollback"]))
+        kind = draw(st.sampled_from(kinds))
         if kind == "judge":
             said = draw(st.dictionaries(st.integers(10, 13), st.booleans(), min_size=1))
             log.append(
@@ -76,8 +86,12 @@ def logs(draw) -> list[Entry]:
                     draw(st.integers(1, 2)),
                     [p for p, good in said.items() if good],
                     [p for p, good in said.items() if not good],
+                    draw(st.sets(st.integers(10, 13))) - said.keys(),
                 )
             )
+        elif kind == "takeback":
+            some = draw(st.sets(st.integers(1, max(number - 1, 1)), max_size=4))
+            log.append(line(number, "takeback", judgements=sorted(some), of="a key"))
         elif kind == "undo":
             log.append(line(number, "undo", judgement=draw(st.integers(1, max(number - 1, 1)))))
         else:
@@ -114,6 +128,87 @@ def write(store: Store, log: list[Entry], *, afresh: bool = True) -> None:
             line = (x.number, x.profile, x.kind, x.made, x.session, json.dumps(x.body))
             digest = line_digest(digest, *line)
             c.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", (*line, digest))
+
+
+def full_reading(store: Store) -> History:
+    """The items that stand, added one after the other: nothing is ever taken out of this one."""
+    made = History(store, "default", upto=0)
+    made._own = entries(store, "default")
+    made._read_again()
+    return made
+
+
+def assert_equal_histories(one: History, other: History, last: int) -> None:
+    assert one.items == other.items
+    assert one.digests == other.digests
+    assert one.contradictions == other.contradictions
+    for number in range(1, last + 1):
+        assert one.contradicted_by(number) == other.contradicted_by(number)
+        assert one.stands(number) == other.stands(number)
+    for query in (1, 2):
+        assert one.verdicts(query) == other.verdicts(query)
+
+
+@given(log=logs(("judge", "judge", "judge", "undo", "undo", "takeback")))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_what_is_taken_back_leaves_what_a_full_reading_finds(
+    store: Store, log: list[Entry]
+) -> None:
+    """Line by line, whatever the taken-back line contradicted and whatever contradicts it."""
+    trials.count(trials.HISTORIES)
+    grown = History(store, "default")
+    write(store, [])
+    for at, one in enumerate(log, 1):
+        write(store, [one], afresh=False)
+        grown.update()
+        assert grown.position == one.number
+        if one.kind != "judge" or at == len(log):
+            assert_equal_histories(grown, full_reading(store), len(log))
+    by_number = {one.number: one.body for one in log}
+    for item in grown.items:
+        # What is liked was not passed over, whoever said it first.
+        liked = grown.verdicts(item.query).liked
+        said = by_number[item.number]["negatives"]
+        assert list(item.negatives) == sorted(p for p in said if p not in liked)
+
+
+class Counted(list):
+    """A list that counts how many of its entries were read."""
+
+    read = 0
+
+    def __getitem__(self, at):
+        found = super().__getitem__(at)
+        self.read += len(found) if isinstance(at, slice) else 1
+        return found
+
+    def __iter__(self):
+        self.read += len(self)
+        return super().__iter__()
+
+
+def test_taking_back_reads_the_lines_that_speak_of_it(store: Store) -> None:
+    """Three lines about one picture among a thousand about others: the middle one goes."""
+    n = 1_000
+    log = [judged(number, number, [5_000], [5_001]) for number in range(1, n + 1)]
+    log[104] = judged(105, 1, [10], [11], [12])
+    log[504] = judged(505, 1, [11, 12], [10])
+    log[904] = judged(905, 1, [10])
+    write(store, log)
+    history = History(store, "default")
+    history.update()
+    assert history.contradicted_by(505) == [105]
+    assert history.contradicted_by(905) == [505]
+    for after, gone in enumerate((505, 905, 105), n + 1):
+        write(store, [line(after, "undo", judgement=gone)], afresh=False)
+        history.items, history._own = Counted(history.items), Counted(history._own)
+        history.update()
+        assert history._own.read <= 2
+        # The line itself, those it answers and is answered by, and neighbours for the session.
+        assert history.items.read <= 12
+        history.items, history._own = list(history.items), list(history._own)
+        assert_equal_histories(history, full_reading(store), 0)
+    assert len(history.items) == n - 3
 
 
 @pytest.mark.slow

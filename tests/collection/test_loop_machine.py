@@ -27,6 +27,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.feedback import log_lines, profile_states, replay
 from likewise.similarity import local_metric
 from likewise.similarity.local_metric import LocalMetric
+from tests import trials
 from tests.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
 from tests.collection.loop_reference import Log, ask
 from tests.doors import states_of
@@ -255,6 +256,7 @@ class Loop(RuleBasedStateMachine):
             for col in (self.col, self.other, *self.dropped):
                 col.close()
             shutil.rmtree(self.home)
+        trials.count(trials.HISTORIES)
 
 
 Loop.TestCase.settings = settings(

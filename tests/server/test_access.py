@@ -18,6 +18,7 @@ from likewise.server.access import Access, Guard, allowed_hosts
 from likewise.server.app import make_app
 from likewise.server.run import is_loopback, serve
 from likewise.server.sessions import Sessions
+from tests import trials
 from tests.server.browser import run_in_loop
 from tests.server.conftest import HOST, KEY, SESSIONS, TICKET, Client, check_error, client_of
 
@@ -88,6 +89,7 @@ def test_no_route_answers_without_the_key(reader: Client, every: list[tuple[str,
             answer = bare(reader, method, path, **offered, origin=OWN)
             check_error(answer, 401, "not_let_in")
             check_headers(answer)
+            trials.count(trials.WITHOUT_RIGHT)
 
 
 def test_the_icon_a_browser_asks_for_is_empty(reader: Client) -> None:
@@ -102,6 +104,7 @@ def test_no_route_answers_to_another_name(reader: Client, every: list[tuple[str,
             answer = bare(reader, method, path, host=host, authorization=f"Bearer {KEY}")
             check_error(answer, 421, "wrong_host")
             check_headers(answer)
+            trials.count(trials.WITHOUT_RIGHT)
 
 
 def test_no_change_comes_from_another_site(reader: Client, every: list[tuple[str, str]]) -> None:
@@ -120,6 +123,7 @@ def test_no_change_comes_from_another_site(reader: Client, every: list[tuple[str
                 answer = bare(reader, method, path, **key, **sign)
                 check_error(answer, 403, "wrong_origin")
                 check_headers(answer)
+                trials.count(trials.WITHOUT_RIGHT)
         # A browser says where a change comes from; a cookie without that is no page of ours.
         check_error(bare(reader, method, path, **by_cookie), 403, "wrong_origin")
 
@@ -340,7 +344,7 @@ def test_websockets_are_closed() -> None:
     assert [message["type"] for message in asked.said] == ["websocket.close"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=max(150, 10 * trials.ROUNDS), deadline=None)
 @given(
     path=st.sampled_from(["/", "/api/search", "/api/pictures/1-ab", "/page/x.js", "/favicon.ico"]),
     method=st.sampled_from(["GET", "POST", "PUT", "HEAD"]),
@@ -366,3 +370,4 @@ def test_no_request_gets_past_the_guard(
     assert asked.status in (204, 401, 403, 421)
     assert (b"x-content-type-options", b"nosniff") in asked.headers
     assert not any(name == b"set-cookie" for name, _ in asked.headers)
+    trials.count(trials.WITHOUT_RIGHT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ import numpy as np
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import UnknownPicture
+from tests import trials
 from tests.collection.pictures import write
 
-ROUNDS = int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "0"))
+ROUNDS = trials.ROUNDS
 """How many more rounds than `make test` has time for (`make trust`)."""
 
 

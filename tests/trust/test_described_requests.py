@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from likewise.collection.collection import Collection
+from tests import trials
 from tests.server.conftest import Client, client_of
 from tests.trust.stored_cases import ROUNDS, write_small
 
@@ -161,6 +162,7 @@ def test_requests_by_the_description_are_answered_by_it(served: Served) -> None:
             case.validate_response(answer, checks=CHECKS)
 
         ask()
+    trials.count(trials.DRAWN, sum(answered.values()))
     # Most were understood: a test that is only refused tests nothing.
     assert answered[2] > answered.get(4, 0) / 2
     assert served.client.get_json("/api/health")

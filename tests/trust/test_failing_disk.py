@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,8 +20,11 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
+from likewise.collection.errors import CollectionError
 from likewise.collection.jobs import running
+from likewise.collection.store import connections
 from likewise.errors import tell_os_error
+from tests import trials
 from tests.collection.launching import Launcher
 from tests.collection.loop_cases import SPACES, copied, weights
 from tests.collection.loop_reference import Log
@@ -76,6 +80,8 @@ class Trial:
             **self.job, root=str(root), disk=str(root), fail_at=str(at), code=str(code),
             lasting=lasting, sentence=str(self.sentence), moments=str(self.moments),
         )  # fmt: skip
+        if at:
+            trials.count(trials.DISK_ERRORS)
         return status, self.sentence.read_text()
 
     def points(self, root: Path) -> list[int]:
@@ -87,7 +93,7 @@ class Trial:
         every = list(range(1, total + 1))
         if ROUNDS:
             return every
-        return sorted({1, 2, total, *random.Random(total).sample(every, FEW - 3)})
+        return sorted({1, 2, 3, total, *random.Random(total).sample(every, FEW - 4)})
 
 
 def check_sentence(kind: str, sentence: str) -> None:
@@ -159,6 +165,28 @@ def test_adding_on_a_disk_that_fails(launcher: Launcher, tmp_path: Path, kind: s
             assert len(col.search(1, by="holistic")) == len(paths) - 1
         shutil.rmtree(root)
     assert failed
+
+
+def test_a_connection_that_can_only_read_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite opens for reading what a disk refuses to open for writing, and keeps that to itself:
+    who may write is told of the disk, and writes when it has room again."""
+    root = copied(tmp_path)
+
+    def refused(name: str, patience: float, *, uri: bool) -> sqlite3.Connection:
+        return really(f"{Path(name).as_uri()}?mode=ro", patience, uri=True)
+
+    really = connections._open
+    monkeypatch.setattr(connections, "_open", refused)
+    with Collection.open(root) as col:
+        monkeypatch.setattr(connections, "_open", really)
+        before = len(col.log.entries())
+        with pytest.raises(CollectionError, match=r"disk that holds .* cannot be .* written"):
+            col.judge(1, [2], [3])
+        col.judge(1, [2], [3])
+        assert len(col.log.entries()) == before + 1
+        assert col.verify() == []
 
 
 def test_what_the_system_refuses_is_told() -> None:

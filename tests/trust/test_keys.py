@@ -193,6 +193,20 @@ def test_a_restored_backup_lets_nobody_in(root: Path, tmp_path: Path) -> None:
         assert again.verify() == []
 
 
+def test_a_restored_backup_has_no_link_for_guests(root: Path, tmp_path: Path) -> None:
+    """A link that was closed after the backup was made must not open what is restored."""
+    with Collection.open(root) as col:
+        token = col.shares.create("Grandpa")
+        col.backup(tmp_path / "backup")
+        col.shares.revoke("Grandpa")
+    with Collection.restore(tmp_path / "backup", tmp_path / "again.lw") as again:
+        assert again.shares.of_token(token) is None
+        assert len(again.shares) == 0
+        # The name is free: a new link is another door.
+        assert again.shares.of_token(again.shares.create("Grandpa")) is not None
+        assert again.verify() == []
+
+
 def test_a_new_key_of_a_former_name_is_another(root: Path) -> None:
     with Collection.open(root) as col:
         former = col.keys.add("ada", "judge").key

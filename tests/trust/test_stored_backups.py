@@ -16,6 +16,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.store.store import FILE
 from likewise.errors import LikewiseError
+from tests import trials
 from tests.doors import store_of
 from tests.trust.stored_cases import ROUNDS, ask_all, make_full, write_small
 
@@ -108,6 +109,7 @@ def test_every_backup_restores_to_equal_answers(seed: int, tmp_path: Path) -> No
                 with Collection.restore(target, tmp_path / f"back {step}.lw") as back:
                     assert ask_all(back) == before, done
                     assert back.verify() == [], done
+                trials.count(trials.BACKUPS)
 
 
 # -- what a collection or a backup from elsewhere may hold ------------------------------------

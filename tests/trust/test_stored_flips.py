@@ -11,6 +11,7 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.collection.store.store import FILE
 from likewise.errors import LikewiseError
+from tests import trials
 from tests.trust.stored_cases import ROUNDS, ask_all, make_full
 
 
@@ -52,4 +53,5 @@ def test_flips_anywhere_in_the_catalog(full: Path, tmp_path: Path) -> None:
         else:
             silent.append((at, bit))
     assert silent == []
+    trials.count(trials.FLIPS, told + harmless)
     assert told > harmless

@@ -163,15 +163,23 @@ def restore(
     path: Annotated[Path, typer.Argument(help="Collection to create; it must not exist yet.")],
     json_: Json = False,
 ) -> None:
-    """Create a collection from a backup; the backup is verified first."""
+    """Create a collection from a verified backup; its keys and links for guests are closed."""
+    from likewise.collection import backups
     from likewise.collection.collection import Collection
+    from likewise.collection.filters_and_metadata import absolute
 
-    with stoppable("nothing was restored"), Collection.restore(backup, path) as col:
+    with stoppable("nothing was restored"):
+        closed = backups.restore(absolute(backup), absolute(path))
+    with Collection.open(path) as col:
         root, pictures = str(col.root), len(col)
     if json_:
-        echo_json({"collection": root, "pictures": pictures})
-    else:
-        say(f"{root} holds {plural(pictures, 'picture')}, verified")
+        made = {"collection": root, "pictures": pictures}
+        echo_json(made | {"keys_revoked": closed.keys, "links_closed": closed.links})
+        return
+    say(f"{root} holds {plural(pictures, 'picture')}, verified")
+    if any(closed):
+        said = f"{plural(closed.keys, 'key')} and {plural(closed.links, 'link')} for guests"
+        say(f"{said} of the backup do not open it; make new ones for those who should come in")
 
 
 def export(

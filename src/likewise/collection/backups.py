@@ -15,10 +15,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from likewise._durable import private_folder, rename_whole, sync_file
 from likewise.collection.errors import CollectionError, DamagedCollection
 from likewise.collection.feedback.log_lines import timestamp
+from likewise.collection.feedback.shares import Shares
 from likewise.collection.integrity import verify
 from likewise.collection.store import key_table
 from likewise.collection.store.segments import sweep
@@ -27,6 +29,13 @@ from likewise.collection.store.store import FILE, Store
 _PLAIN_ONLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TRIES = 100
 """How often the catalog is copied again when files go before they are copied."""
+
+
+class Closed(NamedTuple):
+    """Doors of a backup that its restored copy does not have."""
+
+    keys: int
+    links: int
 
 
 def backup(store: Store, target: Path) -> Path:
@@ -118,8 +127,10 @@ def catalog_moved(store: Store, part: Path) -> bool:
         copy.close()
 
 
-def restore(source: Path, target: Path) -> None:
+def restore(source: Path, target: Path) -> Closed:
     """A collection from a backup, checked byte by byte before it gets its name.
+
+    No key and no guest's link opens it; gives how many of either did open what was backed up.
 
     A backup may come from anybody: what is no plain file or folder in it (a link to somewhere else,
     a device that never ends) is refused, and only what its catalog names is copied.
@@ -150,25 +161,31 @@ def restore(source: Path, target: Path) -> None:
             wrong = _check(part)
             if wrong:
                 raise DamagedCollection(_first_of(wrong))
-            _revoke_keys(part)
+            closed = _close_doors(part)
             rename_whole(part, target)
     except DamagedCollection as error:
         raise DamagedCollection(f"{source} is damaged and was not restored: {error}") from error
+    return closed
 
 
-def _revoke_keys(part: Path) -> None:
+def _close_doors(part: Path) -> Closed:
     """A key that was revoked after the backup was made must not open what is restored from it.
 
-    So none does, and the owner makes new ones: a backup may be old, and in other hands.
+    Nor a guest's link that was closed since.  So none does, and the owner makes new ones: a backup
+    may be old, and in other hands.
     """
     copy = Store.open(part / FILE)
     try:
-        if key_table.working_keys(copy):
+        keys = len(key_table.working_keys(copy))
+        if keys:
             with copy.write(durable=True) as c:
                 key_table.revoke_every_key(c, timestamp())
+        closed = Closed(keys, Shares(copy).revoke_all())
+        if any(closed):
             copy.fold_journal()
     finally:
         copy.close()
+    return closed
 
 
 def _kind_of(path: Path) -> bool:

@@ -325,6 +325,9 @@ class Collection:
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
         """A collection from a backup, verified before it appears.
 
+        Keys and links for guests do not open it: one may have been closed since the backup was
+        made.  What was said with them stays.
+
         Parameters
         ----------
         backup : path

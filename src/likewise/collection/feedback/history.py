@@ -2,7 +2,8 @@
 
 Undo and roll-back never erase; they are lines of the log.  :class:`History` reads them and gives
 the items that stand, each as it stands: where a later judgement says the opposite of an earlier
-one about the same query and picture, the earlier one loses that picture.  ``digests[n]`` names the
+one about the same query and picture, the earlier one loses that picture
+(:mod:`~likewise.collection.feedback.pair_index` knows which).  ``digests[n]`` names the
 first n items, so that a checkpoint fits exactly those histories that begin with what it folded.
 """
 
@@ -12,10 +13,11 @@ import datetime
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from likewise.collection.errors import CollectionError
+from likewise.collection.feedback.pair_index import Contradiction, PairIndex, Verdicts
 from likewise.collection.store.log_tables import Entry, ProfileRow, entries, profiles
 from likewise.collection.store.store import Store
 from likewise.similarity.judging import JUDGEMENT_REACH, LIMIT, SESSION_REACH, profile_learner
@@ -58,6 +60,10 @@ class Item:
         """Every picture its learning reads."""
         return {self.query, *self.liked, *self.disliked, *self.negatives} if self.query else set()
 
+    def judged(self) -> tuple[int, ...]:
+        """Pictures it is a verdict on.  "Closer than that one" is none on either."""
+        return tuple(dict.fromkeys((*self.liked, *self.disliked))) if self.kind == JUDGE else ()
+
     def mark(self) -> bytes:
         """What the digest of a history is made of: equal exactly when learning would be equal."""
         said = (
@@ -65,23 +71,6 @@ class Item:
             self.liked, self.disliked, self.negatives, self.weight,
         )  # fmt: skip
         return repr(said).encode()
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """A judgement that says the opposite of an earlier one about a query and a picture."""
-
-    judgement: int
-    earlier: int
-    picture: int
-
-
-@dataclass
-class Verdicts:
-    """What was said about the pictures of one query, last word first."""
-
-    liked: set[int] = field(default_factory=set)
-    disliked: set[int] = field(default_factory=set)
 
 
 class History:
@@ -105,19 +94,21 @@ class History:
         return self._own[-1].number if self._own else 0
 
     def update(self) -> None:
-        """Read on in the log; a plain judgement, or the undo of one, costs no look back."""
+        """Read on in the log; what is judged or taken back costs the lines that speak of it."""
         new = entries(self._store, self.profile, self.position, self._upto)
         self._own += new
         self._take_backs |= {entry.number for entry in new if entry.kind == TAKE_BACK}
         for entry in new:
             if entry.kind in LESSONS:
                 self._add_item(item_of(entry))
-                continue
-            about = entry.body["judgement"] if entry.kind == UNDO else 0
-            if entry.kind == UNDO and about not in self._take_backs and self._remove_item(about):
-                continue
-            self._read_again()
-            return
+            elif entry.kind == UNDO and entry.body["judgement"] not in self._take_backs:
+                self._remove_item(entry.body["judgement"])
+            elif entry.kind == TAKE_BACK:
+                for number in entry.body["judgements"]:
+                    self._remove_item(number)
+            else:
+                self._read_again()
+                return
 
     def _read_again(self) -> None:
         """Everything from the first line."""
@@ -131,88 +122,63 @@ class History:
 
     def _restart(self, items: Iterable[Item]) -> None:
         self.items: list[Item] = []
-        self._digests = [_RULE]
-        self.contradictions: list[Contradiction] = []
-        self._verdicts: dict[int, Verdicts] = {}
-        # By query and picture: numbers of the items that said so, or passed it over.
-        self._said: dict[tuple[int, int], list[int]] = {}
-        self._passed: dict[tuple[int, int], list[int]] = {}
-        self._negatives: dict[int, tuple[int, ...]] = {}
-        self._disputed: set[int] = set()
         self._numbers: list[int] = []
+        self._digests = [_RULE]
+        self._pairs = PairIndex()
+        # Items of which something does not count now, as they were said.
+        self._whole: dict[int, Item] = {}
         for item in items:
             self._add_item(item)
 
     def _add_item(self, item: Item) -> None:
         """One more item; where it contradicts earlier ones, those change, and all digests on."""
-        first_changed = len(self.items)
         item = self._in_session(item)
-        # "Closer than that one" is no verdict on either picture, so it contradicts none.
-        judged = (*item.liked, *item.disliked) if item.kind == JUDGE else ()
-        verdicts = self._verdicts.setdefault(item.query, Verdicts()) if judged else Verdicts()
-        for picture in judged:
-            now, other = verdicts.liked, verdicts.disliked
-            if picture in item.disliked:
-                now, other = other, now
-            if picture in other:
-                other.discard(picture)
-                if other is verdicts.liked:
-                    first_changed = min(first_changed, self._restore_negative(item.query, picture))
-                for number in self._said.pop((item.query, picture)):
-                    at = self._place(number)
-                    self.contradictions.append(Contradiction(item.number, number, picture))
-                    self._disputed |= {item.number, number}
-                    self.items[at] = _without(self.items[at], picture)
-                    first_changed = min(first_changed, at)
-            if now is verdicts.liked and picture not in now:
-                first_changed = min(first_changed, self._remove_negative(item.query, picture))
-            now.add(picture)
-            # Which items said it: a contradiction need not look for them.
-            self._said.setdefault((item.query, picture), []).append(item.number)
-        for picture in item.negatives if judged else ():
-            self._passed.setdefault((item.query, picture), []).append(item.number)
-        if judged and item.negatives:
-            self._negatives[item.number] = item.negatives
-        # What is liked, before or later, was never passed over.
-        kept = tuple(p for p in item.negatives if p not in verdicts.liked)
-        self.items.append(replace(item, negatives=kept) if kept != item.negatives else item)
+        self.items.append(item)
         self._numbers.append(item.number)
+        first_changed = len(self.items) - 1
+        if judged := item.judged():
+            pairs, query = self._pairs, item.query
+            liked = {picture for picture in judged if pairs.likes(query, picture)}
+            for picture in judged:
+                likes = picture not in item.disliked
+                for number in pairs.say(item.number, query, picture, likes=likes):
+                    first_changed = min(first_changed, self._drop_word(number, picture))
+            for picture in judged:
+                if (picture in liked) != pairs.likes(query, picture):
+                    first_changed = min(first_changed, self._pass_over_anew(query, picture))
+            pairs.pass_over(item.number, query, dict.fromkeys(item.negatives))
+            # What is liked, before or later, was never passed over.
+            for picture in item.negatives:
+                if pairs.likes(query, picture):
+                    self._put_negative(item.number, picture, counts=False)
         del self._digests[first_changed + 1 :]
 
-    def _remove_item(self, number: int) -> bool:
-        """Take back an item that no other one answers or leans on; gives whether it is such a one.
+    def _remove_item(self, number: int) -> None:
+        """Take back an item, if it stands: what it contradicted counts again.
 
         Everything else about the past is then as it was, but for the session of what follows.
         """
         at = self._place(number)
         if at == len(self.items) or self._numbers[at] != number:
-            return True  # it did not stand
-        item = self.items[at]
-        judged = (*item.liked, *item.disliked) if item.kind == JUDGE else ()
-        alone = {one for one in judged if self._said[item.query, one] == [number]}
-        passed_over = any((item.query, one) in self._passed for one in alone & {*item.liked})
-        if number in self._disputed or passed_over:
-            return False
-        for picture in judged:
-            self._said[item.query, picture].remove(number)
-        if alone:
-            verdicts = self._verdicts[item.query]
-            verdicts.liked -= alone
-            verdicts.disliked -= alone
-        for picture in alone:
-            del self._said[item.query, picture]
-        for picture in self._negatives.pop(number, ()):
-            left = self._passed[item.query, picture]
-            left.remove(number)
-            if not left:
-                del self._passed[item.query, picture]
-        del self.items[at], self._numbers[at], self._digests[at + 1 :]
+            return
+        item = self._whole.pop(number, self.items[at])
+        del self.items[at], self._numbers[at]
+        first_changed = at
+        if judged := item.judged():
+            pairs, query = self._pairs, item.query
+            pairs.forget_passed_over(number, query, dict.fromkeys(item.negatives))
+            for picture in judged:
+                liked = pairs.likes(query, picture)
+                for one in pairs.unsay(number, query, picture):
+                    first_changed = min(first_changed, self._put_word_back(one, picture))
+                if liked != pairs.likes(query, picture):
+                    first_changed = min(first_changed, self._pass_over_anew(query, picture))
+        del self._digests[first_changed + 1 :]
         for place in range(at, len(self.items)):
             now = self._session_of(self.items[place], place)
             if now == self.items[place].session:
                 break
             self.items[place] = replace(self.items[place], session=now)
-        return True
 
     def _place(self, number: int) -> int:
         """Where an item is, or would be: they are in the order of their numbers."""
@@ -228,21 +194,45 @@ class History:
         going_on = last is not None and item.at - last.at < SESSION_GAP
         return last.session if last and going_on else item.number
 
-    def _remove_negative(self, query: int, picture: int) -> int:
-        """A picture is liked now: it leaves the negatives of all items of the query."""
-        places = [self._place(one) for one in self._passed.get((query, picture), ())]
-        for at in places:
-            left = tuple(p for p in self.items[at].negatives if p != picture)
-            self.items[at] = replace(self.items[at], negatives=left)
+    def _drop_word(self, number: int, picture: int) -> int:
+        """A later item says the opposite of what this one said about a picture; gives its place."""
+        at = self._place(number)
+        item = self.items[at]
+        self._whole.setdefault(number, item)
+        self.items[at] = replace(
+            item,
+            liked=tuple(p for p in item.liked if p != picture),
+            disliked=tuple(p for p in item.disliked if p != picture),
+        )
+        return at
+
+    def _put_word_back(self, number: int, picture: int) -> int:
+        """Nothing later says the opposite any more; gives its place."""
+        at = self._place(number)
+        item, whole = self.items[at], self._whole[number]
+        self.items[at] = replace(
+            item,
+            liked=tuple(p for p in whole.liked if p == picture or p in item.liked),
+            disliked=tuple(p for p in whole.disliked if p == picture or p in item.disliked),
+        )
+        return at
+
+    def _pass_over_anew(self, query: int, picture: int) -> int:
+        """A picture is liked now, or no more: gives the first place of a line it changes."""
+        counts = not self._pairs.likes(query, picture)
+        numbers = self._pairs.passed_over(query, picture)
+        places = [self._put_negative(number, picture, counts=counts) for number in numbers]
         return min(places, default=len(self.items))
 
-    def _restore_negative(self, query: int, picture: int) -> int:
-        """It is liked no more: where it was passed over, that counts again."""
-        places = [self._place(one) for one in self._passed.get((query, picture), ())]
-        for at in places:
-            again = tuple(sorted({*self.items[at].negatives, picture}))
-            self.items[at] = replace(self.items[at], negatives=again)
-        return min(places, default=len(self.items))
+    def _put_negative(self, number: int, picture: int, *, counts: bool) -> int:
+        """Whether it counts that an item passed a picture over; gives its place."""
+        at = self._place(number)
+        item = self.items[at]
+        whole = self._whole.setdefault(number, item)
+        kept = {*item.negatives, picture} if counts else {*item.negatives} - {picture}
+        left = tuple(p for p in whole.negatives if p in kept)
+        self.items[at] = replace(item, negatives=left)
+        return at
 
     @property
     def digests(self) -> list[bytes]:
@@ -252,17 +242,37 @@ class History:
             self._digests.append(hashlib.blake2b(whole, digest_size=16).digest())
         return self._digests
 
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """Every contradiction among the items that stand, in the order they were made."""
+        return self._pairs.contradictions()
+
+    def contradicted_by(self, number: int) -> list[int]:
+        """Earlier items of which an item says the opposite, in part at least."""
+        item = self._whole.get(number) or self._item(number)
+        if item is None:
+            return []
+        found = (
+            self._pairs.contradicted_by(number, item.query, picture) for picture in item.judged()
+        )
+        return sorted(set().union(*found))
+
     def verdicts(self, query: int) -> Verdicts:
-        """What stands about a query: a copy, since later judgements change the original."""
-        found = self._verdicts.get(query, Verdicts())
-        return Verdicts(set(found.liked), set(found.disliked))
+        """What stands about a query."""
+        return self._pairs.verdicts(query)
+
+    def _item(self, number: int) -> Item | None:
+        """An item that stands, as it stands."""
+        at = self._place(number)
+        return self.items[at] if self._numbers[at : at + 1] == [number] else None
 
     def last_judgement(self) -> int | None:
         """The newest judgement that stands."""
         return next((i.number for i in reversed(self.items) if i.kind == JUDGE), None)
 
     def stands(self, judgement: int) -> bool:
-        return any(i.number == judgement and i.kind in (JUDGE, COMPARE) for i in self.items)
+        item = self._item(judgement)
+        return item is not None and item.kind in (JUDGE, COMPARE)
 
     def positions(self) -> list[int]:
         """Every position of the log this profile can be rolled back to, 0 (nothing) first."""
@@ -334,14 +344,6 @@ def item_of(entry: Entry) -> Item:
 
 def _seconds(made: str) -> float:
     return datetime.datetime.fromisoformat(made).timestamp()
-
-
-def _without(item: Item, picture: int) -> Item:
-    return replace(
-        item,
-        liked=tuple(p for p in item.liked if p != picture),
-        disliked=tuple(p for p in item.disliked if p != picture),
-    )
 
 
 def _inherited_items(store: Store, known: Mapping[str, ProfileRow], profile: str) -> list[Item]:

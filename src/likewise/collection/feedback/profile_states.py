@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from likewise.collection.errors import DamagedCollection
 from likewise.collection.feedback.fold import ProfileState
-from likewise.collection.feedback.history import History, Item, Verdicts
+from likewise.collection.feedback.history import History, Item
 from likewise.collection.feedback.pair_fold import PairFigures, PairFold
+from likewise.collection.feedback.pair_index import Verdicts
 from likewise.collection.feedback.profile_names import DEFAULT
 from likewise.collection.feedback.replay import Replay
 from likewise.collection.jobs import Progress, Report, silent
@@ -64,13 +65,12 @@ class ProfileStates:
     """The learned state of a collection, brought up to date when it is asked for.
 
     ``upto`` is the last line of the log that counts; None: all there are and will be.  A look back
-    waits for what it asks; with ``read_only`` no checkpoint is kept of what it folds.
+    waits for what it asks.
     """
 
-    def __init__(self, store: Store, upto: int | None = None, *, read_only: bool = False) -> None:
+    def __init__(self, store: Store, upto: int | None = None) -> None:
         self._store = store
         self._upto = upto
-        self._read_only = read_only
         self.lock = threading.RLock()
         self._histories: dict[str, History] = {}
         # Profile and space: what it was folded in, digest of what is folded, the state.
@@ -415,7 +415,7 @@ class ProfileStates:
         ``digest`` names what is folded, where the history may have changed since.
         ``is_answer``: searches may rank by it from now on, also while something is folded anew.
         """
-        if self._read_only or self._store.read_only:
+        if self._store.read_only:
             return
         name, generation = space.name, space.generation
         # Under the lock, and before the transaction: first the one, then the other, everywhere.
@@ -476,8 +476,7 @@ class ProfileStates:
     def contradictions(self, profile: str, judgement: int) -> list[int]:
         """Earlier judgements of which a judgement says the opposite, in part at least."""
         with self.lock:
-            found = self.history(profile).contradictions
-            return list(dict.fromkeys(c.earlier for c in found if c.judgement == judgement))
+            return self.history(profile).contradicted_by(judgement)
 
     def verdicts(self, profile: str, subject: int) -> Verdicts:
         """What stands about a query."""

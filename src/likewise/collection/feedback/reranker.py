@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.feedback.history import Verdicts
+from likewise.collection.feedback.pair_index import Verdicts
 from likewise.collection.feedback.profile_states import ProfileStates
 from likewise.collection.search.engine_views import EngineView
 from likewise.collection.search.sparse_view import SparseView

@@ -76,6 +76,14 @@ class Shares:
                 raise UnknownName(f"nobody called {name!r} has a link")
             put_setting(c, _SHARES, _to_json(left))
 
+    def revoke_all(self) -> int:
+        """Close every link; gives how many there were."""
+        with self._store.write(durable=True) as c:
+            closed = len(self._load())
+            if closed:
+                put_setting(c, _SHARES, _to_json([]))
+        return closed
+
     def of_token(self, token: str) -> Share | None:
         """The link a token belongs to."""
         digest = _digest(token)

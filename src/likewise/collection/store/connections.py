@@ -76,11 +76,16 @@ def retell(error: Exception, path: Path) -> Exception:
     kind = None if code is None else code & 0xFF
     if kind == sqlite3.SQLITE_FULL:
         return DiskFull(f"the disk that holds {path.parent} is full; nothing was changed")
-    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM) and not is_writable(path):
         return ReadOnlyCollection(f"{path.parent} is read-only: {error}")
     if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT):
         return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
-    if kind in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL):
+    # Where a disk refuses a file for writing SQLite opens it for reading, and says so when it is
+    # too late: who may write here is not told that they may not.
+    if kind in (
+        sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+    ):  # fmt: skip
         return CollectionError(
             f"the disk that holds {path} cannot be read or written: {error}; what was not "
             "confirmed was not done"

@@ -196,6 +196,7 @@ class SQLiteCatalog:
                     connection.execute("ROLLBACK")
                 ledger.forget()
                 if isinstance(error, sqlite3.Error):
+                    self._leave_if_read_only(error)
                     told = retell(error, self.path)
                     if told is not error:
                         raise told from error
@@ -204,6 +205,17 @@ class SQLiteCatalog:
             if durable:
                 with suppress(sqlite3.Error):
                     connection.execute("PRAGMA synchronous = NORMAL")
+
+    def _leave_if_read_only(self, error: sqlite3.Error) -> None:
+        """Leave a connection that can only read, since its disk failed when it was opened: the
+        next one may write."""
+        code = getattr(error, "sqlite_errorcode", None) or 0
+        connection: sqlite3.Connection = self._local.connection
+        if code & 0xFF == sqlite3.SQLITE_READONLY and not connection.in_transaction:
+            self._local.connection = None
+            with self._lock:
+                self._open = [pair for pair in self._open if pair[1] is not connection]
+            connection.close()
 
     def _begin(self, connection: sqlite3.Connection) -> sums.Ledger:
         try:
@@ -214,6 +226,7 @@ class SQLiteCatalog:
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             if "locked" not in str(error):
+                self._leave_if_read_only(error)
                 raise retell(error, self.path) from error
             raise CollectionBusy(
                 f"{self.path.parent} was being written for {BUSY_SECONDS:.0f} s; try again"
