@@ -24,7 +24,7 @@ A = rng.standard_normal((2000, 80))
 A /= np.linalg.norm(A, axis=1, keepdims=True)
 Y = A[:40] + A[40:80] + 0.3 * rng.standard_normal((40, 80))
 Y /= np.linalg.norm(Y, axis=1, keepdims=True)
-lasso(A, Y[:1], alpha=0.5)  # compiles
+_ = lasso(A, Y[:1], alpha=0.5)  # compiles
 
 # %%
 alphas = (0.5, 0.2, 0.1, 0.05)
@@ -47,6 +47,8 @@ plt.figure(figsize=(5, 3))
 plt.loglog(alphas, 1000 * np.array(theirs), "s--", label="scikit-learn, one by one")
 plt.loglog(alphas, 1000 * np.array(ours), "o-", label="likewise.solvers.lasso")
 plt.gca().invert_xaxis()
+plt.xticks(alphas, alphas)
+plt.tick_params(axis="x", which="minor", labelbottom=False)
 plt.xlabel("alpha")
 plt.ylabel("CPU ms a query")
 plt.legend()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 from likewise import OrdinalEmbedding
 from likewise.collection.spaces import Space
@@ -92,3 +93,22 @@ def test_workflows_call_what_is_there() -> None:
             assert (ROOT / place).exists(), place
     lines = next(path for path in workflows if path.stem == "tests").read_text()
     assert 'python: ["3.11", "3.12", "3.13", "3.14"]' in lines
+
+
+def test_every_change_builds_the_site_and_tries_a_release() -> None:
+    for name, command in (("docs", "make docs"), ("release", "make release-check")):
+        # YAML 1.1 reads a bare ``on`` as true.
+        flow = yaml.load(
+            (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(), yaml.BaseLoader
+        )
+        assert {"push", "pull_request"} <= set(flow["on"])
+        assert "main" in flow["on"]["push"]["branches"]
+        (job,) = (
+            job
+            for job in flow["jobs"].values()
+            if any(step.get("run", "").startswith(command) for step in job["steps"])
+        )
+        assert "if" not in job
+        published = flow["jobs"]["publish"]
+        assert published["if"]
+        assert flow["jobs"][published["needs"]] is job

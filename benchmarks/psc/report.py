@@ -6,6 +6,9 @@ pooled rows are kept in the benchmarks' cache; encoding time is measured in ever
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
+
 import cv2
 
 from benchmarks import harness
@@ -13,15 +16,18 @@ from benchmarks.psc.caltech import add_caltech
 from benchmarks.psc.retrieval import add_retrieval
 from benchmarks.psc.speed import report as speed
 
-
-def add_quality(report: harness.Report, full: bool) -> None:
-    """Recognition and retrieval."""
-    add_caltech(report, full)
-    add_retrieval(report, full)
+PARTS = ("speed", "recognition", "retrieval")
 
 
-def main() -> None:
-    options = harness.arguments(__doc__ or "")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all if none is named")
+    parser.add_argument("--full", action="store_true", help="paper size instead of default size")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    parts = options.parts or PARTS
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {PARTS}")
     cv2.setNumThreads(1)
     report = harness.Report(
         "psc",
@@ -32,6 +38,11 @@ def main() -> None:
         "second descriptor",
         {"alpha": 0.3, "seed": options.seed},
     )
-    speed.measure(options.full)
-    add_quality(report, options.full)
-    report.write()
+    if "speed" in parts:
+        speed.measure(options.full)
+    if "recognition" in parts:
+        add_caltech(report, options.full)
+    if "retrieval" in parts:
+        add_retrieval(report, options.full)
+    if report.sections:
+        report.write()

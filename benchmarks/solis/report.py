@@ -6,10 +6,11 @@ Every mAP is recomputed from the scores a method gives to pictures it was not tr
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -125,9 +126,19 @@ def say(text: str) -> None:
 Report = harness.Report
 
 
-def main() -> int:
+PARTS = ("collections", "speed", "widths")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run and write docs/results/solis.md; ``--full`` takes more draws and groups."""
-    options = harness.arguments(__doc__ or "")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all if none is named")
+    parser.add_argument("--full", action="store_true", help="paper size instead of default size")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    parts = options.parts or PARTS
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {PARTS}")
     seed, full = options.seed, options.full
     # The number of iterations is a point of the grid: stopping at it is no news.
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -137,6 +148,26 @@ def main() -> int:
         "FULL" if full else "default size",
         {"seed": seed, "training positives": 7, "negatives": 300, "queries": 5},
     )
+    if "speed" in parts:
+        speed, read = solis_speed.speed(seed, 1_000_000)
+        report.add("Speed: 100,000 words, one thread", speed)
+        report.add("Speed: what memory allows", read)
+        say("speed: done")
+    if "widths" in parts:
+        wide = solis_widths.widths(seed, 1_000_000 if full else 100_000)
+        report.add(
+            "Generated collections: time, sparsity and accuracy against the number of words", wide
+        )
+        say("widths: done")
+    if "collections" in parts:
+        collections(seed, full, report)
+    report.write()
+    say("done")
+    return 0
+
+
+def collections(seed: int, full: bool, report: Report) -> None:
+    """Every collection, and what all of them say."""
     found = Found()
     for plan in plans(seed, full):
         bags = plan.make()
@@ -147,19 +178,8 @@ def main() -> int:
         if plan.training is not None:
             one_for_all(plan, bags, 10 if full else 5, found, report)
         say(f"{plan.title}: done")
-    speed, read = solis_speed.speed(seed, 1_000_000)
-    report.add("Speed: 100,000 words, one thread", speed)
-    report.add("Speed: what memory allows", read)
-    say("speed: done")
-    wide = solis_widths.widths(seed, 1_000_000 if full else 100_000)
-    report.add(
-        "Generated collections: time, sparsity and accuracy against the number of words", wide
-    )
     conclude(report, found)
     solis_figure.draw(found.panels)
-    report.write()
-    say("done")
-    return 0
 
 
 def conclude(report: Report, found: Found) -> None:

@@ -32,6 +32,15 @@ def test_report_writes_markdown_and_csv(tmp_path: Path, capsys: pytest.CaptureFi
     assert rows[0] == {"table": "first", "method": "a", "ms": "1.23456", "ratio": ""}
 
 
+def test_rivals_are_timed_in_turn() -> None:
+    calls: list[tuple[str, int]] = []
+    rivals = {name: lambda i, name=name: calls.append((name, i)) for name in "ab"}
+    timings = harness.cpu_times_in_turn(rivals, [1, 2, 3], block=2)
+    # The first of a block runs once before, untimed.
+    assert calls == [(name, i) for block in ((1, 1, 2), (3, 3)) for name in "ab" for i in block]
+    assert {name: len(timing.seconds) for name, timing in timings.items()} == {"a": 3, "b": 3}
+
+
 def test_cpu_times_warm_up_is_not_counted() -> None:
     calls: list[int] = []
     timing = harness.cpu_times(calls.append, [1, 2, 3], warm_up=2)
