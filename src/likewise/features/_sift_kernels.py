@@ -378,8 +378,8 @@ def describe(levels, frames, cap, out):  # type: ignore[no-untyped-def]
                     first, last = max(first, min(left, right)), min(last, max(left, right))
                 elif abs(base) > reach:
                     last = first - 2.0
-            begin = max(int(math.floor(first)) + x0, 1)
-            length = min(int(math.ceil(last)) + x0, columns - 2) - begin + 1
+            begin = max(math.floor(first) + x0, 1)
+            length = min(math.ceil(last) + x0, columns - 2) - begin + 1
             if length <= 0:
                 continue
             n = np.uint64(length)
