@@ -64,10 +64,8 @@ class WordCells:
         n_cells = len(centres)
         if cell_of_word.shape != (len(words),) or centres.shape[1:] != words.shape[1:]:
             raise ValueError(f"{len(cell_of_word)} places in {n_cells} cells for {words.shape}")
-        if (np.bincount(cell_of_word, minlength=n_cells) == 0).any():
-            raise ValueError("a cell without words")
-        if cell_of_word.max() >= n_cells:
-            raise ValueError(f"cell {cell_of_word.max()} of {n_cells}")
+        if not np.array_equal(np.unique(cell_of_word), np.arange(n_cells)):
+            raise ValueError("cells without words, or words without a cell")
         self._centres, self._cell_of_word = centres, cell_of_word
         self._order, self._starts = kmeans_kernels.group(cell_of_word, n_cells)
         # Words of one cell side by side.
