@@ -134,17 +134,19 @@ def test_sift_is_opencvs(photo: np.ndarray) -> None:
     keypoints, descriptors = detector.detectAndCompute(image, None)
     order = sorted(range(len(keypoints)), key=lambda i: -keypoints[i].response)[:500]
     found = SIFT(max_features=500, root=False).extract(photo)
-    assert found.responses.tolist() == [pytest.approx(keypoints[i].response) for i in order]
-    theirs = {
-        (*np.float32(keypoints[i].pt), np.float32(keypoints[i].angle)): descriptors[i]
-        for i in order
-    }
+    strengths = np.array([keypoints[i].response for i in order])
+    # One keypoint more or less moves the others by a place.
+    assert np.abs(found.responses - strengths).max() < 1e-3
+    assert np.median(np.abs(found.responses - strengths)) < 1e-5
+    places = np.array([(*keypoints[i].pt, keypoints[i].angle) for i in order])
     matched = 0
     for row, (x, y), angle in zip(found.descriptors, found.positions, found.angles, strict=True):
-        other = theirs.get((x, y, angle))
-        if other is not None:
+        near = np.flatnonzero((np.abs(places - (x, y, angle)) < (0.01, 0.01, 0.1)).all(axis=1))
+        if len(near):
             matched += 1
-            assert np.allclose(row, other / np.linalg.norm(other), atol=1e-6)
+            other = descriptors[order[near[0]]]
+            # Entries of OpenCV's are whole numbers, 512 the length: now and then one more or less.
+            assert np.allclose(row, other / np.linalg.norm(other), atol=2.5 / 512)
     assert matched > 490
 
 

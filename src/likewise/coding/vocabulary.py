@@ -1,8 +1,8 @@
 """Visual words: approximate k-means over a sample of local descriptors, from 100 to a million.
 
 ``fit`` draws a uniform sample in one pass (``reservoir``) and clusters it (``kmeans``);
-``quantise`` gives each descriptor the number of its nearest word through ``neighbours``: by
-comparing all words up to 10,000, by walking an HNSW graph above.
+``quantise`` gives each descriptor the number of its nearest word: by comparing all words below
+2,000, those of the nearest cells up to 10,000 (``word_cells``), by walking an HNSW graph above.
 A million words were learnt once: 1.5 million rows of width 32, 2 rounds, 438 CPU s and 1.2 GB.
 """
 
@@ -21,6 +21,7 @@ from likewise._validation import generator, number, one_of, whole
 from likewise.coding.kmeans import approximate_kmeans
 from likewise.coding.progress import Report, reporting
 from likewise.coding.reservoir import Reservoir
+from likewise.coding.word_cells import WordCells
 from likewise.errors import InvalidInput
 from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise.neighbours.exact import Exact
@@ -30,10 +31,14 @@ from likewise.neighbours.protocol import rows
 Floats = NDArray[np.float32]
 Words = NDArray[np.int32]
 Descriptors = ArrayLike | Iterable[ArrayLike]
+Assignment = Literal["auto", "exact", "cells", "hnsw"]
 
-# At 10,000 words the graph is twice as fast, but 0.5 % of descriptors get another word; at
-# 100,000 it is five times as fast and 2 % do, at a distortion 0.2 % higher.
-_AUTO_EXACT = 10_000
+# Below there is little to save.  At 10,000 words cells are three times as fast as comparing all,
+# and 0.5 % of descriptors get another word.
+_AUTO_CELLS = 2_000
+# At 100,000 words the graph is five times as fast, and 2 % of descriptors get another word, at a
+# distortion 0.2 % higher.
+_AUTO_HNSW = 10_000
 _ROWS_AT_ONCE = 65_536
 _LIBRARIES = ("faiss-cpu", "numba", "numpy")
 _TINY = float(np.finfo(np.float32).tiny)
@@ -53,8 +58,10 @@ class Vocabulary(Estimator):
         Rounds of k-means.
     n_near : int, default=32
         Words a descriptor is compared with in a round (see ``kmeans``).
-    assignment : {"auto", "exact", "hnsw"}, default="auto"
-        How ``quantise`` finds words; "auto" is exact up to 10,000.
+    assignment : {"auto", "exact", "cells", "hnsw"}, default="auto"
+        How ``quantise`` finds words: comparing all, those of the nearest cells, or walking a graph.
+        "auto" is exact below 2,000 words, cells up to 10,000, a graph above.  Files say what they
+        were made with: those from before there were cells stay exact up to 10,000.
     random_state : int, Generator or None, default=None
         One seed, thread count, set of library versions and kind of processor give the same bits,
         however the stream is cut into batches.
@@ -100,6 +107,7 @@ class Vocabulary(Estimator):
     kind: ClassVar[str] = "vocabulary"
     _SAVED: ClassVar[tuple[str, ...]] = ("n_words", "sample", "n_iter", "n_near", "assignment")
     _LEARNT: ClassVar[tuple[str, ...]] = ("distortion_", "history_", "n_seen_", "n_features_in_")
+    _cells: WordCells | None = None
 
     def __init__(
         self,
@@ -108,7 +116,7 @@ class Vocabulary(Estimator):
         sample: int | None = None,
         n_iter: int = 20,
         n_near: int = 32,
-        assignment: Literal["auto", "exact", "hnsw"] = "auto",
+        assignment: Assignment = "auto",
         random_state: int | np.random.Generator | None = None,
         n_threads: int = 1,
         progress: bool | Report = False,
@@ -142,7 +150,7 @@ class Vocabulary(Estimator):
         size = max(min(40 * n_words, 4_000_000), 8 * n_words)
         if self.sample is not None:
             size = whole(self.sample, "sample", n_words)
-        exact = self._is_exact(n_words)
+        way = self._way(n_words)
         rng = generator(self.random_state)
         sample, n_seen = _sample_rows(X, size, rng)
         if len(sample) < n_words:
@@ -163,14 +171,14 @@ class Vocabulary(Estimator):
         self.history_ = history
         self.distortion_ = history[-1]
         self.n_seen_ = n_seen
-        return self._take(words, exact)
+        return self._take(words, way)
 
     @classmethod
     def from_words(
         cls,
         words: ArrayLike,
         *,
-        assignment: Literal["auto", "exact", "hnsw"] = "auto",
+        assignment: Assignment = "auto",
         n_threads: int = 1,
     ) -> Self:
         """A vocabulary of given words; ``distortion_`` is unknown (NaN)."""
@@ -179,20 +187,26 @@ class Vocabulary(Estimator):
         whole(len(checked), "number of words")
         whole(n_threads, "n_threads")
         made.history_, made.distortion_, made.n_seen_ = [], float("nan"), 0
-        return made._take(checked, made._is_exact(len(checked)))
+        return made._take(checked, made._way(len(checked)))
 
-    def _take(self, words: Floats, exact: bool) -> Self:
-        # The index is the only owner of the words: at a million they are half a gigabyte.
+    def _take(self, words: Floats, way: str) -> Self:
+        # The index owns the words: at a million they are half a gigabyte.  Only cells, where words
+        # are few, have them once more in their own order.
         index: Exact | HNSW = Exact("l2", n_threads=self.n_threads)
-        if not exact:
+        if way == "hnsw":
             index = HNSW("l2", links=16, ef_build=64, ef_search=32, n_threads=self.n_threads)
         self._index = index.build(words)
+        self._cells = WordCells.build(words) if way == "cells" else None
         self.n_features_in_ = words.shape[1]
         return self
 
-    def _is_exact(self, n_words: int) -> bool:
-        one_of(self.assignment, "assignment", ("auto", "exact", "hnsw"))
-        return self.assignment == "exact" or (self.assignment == "auto" and n_words <= _AUTO_EXACT)
+    def _way(self, n_words: int) -> str:
+        one_of(self.assignment, "assignment", ("auto", "exact", "cells", "hnsw"))
+        if self.assignment != "auto":
+            return self.assignment
+        if n_words > _AUTO_HNSW:
+            return "hnsw"
+        return "cells" if n_words >= _AUTO_CELLS else "exact"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_index")
@@ -267,6 +281,9 @@ class Vocabulary(Estimator):
         checked = rows(X, "X", self.n_features_in_)
         ids = np.empty((len(checked), n), np.int32)
         distances = np.empty((len(checked), n), np.float32)
+        if n == 1 and self._cells is not None:
+            ids[:, 0], distances[:, 0] = self._cells.nearest(checked)
+            return ids, distances
         for a in range(0, len(checked), _ROWS_AT_ONCE):
             here = slice(a, a + _ROWS_AT_ONCE)
             ids[here], distances[here] = self._index.search(checked[here], n)
@@ -276,6 +293,8 @@ class Vocabulary(Estimator):
         """One checksummed file: the words with their search structure, no pickle."""
         check_is_fitted(self)
         index, arrays = self._index._pack()
+        if self._cells is not None:
+            arrays = {**arrays, **self._cells.pack()}
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
         meta = {
             "exact": isinstance(self._index, Exact),
@@ -300,6 +319,8 @@ class Vocabulary(Estimator):
             index._unpack(meta["index"], arrays)
             if index.width != made.n_features_in_ or len(index) != made.n_words:
                 raise ValueError(f"{len(index)} words of width {index.width}")
+            if WordCells.are_in(arrays):
+                made._cells = WordCells.unpack(index.vectors(), arrays)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise DamagedFile(f"{path}: not a usable vocabulary ({error})") from error
         made._index = index
