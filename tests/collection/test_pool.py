@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -268,3 +269,36 @@ def test_a_worker_starts_well_while_another_thread_imports_cv2() -> None:
         """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("1 2\n", "")
+
+
+class SlowToBegin(NamedTuple):
+    """A task that needs something large: more processor time than a task has."""
+
+    number: int
+    fails: bool = False
+
+    def prepare(self) -> None:
+        _prepared.append(self.number)
+        if self.fails:
+            raise RuntimeError("what is wrong the task says itself")
+        until = time.process_time() + 2.5
+        while time.process_time() < until:
+            pass
+
+
+_prepared: list[int] = []
+
+
+def what_was_prepared(task: SlowToBegin) -> tuple[int, list[int]]:
+    return task.number, list(_prepared)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the limit is the system's")
+def test_what_a_worker_loads_is_on_nobodys_time() -> None:
+    tasks = [SlowToBegin(number) for number in range(4)]
+    found = list(run(what_was_prepared, tasks, 1, lambda *_: (-1, []), seconds=0.1))
+    # Once a worker, and its picture is not blamed.
+    assert found == [(number, [0]) for number in range(4)]
+    pool.dismiss()
+    told = list(run(what_was_prepared, [SlowToBegin(9, True)], 1, lambda *_: (-1, [])))
+    assert told == [(9, [9])]

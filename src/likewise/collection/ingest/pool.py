@@ -419,13 +419,17 @@ def _serve(connection: Connection) -> None:
     _limit_memory()
     tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
-    _tell(connection, ("ready", None))
-    stay = STAY
+    stay, begun = STAY, set[Callable[[Any], Any]]()
     while True:
         try:
             work, task, seconds, stay = tasks.get(timeout=stay)
         except queue.Empty:
             return
+        if work not in begun:
+            _prepare(task)
+            if not begun:
+                _tell(connection, ("ready", None))
+            begun.add(work)
         _limit_time(seconds)
         try:
             answer: tuple[str, Any] = "answer", work(task)
@@ -434,6 +438,19 @@ def _serve(connection: Connection) -> None:
             told = "".join(traceback.format_exception(error))
             answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{told}")
         _tell(connection, answer)
+
+
+def _prepare(task: Any) -> None:
+    """Load what the first task needs, where it says what, on nobody's time.
+
+    Where nothing can be kept kernels are compiled in every process: ten seconds that are no fault
+    of the picture.
+    """
+    prepare = getattr(task, "prepare", None)
+    if prepare is not None:
+        _limit_time(LONGEST)
+        with suppress(Exception):  # what is wrong the task says itself
+            prepare()
 
 
 def _tell(connection: Connection, answer: tuple[str, Any]) -> None:

@@ -33,6 +33,10 @@ class SampleTask(NamedTuple):
     space: Space
     options: Mapping[str, Any]
 
+    def prepare(self) -> None:
+        """Networks and kernels, before the time of a picture counts."""
+        self.space.load()
+
     def needs(self) -> Needs:
         return Needs(self.path, self.space.root, self.space.needed_files())
 

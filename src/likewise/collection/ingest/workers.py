@@ -66,6 +66,11 @@ class DescribeTask(NamedTuple):
     thumbnails: Path | None = None
     carries_thumbnail: bool = False
 
+    def prepare(self) -> None:
+        """Networks and kernels, before the time of a picture counts."""
+        for space in self.spaces:
+            space.load()
+
     def needs(self) -> Needs:
         root = self.spaces[0].root if self.spaces else None
         return Needs(self.candidate.path, root, _as_set(self.spaces).needed_files)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import numpy as np
+
 from likewise.collection.spaces.base import Pixels, Recipe
 from likewise.collection.spaces.visual_words import VisualWords
 from likewise.errors import InvalidInput
@@ -34,6 +38,10 @@ class WordsSpace(VisualWords):
         if not isinstance(recipe["upright"], bool):
             raise InvalidInput(f"upright is {recipe['upright']!r}; true or false expected")
 
+    def load(self) -> None:
+        # Compiled and kept here, once, rather than by each worker beside its first picture.
+        _load_kernels()
+
     def extract(self, picture: Pixels) -> LocalFeatures:
         return SIFT(
             max_features=self.recipe["max_features"],
@@ -57,3 +65,10 @@ class WordsSpace(VisualWords):
         if usual is None or not self.generation or self.n_pictures >= self.recipe["large_from"]:
             return usual
         return min(usual, int(self.recipe["large_from"]))
+
+
+@cache
+def _load_kernels() -> None:
+    """Describe a picture of corners, so that every kernel is there."""
+    corners = np.kron(np.indices((8, 8)).sum(axis=0) % 2, np.ones((9, 9))) * 200
+    SIFT(max_features=20).extract(corners.astype(np.uint8))
