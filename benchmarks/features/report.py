@@ -187,7 +187,7 @@ def row(
 
 
 def matched(a: Any, b: Any) -> Any:
-    """The rows of b in the order of a: keypoints that are as strong as one another change places."""
+    """The rows of b in the order of a: keypoints that are equally strong change places."""
     return b[(a @ b.T).argmax(axis=1)]
 
 
