@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from likewise.collection import Collection, CollectionError, Judgement, NoPlaces, UnknownName
+from likewise.collection.feedback.fold import ProfileState
 from likewise.collection.search.explain import explaining_space
 from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
@@ -112,3 +114,31 @@ def test_a_name_is_refused_as_what_it_was_meant_for(col: Collection) -> None:  #
     ):
         with pytest.raises(InvalidInput, match=f"no name for a {kind}"):
             call("a b")
+
+
+def test_a_judgement_folds_what_is_in_use_only(
+    col: Collection,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once, and in the spaces that the profile ranks by or whose weights somebody asked for."""
+    col.use("mine")
+    other = next(name for name in SPACES if name != "mine")
+    folded: list[int] = []
+    fold = ProfileState.fold
+
+    def watched(self: ProfileState, item: Any, *rest: Any) -> None:
+        folded.append(item.number)
+        fold(self, item, *rest)
+
+    monkeypatch.setattr(ProfileState, "fold", watched)
+    first = col.judge(1, [2], [3])
+    assert folded == [first.number]
+    weights(col, space=other)
+    assert folded == [first.number] * 2
+    second = col.judge(4, [5], [6])
+    assert folded[2:] == [second.number] * 2
+    # In a process that has folded nothing yet: only what this profile ranks by.
+    with Collection.open(col.root) as fresh:
+        folded.clear()
+        third = fresh.judge(7, [8], [9])
+        assert sorted(folded) == [first.number, second.number, third.number]
