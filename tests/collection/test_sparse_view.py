@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,30 @@ def test_both_ways_through_a_life(store: Store, monkeypatch: pytest.MonkeyPatch)
     for one in (few, asked_for):
         assert isinstance(one._rows(), InvertedIndex)
         same(one, view(True))
+
+
+def test_somebody_asks_for_the_index_while_rows_come_in(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An update that has begun with few rows ends before they are moved into the index."""
+    monkeypatch.setattr(_kernels, "have_compiler", lambda: False)
+    put(store, 6, 1)
+    view = SparseView(store, open_spaces(store)["mine"])
+    put(store, 4, 2)
+    asked: list[threading.Thread] = []
+    with_rows = FewRows.with_rows
+
+    def meanwhile(self: FewRows, X: Any, ids: Any) -> FewRows:
+        asked.append(threading.Thread(target=lambda: view.index))
+        asked[0].start()
+        asked[0].join(0.2)  # it waits for this update; without a lock it would be done
+        return with_rows(self, X, ids)
+
+    monkeypatch.setattr(FewRows, "with_rows", meanwhile)
+    view.update(store)
+    asked[0].join()
+    monkeypatch.undo()
+    assert len(view) == len(view.index) == 10
+    put(store, 1, 3)
+    view.update(store)
+    assert len(view) == 11

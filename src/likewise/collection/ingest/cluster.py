@@ -432,6 +432,11 @@ class _Job(NamedTuple):
     work: Callable[[Any], Any]
     task: Any
 
+    def prepare(self) -> None:
+        """What the task needs, before its time counts."""
+        if (prepare := getattr(self.task, "prepare", None)) is not None:
+            prepare()
+
 
 def do_parcel(parcel: _Parcel) -> _Done:
     """All tasks of a parcel, each in a process of this worker's own pool."""

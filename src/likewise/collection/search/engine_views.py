@@ -184,6 +184,9 @@ class EngineSearch:
         due = len(local) - count_unshipped(self._catalog, state.upto)
         there = rows.count()
         if there < due:
+            now = told(self._catalog).get(address)
+            if now is None or now.upto != state.upto:
+                return  # something was sent meanwhile, perhaps a removal: counted the next time
             raise EngineRefused(
                 f"{address} holds {there:,} of the {due:,} pictures it was sent in "
                 f"{local.space.name!r}; 'likewise push --to {address}' sends what is missing"

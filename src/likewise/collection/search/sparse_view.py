@@ -62,6 +62,11 @@ class SparseView:
 
     def update(self, store: Store) -> None:
         """Take in fresh rows and removals since the last time."""
+        # Somebody may ask for the index meanwhile, and so have the few rows moved into it.
+        with self._lock:
+            self._update(store)
+
+    def _update(self, store: Store) -> None:
         new = store.vectors(self.space.name, self.space.generation, self._last_vector)
         if new:
             ids = np.array([image for _, image, _ in new], np.int64)
