@@ -22,7 +22,7 @@ from likewise.collection.errors import (
     UnknownPicture,
     UnknownSpaceKind,
 )
-from likewise.collection.ingest import generations
+from likewise.collection.ingest import generations, pool
 from likewise.collection.search.model_rows import dense_space
 from likewise.collection.spaces.registry import (
     UnavailableSpace,
@@ -47,6 +47,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = install(tmp_path / "site")
     with monkeypatch.context() as patch:
         patch.syspath_prepend(str(folder))
+        pool.dismiss()  # workers that rest from another test do not know the package
         yield folder
         sys.modules.pop("tone_spaces", None)
 
