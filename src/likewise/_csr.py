@@ -76,7 +76,8 @@ def _inspect_few(
     finite = np.isfinite(values)
     if not finite.all():
         found |= _INFINITE
-    if np.abs(values[finite]).max(initial=0) > peak:
+    # Compared in float64: a peak may be beyond the range of float32.
+    if float(np.abs(values[finite]).max(initial=0)) > peak:
         found |= _PEAK
     return found | (_ZEROS if (values == 0).any() else 0)
 
