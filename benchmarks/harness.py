@@ -140,6 +140,23 @@ def in_process(module: str, what: str, *arguments: str) -> dict[str, Any]:
     return said
 
 
+def arguments_with_parts(
+    description: str, parts: Sequence[str], given: Sequence[str] | None = None
+) -> argparse.Namespace:
+    """The arguments of a benchmark whose page is renewed in parts: those named, all if none is."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(parts)}; all if none is named")
+    parser.add_argument("--full", action="store_true", help="paper size instead of default size")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(given)
+    if unknown := set(options.parts) - set(parts):
+        parser.error(
+            f"no part is called {', '.join(sorted(unknown))}; there are {', '.join(parts)}"
+        )
+    options.parts = options.parts or list(parts)
+    return options
+
+
 def arguments(description: str) -> argparse.Namespace:
     """The options all benchmarks share."""
     parser = argparse.ArgumentParser(description=description)

@@ -6,7 +6,6 @@ pooled rows are kept in the benchmarks' cache; encoding time is measured in ever
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 import cv2
@@ -20,14 +19,8 @@ PARTS = ("speed", "recognition", "retrieval")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all if none is named")
-    parser.add_argument("--full", action="store_true", help="paper size instead of default size")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    parts = options.parts or PARTS
-    if unknown := set(parts) - set(PARTS):
-        parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {PARTS}")
+    options = harness.arguments_with_parts(__doc__ or "", PARTS, arguments)
+    parts = options.parts
     cv2.setNumThreads(1)
     report = harness.Report(
         "psc",

@@ -6,7 +6,6 @@ Every mAP is recomputed from the scores a method gives to pictures it was not tr
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -131,14 +130,8 @@ PARTS = ("collections", "speed", "widths")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run and write docs/results/solis.md; ``--full`` takes more draws and groups."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all if none is named")
-    parser.add_argument("--full", action="store_true", help="paper size instead of default size")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    parts = options.parts or PARTS
-    if unknown := set(parts) - set(PARTS):
-        parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {PARTS}")
+    options = harness.arguments_with_parts(__doc__ or "", PARTS, arguments)
+    parts = options.parts
     seed, full = options.seed, options.full
     # The number of iterations is a point of the grid: stopping at it is no news.
     warnings.simplefilter("ignore", ConvergenceWarning)
