@@ -99,10 +99,10 @@ class Blocks:
 
     @classmethod
     def of(cls, labels: Whole) -> Blocks:
-        found, counts = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+        counts = np.bincount(labels)
         # By size, then by label, so that equal labels stay together.
-        order = np.lexsort((labels, counts[found]))
-        return cls(order, np.sort(counts))
+        order = np.lexsort((labels, counts[labels]))
+        return cls(order, np.sort(counts[counts > 0]))
 
     def between(self, least: int, most: int) -> Blocks:
         """Those of ``least`` to ``most`` variables."""
@@ -147,6 +147,11 @@ class Proof:
         self._m, self._sparse = m, sparse
         self._entries: list[tuple[Whole, Whole, Floats]] = []
         self._blocks: list[tuple[Whole, Floats | None]] = []
+        self._packed: list[Any] = []
+
+    def packed(self, part: Any) -> None:
+        """Many blocks in one (``small.Packed``)."""
+        self._packed.append(part)
 
     def entries(self, rows: Whole, columns: Whole, values: Floats) -> None:
         self._entries.append((rows, columns, values))
@@ -163,6 +168,8 @@ class Proof:
             if Z is None:
                 return None
             made.block(block, Z)
+        for part in self._packed:
+            part.enter(made)
         return made.whole()
 
 
@@ -186,6 +193,13 @@ class Assembly:
             self.values.append(values)
 
     def block(self, block: Whole, M: Floats) -> None:
+        if self.dense is not None:
+            # Where the block is all there is, this is M itself.
+            if len(block) == self.m:
+                self.dense = M
+            else:
+                self.dense[np.ix_(block, block)] = M
+            return
         rows, columns = np.nonzero(M)
         self.entries(block[rows], block[columns], M[rows, columns])
 
