@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -106,9 +107,16 @@ class Blocks:
 
     def between(self, least: int, most: int) -> Blocks:
         """Those of ``least`` to ``most`` variables."""
-        first, last = np.searchsorted(self.sizes, [least, most + 1])
-        begin, length = int(self.sizes[:first].sum()), int(self.sizes[first:last].sum())
-        return Blocks(self.variables[begin : begin + length], self.sizes[first:last])
+        first, last = self.sizes.searchsorted((least, most + 1))
+        begin, end = self.ends[first], self.ends[last]
+        return Blocks(self.variables[begin:end], self.sizes[first:last])
+
+    @cached_property
+    def ends(self) -> Whole:
+        """Where blocks end, after a 0."""
+        made = np.zeros(len(self.sizes) + 1, np.int64)
+        self.sizes.cumsum(out=made[1:])
+        return made
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -14,47 +14,26 @@ import numpy as np
 
 from likewise._kernels import kernel
 from likewise.solvers.sparse_inverse.factors import factorise, invert
-from likewise.solvers.sparse_inverse.kernels import clip_to_box, free_pairs, sweep
+from likewise.solvers.sparse_inverse.kernels import (
+    HOPED,
+    clear,
+    clip_to_box,
+    copy,
+    free_pairs,
+    least_gap,
+    put_pairs,
+    sweep,
+    tree,
+)
 
 ARMIJO, SHORTEST, ROUNDING = 1e-3, 1e-9, 4e-15
-# The first M is good enough if F falls by this share of what was hoped for; else l1 goes up so
-# many times until it is, and down again with every step.
-HOPED, UP, DOWN = 0.6, 1.4, 0.5
+# l1 goes up so many times until there is an M to begin with, and down again with every step.
+UP, DOWN = 1.4, 0.5
 # A sweep that moves less than this share of D ends coordinate descent; so many sweeps at most,
 # more with every step, as the model becomes true.
 CALM, SWEEPS, MORE, INNER = 0.1, 3, 3, 2
 # No certificate is computed (a factorisation) after a step that promised so many times the goal.
 SURE = 30.0
-
-
-@kernel
-def tree(A, l1, M):
-    """M as if the pairs above l1 had no cycles, which is the minimiser where they have none
-    (docs/methods/s3ml.md, (21)); what F should fall by from the diagonal, NaN if there is no M."""
-    m = len(A)
-    for i in range(m):
-        for j in range(m):
-            M[i, j] = 0.0
-        M[i, i] = 1.0
-    total = 0.0
-    for i in range(m):
-        for j in range(i):
-            a = A[i, j]
-            if abs(a) <= l1:
-                continue
-            a = a - l1 if a > 0.0 else a + l1
-            bends = A[i, i] * A[j, j]
-            t2 = a * a / bends
-            if t2 >= 1.0:
-                return np.nan
-            M[i, i] += t2 / (1.0 - t2)
-            M[j, j] += t2 / (1.0 - t2)
-            M[i, j] = -a / (bends * (1.0 - t2))
-            M[j, i] = M[i, j]
-            total += t2
-    for i in range(m):
-        M[i, i] /= A[i, i]
-    return total
 
 
 @kernel
@@ -80,11 +59,13 @@ def _begin(A, l1, highest, M, L):
     diagonal = float(m)
     for i in range(m):
         diagonal += np.log(A[i, i])
+    slack = ROUNDING * (abs(diagonal) + m)
     level = l1
     while level <= highest:
         hoped = tree(A, level, M)
         value = linear(A, level, M) - factorise(M, L)
-        if diagonal - value >= HOPED * hoped:
+        # Rounding counts where no pair is above this l1.
+        if diagonal - value >= HOPED * hoped - slack:
             return level
         level *= UP
     return np.inf
@@ -124,19 +105,6 @@ def _drop_zeros(starts, columns, inverted, g, x, d):
 
 
 @kernel
-def _put(starts, columns, x, target):
-    """The symmetric matrix with these values."""
-    m = len(target)
-    for i in range(m):
-        for j in range(m):
-            target[i, j] = 0.0
-    for i in range(m):
-        for t in range(starts[i], starts[i + 1]):
-            target[i, columns[t]] = x[t]
-            target[columns[t], i] = x[t]
-
-
-@kernel
 def _promise(A, M, W, l1, target):
     """The slope of F towards the target, with the whole step's change of the penalty."""
     m = len(A)
@@ -162,21 +130,6 @@ def _bound(A, W, l1, Z, L):
 
 
 @kernel
-def least_gap(A, W, l1, M):
-    """What the gap of M with Z = W brought into the box is at least (docs/methods/s3ml.md, (22))."""
-    m = len(A)
-    total = 0.0
-    for i in range(m):
-        for j in range(i):
-            c = M[i, j]
-            if c != 0.0:
-                a = A[i, j]
-                z = min(max(W[i, j], a - l1), a + l1)
-                total += 2.0 * (c * (a - z) + l1 * abs(c))
-    return total
-
-
-@kernel
 def _inverse(L, narrow, scratch, W):
     """W from the factor L in W's precision."""
     m = len(L)
@@ -193,11 +146,11 @@ def _search(A, l1, value, promised, M, target, trial, L):
     m = len(A)
     slack = ROUNDING * (abs(value) + m)
     length = 1.0
-    trial[:] = target
+    copy(target, trial)
     while promised < 0.0 and length > SHORTEST:
         reached = linear(A, l1, trial) - factorise(trial, L)
         if reached <= value + ARMIJO * length * promised + slack:
-            M[:] = trial
+            copy(trial, M)
             return reached, True
         length *= 0.5
         for i in range(m):
@@ -218,7 +171,6 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
     W, U, X, K = narrow
     starts, columns = lists
     inverted, g, x, d = values
-    m = len(A)
     level = _begin(A, l1, limits[0] * l1, M, L)
     if level == np.inf:
         return np.inf, np.inf, 0
@@ -226,23 +178,26 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
     dual = -np.inf
     promised = 0.0
     steps = visits = 0
+    moved = True
     while True:
-        _inverse(L, K, X, W)
-        last = steps == most or visits > limits[1]
+        if moved:
+            _inverse(L, K, X, W)
+        last = not moved or steps == most or visits > limits[1]
+        near = steps > 0 and -promised < goal
         if level == l1 and (
-            last or (-promised < SURE * goal and least_gap(A, W, l1, M) <= goal)
+            last or near or (-promised < SURE * goal and least_gap(A, W, l1, M) <= goal)
         ):
             bound = _bound(A, W, l1, trial, L)
             if bound > dual:
                 dual = bound
-                Z[:] = trial
+                copy(trial, Z)
             if value - dual <= goal:
                 break
         if last:
             break
         n = free_pairs(A, M, W, level, starts, columns)
         _open_model(A, M, W, starts, columns, inverted, g, x, d)
-        U[:] = 0
+        clear(U)
         for k in range(SWEEPS + MORE * steps):
             changed, size = sweep(W, inverted, g, x, d, U, level, starts, columns, INNER)
             visits += n
@@ -250,16 +205,15 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
                 break
             if k == 0:
                 n = _drop_zeros(starts, columns, inverted, g, x, d)
-        _put(starts, columns, x, target)
+        put_pairs(starts, columns, x, target)
         promised = _promise(A, M, W, level, target)
         value, moved = _search(A, level, value, promised, M, target, trial, L)
-        if not moved:
-            break
-        steps += 1
-        if level > l1:
+        if moved:
+            steps += 1
+        if moved and level > l1:
             level = max(DOWN * level, l1)
             value = linear(A, level, M) - _logdet(L)
-            promised = 0.0
+            promised = -np.inf
     if level > l1:
         return linear(A, l1, M) - factorise(M, L), np.inf, steps
     return value, value - dual, steps

@@ -61,7 +61,8 @@ def invert(L, X, W):
     m = len(L)
     for i in range(m):
         row, scale = X[i], L[i, i]
-        row[:] = 0
+        for t in range(m):
+            row[t] = 0
         k = 0
         while k + 4 <= i:
             a, b, c, d = L[i, k], L[i, k + 1], L[i, k + 2], L[i, k + 3]

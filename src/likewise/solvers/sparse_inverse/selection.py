@@ -289,12 +289,17 @@ def _solve_usual(S: Floats, settings: Settings, start: Floats | None) -> Solutio
     tol, most = settings.tol, settings.max_iter
     if problem.l1 == 0.0:
         return plain_inverse(problem)
+    engine = METHODS[settings.method]
+    if engine.batched and start is None and problem.tree is not None:
+        # Newton's steps end in a proof that a minimum exists, or that none does.
+        found = engine.run(problem, tol, most, 0.0, None)
+        if found.Z is not None:
+            return found
     known = feasible_at_once(problem)
     if known is None:
         refuse_plainly_unbounded(problem)
-        # Newton's steps end in a proof of the one or of the other.
         start = solve_newton(problem, np.inf, most, start).M
-    found = METHODS[settings.method].run(problem, tol, most, settings.smoothing, start)
+    found = engine.run(problem, tol, most, settings.smoothing, start)
     if found.Z is not None or known is None:
         return found
     # An engine that was stopped early: a poor bound is better than none.
