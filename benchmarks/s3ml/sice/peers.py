@@ -24,7 +24,7 @@ from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
 
 GOAL = 1e-4
 # Runs whose median counts, unless one takes so many seconds.
-ROUNDS, SLOW = 7, 1.0
+ROUNDS, SLOW = 5, 1.0
 Row = dict[str, object]
 
 

@@ -117,7 +117,7 @@ def draw(rows: list[Row], folder: Path) -> None:
 
 def add_sice(report: harness.Report, full: bool) -> None:
     """Add the tables and the figure of sparse inverse covariance to a report."""
-    limit = 600.0 if full else 15.0
+    limit = 600.0 if full else 10.0
     rows: list[Row] = []
     for method in METHODS:
         if method.there():

@@ -210,10 +210,11 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
         value, moved = _search(A, level, value, promised, M, target, trial, L)
         if moved:
             steps += 1
-        if moved and level > l1:
+        if level > l1:
+            # Where there was nothing to do for this l1, the next one is another problem.
             level = max(DOWN * level, l1)
-            value = linear(A, level, M) - _logdet(L)
-            promised = -np.inf
+            value = linear(A, level, M) - (_logdet(L) if moved else factorise(M, L))
+            promised, moved = -np.inf, True
     if level > l1:
         return linear(A, l1, M) - factorise(M, L), np.inf, steps
     return value, value - dual, steps
