@@ -142,7 +142,7 @@ DOWN = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6)
 METHODS = (
     Method("Likewise, auto", "likewise", partial(_ours, "auto"), OURS),
     Method("Likewise, newton", "likewise", partial(_ours, "newton"), OURS),
-    Method("Likewise, alm", "likewise", partial(_ours, "alm"), OURS),
+    Method("Likewise, alm", "likewise", partial(_ours, "alm"), OURS, 500),
     Method("QUIC (skggm)", "skggm", _quic, DOWN),
     Method("skglm, dual", "skglm", partial(_skglm, "dual"), DOWN),
     Method("skglm, primal", "skglm", partial(_skglm, "primal"), DOWN, 225),
