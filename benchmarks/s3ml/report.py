@@ -10,6 +10,7 @@ import argparse
 import importlib.metadata
 import json
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,7 +26,7 @@ from benchmarks.s3ml import uci as s3ml_uci
 from benchmarks.s3ml.figure import draw
 from benchmarks.s3ml.sice import report as s3ml_sice
 
-PARTS = ("uci", "retrieval", "propagation", "pairs", "sice", "second", "defaults")
+PARTS = ("uci", "retrieval", "propagation", "pairs", "sice", "second", "hard", "defaults")
 Part = dict[str, Any]
 CONCEPTS = {"corel1k": 10, "caltech101": 10}
 
@@ -127,20 +128,29 @@ def pairs(full: bool, seed: int) -> Part:
     }
 
 
-def sice(full: bool, seed: int) -> Part:
-    """The sparse inverse covariance, measured by its own module."""
-    del seed
+def _sparse_inverse(add: Callable[[harness.Report, bool], None], full: bool) -> Part:
+    """Tables of the sparse inverse covariance, measured by its own module."""
     report = harness.Report("s3ml-sice", "", "")
-    s3ml_sice.add_first(report, full)
+    add(report, full)
     return {"size": "see its table", "sections": report.sections, "left_out": report.left_out}
+
+
+def sice(full: bool, seed: int) -> Part:
+    """Known problems."""
+    del seed
+    return _sparse_inverse(s3ml_sice.add_first, full)
 
 
 def second(full: bool, seed: int) -> Part:
-    """The same on problems that no constant was chosen on, drawn by a seed of their own."""
+    """Problems that no constant was chosen on, drawn by a seed of their own."""
     del seed
-    report = harness.Report("s3ml-sice", "", "")
-    s3ml_sice.add_second(report, full)
-    return {"size": "see its table", "sections": report.sections, "left_out": report.left_out}
+    return _sparse_inverse(s3ml_sice.add_second, full)
+
+
+def hard(full: bool, seed: int) -> Part:
+    """Ill-conditioned problems, and 10,000 variables in blocks."""
+    del seed
+    return _sparse_inverse(s3ml_sice.add_hard, full)
 
 
 def defaults(full: bool, seed: int) -> Part:
@@ -158,6 +168,7 @@ MEASURE = {
     "pairs": pairs,
     "sice": sice,
     "second": second,
+    "hard": hard,
     "defaults": defaults,
 }
 
