@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.s3ml.sice.peers import GOAL, METHODS, compared, judged
-from benchmarks.s3ml.sice.report import chain, factors, graph, unseen
+from benchmarks.s3ml.sice.problems import chain, factors, graph, held_out
+from benchmarks.s3ml.sice.second import second_set
 from likewise.solvers.sparse_inverse.problem import Problem
 from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
 
@@ -35,7 +36,20 @@ def test_a_comparison_from_end_to_end() -> None:
 
 def test_problems_apart_from_those_constants_were_chosen_on() -> None:
     """Symmetric, with a positive diagonal; the factors are as ill-conditioned as they claim."""
-    for _, S, l1 in unseen():
+    for _, S, l1 in held_out():
         np.testing.assert_allclose(S, S.T, atol=1e-12)
         assert np.all(np.diagonal(S) > l1)
     assert np.linalg.cond(factors(50, 0.05, 0)) > 1e4
+
+
+def test_the_second_set_is_drawn_by_its_seed() -> None:
+    """The same seed gives the same bits, another one other problems; a seed of the tests' own."""
+    one, again, other = second_set(3), second_set(3), second_set(4)
+    assert len(one) >= 10
+    for (name, S, l1), (same, T, l2), (_, R, _) in zip(one, again, other, strict=True):
+        assert (name, l1) == (same, l2)
+        np.testing.assert_array_equal(S, T)
+        assert S.shape != R.shape or not np.array_equal(S, R)
+        np.testing.assert_allclose(S, S.T, atol=1e-12)
+        np.testing.assert_allclose(np.diagonal(S), 1.0)
+        assert l1 < np.abs(S[np.triu_indices(len(S), 1)]).max()

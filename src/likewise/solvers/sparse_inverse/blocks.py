@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -99,16 +100,23 @@ class Blocks:
 
     @classmethod
     def of(cls, labels: Whole) -> Blocks:
-        found, counts = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+        counts = np.bincount(labels)
         # By size, then by label, so that equal labels stay together.
-        order = np.lexsort((labels, counts[found]))
-        return cls(order, np.sort(counts))
+        order = np.lexsort((labels, counts[labels]))
+        return cls(order, np.sort(counts[counts > 0]))
 
     def between(self, least: int, most: int) -> Blocks:
         """Those of ``least`` to ``most`` variables."""
-        first, last = np.searchsorted(self.sizes, [least, most + 1])
-        begin, length = int(self.sizes[:first].sum()), int(self.sizes[first:last].sum())
-        return Blocks(self.variables[begin : begin + length], self.sizes[first:last])
+        first, last = self.sizes.searchsorted((least, most + 1))
+        begin, end = self.ends[first], self.ends[last]
+        return Blocks(self.variables[begin:end], self.sizes[first:last])
+
+    @cached_property
+    def ends(self) -> Whole:
+        """Where blocks end, after a 0."""
+        made = np.zeros(len(self.sizes) + 1, np.int64)
+        self.sizes.cumsum(out=made[1:])
+        return made
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -147,6 +155,11 @@ class Proof:
         self._m, self._sparse = m, sparse
         self._entries: list[tuple[Whole, Whole, Floats]] = []
         self._blocks: list[tuple[Whole, Floats | None]] = []
+        self._packed: list[Any] = []
+
+    def packed(self, part: Any) -> None:
+        """Many blocks in one (``small.Packed``)."""
+        self._packed.append(part)
 
     def entries(self, rows: Whole, columns: Whole, values: Floats) -> None:
         self._entries.append((rows, columns, values))
@@ -163,6 +176,8 @@ class Proof:
             if Z is None:
                 return None
             made.block(block, Z)
+        for part in self._packed:
+            part.enter(made)
         return made.whole()
 
 
@@ -186,6 +201,13 @@ class Assembly:
             self.values.append(values)
 
     def block(self, block: Whole, M: Floats) -> None:
+        if self.dense is not None:
+            # Where the block is all there is, this is M itself.
+            if len(block) == self.m:
+                self.dense = M
+            else:
+                self.dense[np.ix_(block, block)] = M
+            return
         rows, columns = np.nonzero(M)
         self.entries(block[rows], block[columns], M[rows, columns])
 

@@ -113,14 +113,13 @@ class Model:
     in the precision it is solved in.  ``work`` is counted in multiplications by m**3."""
 
     def __init__(
-        self, problem: Problem, M: Floats, W: Floats, pairs: Pairs, fine: bool = False
+        self, problem: Problem, M: Floats, W: Any, pairs: Pairs, fine: bool = False
     ) -> None:
         self.pairs, self.l1 = pairs, problem.l1
         self.values = pairs.take(M)
         self.slopes = pairs.take(problem.folded) - pairs.take(W)
-        norms = float(np.abs(M).sum(axis=0).max() * np.abs(W).sum(axis=0).max())
-        kind = np.float64 if fine or norms > WELL else np.float32
-        self.M, self.W = M.astype(kind), W.astype(kind)
+        kind = np.float64 if fine else np.float32
+        self.M, self.W = M.astype(kind), W.astype(kind, copy=False)
         self.U = np.zeros_like(self.W)
         self.work = 0.0
         self.part = Part.of(self, kind)

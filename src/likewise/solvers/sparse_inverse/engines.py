@@ -44,7 +44,10 @@ def solve_auto(
     m = problem.m
     above = np.count_nonzero(np.abs(problem.S) > problem.l1) / m**2
     first = None
-    if start is not None or m < SMALL or above < SPARSE or _first_gap(problem) > FAR * m:
+    if (
+        start is not None or m < SMALL or above < SPARSE or problem.tree is not None
+        or _first_gap(problem) > FAR * m
+    ):  # fmt: skip
         first = solve_path(problem, tol, max_iter, start, PATIENCE)
         if first.converged or first.n_iter >= max_iter:
             return first

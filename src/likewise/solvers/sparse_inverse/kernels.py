@@ -17,6 +17,8 @@ from likewise._kernels import kernel
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 # Rows of the model are settled to this share of sqrt(W_ii W_jj): they change again anyway.
 SETTLED = 1e-3
+# The M of a tree is good to begin with if F falls by this share of what it would in a tree.
+HOPED = 0.6
 
 
 @kernel
@@ -39,6 +41,88 @@ def clip_to_box(W, A, l1, Z):  # type: ignore[no-untyped-def]
         Z[i, i] = A[i, i]
         for j in range(i + 1, m):
             Z[i, j] = min(max(W[i, j], A[i, j] - l1), A[i, j] + l1)
+
+
+@kernel
+def copy(source, target):  # type: ignore[no-untyped-def]
+    """Written out: assigning a slice takes numba seconds to compile."""
+    for i in range(len(source)):
+        for j in range(len(source)):
+            target[i, j] = source[i, j]
+
+
+@kernel
+def clear(target):  # type: ignore[no-untyped-def]
+    """The same with zeros."""
+    for i in range(len(target)):
+        for j in range(len(target)):
+            target[i, j] = 0
+
+
+@kernel
+def tree(A, l1, M):  # type: ignore[no-untyped-def]
+    """M as if the pairs above l1 had no cycles, which is the minimiser where they have none
+    (docs/methods/s3ml.md, (21)); what F should fall by from the diagonal, NaN if there is no M."""
+    m = len(A)
+    clear(M)
+    for i in range(m):
+        M[i, i] = 1.0
+    total = 0.0
+    for i in range(m):
+        for j in range(i):
+            a = A[i, j]
+            if abs(a) <= l1:
+                continue
+            a = a - l1 if a > 0.0 else a + l1
+            bends = A[i, i] * A[j, j]
+            t2 = a * a / bends
+            if t2 >= 1.0:
+                return np.nan
+            M[i, i] += t2 / (1.0 - t2)
+            M[j, j] += t2 / (1.0 - t2)
+            M[i, j] = -a / (bends * (1.0 - t2))
+            M[j, i] = M[i, j]
+            total += t2
+    for i in range(m):
+        M[i, i] /= A[i, i]
+    return total
+
+
+@kernel
+def least_gap(A, W, l1, M):  # type: ignore[no-untyped-def]
+    """What the gap of M with W brought into the box is at least (docs/methods/s3ml.md, (22))."""
+    m = len(A)
+    total = 0.0
+    for i in range(m):
+        for j in range(i):
+            c = M[i, j]
+            if c != 0.0:
+                a = A[i, j]
+                z = min(max(W[i, j], a - l1), a + l1)
+                total += 2.0 * (c * (a - z) + l1 * abs(c))
+    return total
+
+
+@kernel
+def put_pairs(starts, columns, x, target):  # type: ignore[no-untyped-def]
+    """The symmetric matrix with the values x on the pairs and zeros elsewhere."""
+    clear(target)
+    for i in range(len(target)):
+        for t in range(starts[i], starts[i + 1]):
+            target[i, columns[t]] = x[t]
+            target[columns[t], i] = x[t]
+
+
+@kernel
+def largest_row(M):  # type: ignore[no-untyped-def]
+    """The largest sum of absolute values of a row: a bound on the norm."""
+    most = 0.0
+    for i in range(len(M)):
+        total = 0.0
+        for j in range(len(M)):
+            total += abs(M[i, j])
+        most = max(most, total)
+    return most
 
 
 @kernel

@@ -4,8 +4,9 @@ Each step minimises a quadratic model of the smooth part plus the exact penalty 
 (docs/methods/s3ml.md, (13)) and then searches along that direction, a Cholesky factorisation being
 the test for positive definiteness.  Entries that leave the model as zero are zero to the bit.
 
-From the diagonal every pair above l1 is free, and where all variables hang together (features of
-pictures do) that is nearly all of them, though few will stay.  At a larger l1 few are free, so
+It begins with the M of a tree (docs/methods/s3ml.md, (21)) where that is any good, else with the
+diagonal.  From there every pair above l1 is free, and where all variables hang together (features
+of pictures do) that is nearly all of them, though few will stay.  At a larger l1 few are free, so
 ``solve_path`` goes along a falling l1: each gets a step or two and hands its M to the next.
 """
 
@@ -16,8 +17,15 @@ from dataclasses import replace
 import numpy as np
 
 from likewise.solvers.sparse_inverse.bounds import refuse_if_falling
-from likewise.solvers.sparse_inverse.direction import Model, Pairs, descend, refine
-from likewise.solvers.sparse_inverse.kernels import clip_to_box, free_pairs, mirror
+from likewise.solvers.sparse_inverse.direction import WELL, Model, Pairs, descend, refine
+from likewise.solvers.sparse_inverse.kernels import (
+    clip_to_box,
+    free_pairs,
+    largest_row,
+    least_gap,
+    mirror,
+    put_pairs,
+)
 from likewise.solvers.sparse_inverse.problem import (
     Floats,
     Problem,
@@ -35,8 +43,9 @@ NEAR = 0.1
 # No certificate is computed (a factorisation) after a step that promised so many times the goal:
 # the gap it leaves is about what it promised, and a tenth of it at the least (measured).
 SURE = 30.0
-# Below this gap, as a share of m, directions are computed in float64.
-FINE = 1e-5
+# Below this gap, as a share of m, directions are computed in float64, and W unless the step before
+# promised more than the other.
+FINE, ROUGH = 1e-5, 1e-3
 # A step that leaves less than this share of the gap is worth another, whatever was spent.
 PACE = 0.2
 # Multiplications by m**3 that factorising and inverting a step's M costs, in float32's time.
@@ -88,10 +97,13 @@ class _Iterate:
         self.starts = np.empty(m + 1, np.int64)
         self.columns = np.empty(m * (m + 1) // 2, np.int64)
         self.Z, self.best = np.empty((m, m)), np.empty((m, m))
-        self.near = False
-        self.diagonal = start is None
+        self.near = self.ill = False
         self.dual = -np.inf
-        if start is None:
+        begun = problem.tree if start is None else None
+        self.diagonal = start is None and begun is None
+        if begun is not None:
+            self._take(*begun, problem.linear(begun[0]) - logdet(begun[1]))
+        elif start is None:
             d = np.diagonal(problem.folded)
             self.M, self.W = np.diag(1.0 / d), np.diag(d)
             self.value = float(np.log(d).sum()) + m
@@ -104,12 +116,27 @@ class _Iterate:
                 raise ValueError("start is not positive definite")
             self._take(start, factor, problem.linear(start) - logdet(factor))
 
-    def _take(self, M: Floats, factor: Floats, value: float, bound: bool = True) -> None:
-        self.M, self.value = M, value
-        self.W = inverse(factor)
+    def _take(self, M: Floats, factor: Floats, value: float, promised: float = 0.0) -> None:
+        """M, and what follows from it; ``promised`` is what the step to it was to gain."""
+        self.M, self.value, m = M, value, self.problem.m
+        rough = not self.ill and (self.tol >= FINE or promised > ROUGH * m)
+        self.W = inverse(factor, np.float32 if rough else np.float64)
+        self.ill = largest_row(M) * largest_row(self.W) > WELL
+        if self.ill and rough:
+            self.W = inverse(factor)
         self.bounded = False
-        if bound:
+        goal = self.tol * m
+        near = 0.0 < promised < goal
+        if near or (promised < SURE * goal and self._least_gap() <= goal):
             self.bound()
+            if self.W.dtype == np.float32 and promised < goal < value - self.dual:
+                # It may be float32 that stands between.
+                self.W = inverse(factor)
+                self.bound()
+
+    def _least_gap(self) -> float:
+        p = self.problem
+        return float(least_gap(p.folded, self.W, p.l1, self.M)) if self.tol < np.inf else 0.0
 
     def bound(self) -> None:
         """A dual value from W; the best so far counts."""
@@ -131,7 +158,10 @@ class _Iterate:
         problem, M, W = self.problem, self.M, self.W
         n = free_pairs(problem.folded, M, W, problem.l1, self.starts, self.columns)
         pairs = Pairs.of(self.starts, self.columns[:n])
-        model = Model(problem, M, W, pairs, self.value - self.dual < FINE * problem.m)
+        fine = self.ill or self.value - self.dual < FINE * problem.m
+        if fine and W.dtype == np.float32:
+            self.W = W = W.astype(np.float64)
+        model = Model(problem, M, W, pairs, fine)
         if self.diagonal:
             self.diagonal = False
             return self._search(self._first(model), model)
@@ -160,8 +190,8 @@ class _Iterate:
         length = 1.0
         while promised < 0.0 and length > SHORTEST:
             x = c + length * d
-            trial = np.zeros_like(self.M)
-            model.pairs.put(x, trial)
+            trial = np.empty_like(self.M)
+            put_pairs(model.pairs.starts, model.pairs.columns, x, trial)
             factor = cholesky(trial)
             if factor is not None:
                 linear = float(np.dot(A, x) + np.dot(off, np.abs(x)))
@@ -169,7 +199,7 @@ class _Iterate:
                 value = linear - logdet(factor)
                 if value <= self.value + ARMIJO * length * promised + slack:
                     self.near = length == 1.0 and -promised < NEAR * problem.m
-                    self._take(trial, factor, value, -promised < SURE * self.tol * problem.m)
+                    self._take(trial, factor, value, -promised)
                     return -promised > slack or self.value - self.dual < 0.5 * before
             length *= 0.5
         return False
@@ -192,7 +222,7 @@ def solve_path(
 ) -> Solution:
     """Minimise until the gap is at most tol * m; without a start, along a path of l1."""
     M, spent = start, 0
-    if start is None:
+    if start is None and problem.tree is None:
         for l1 in falling(problem):
             # A larger penalty only makes the box larger: bounded if the problem is.
             before = Problem(problem.S, l1, problem.penalise_diagonal)

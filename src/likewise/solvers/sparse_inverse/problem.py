@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from likewise.solvers.sparse_inverse.kernels import clip_to_box, mirror
+from likewise.solvers.sparse_inverse.kernels import HOPED, clip_to_box, mirror, tree
 
 Floats = NDArray[np.float64]
 
@@ -37,9 +38,12 @@ def logdet(factor: Floats) -> float:
     return 2.0 * float(np.log(np.diagonal(factor)).sum())
 
 
-def inverse(factor: Floats) -> Floats:
-    """The full symmetric inverse of R' R."""
-    half, _ = lapack.dpotri(factor.T, lower=1, overwrite_c=0)
+def inverse(factor: Floats, kind: Any = np.float64) -> Any:
+    """The full symmetric inverse of R' R, computed in that precision."""
+    if kind is np.float32:
+        half, _ = lapack.spotri(factor.T.astype(np.float32), lower=1, overwrite_c=1)
+    else:
+        half, _ = lapack.dpotri(factor.T, lower=1, overwrite_c=0)
     whole = np.ascontiguousarray(half.T)
     mirror(whole)
     return whole
@@ -93,6 +97,19 @@ class Problem:
         diagonal as near to zero as it may be."""
         Z = self.dual_point(np.diag(np.diagonal(self.folded)))
         return Z, self.dual_value(Z)
+
+    @cached_property
+    def tree(self) -> tuple[Floats, Floats] | None:
+        """The M of a tree and its factor (docs/methods/s3ml.md, (21)); None if it is no good."""
+        M = np.empty_like(self.folded)
+        hoped = tree(self.folded, self.l1, M)
+        factor = cholesky(M) if np.isfinite(hoped) else None
+        if factor is None:
+            return None
+        diagonal = float(np.log(np.diagonal(self.folded)).sum()) + self.m
+        fallen = diagonal - (self.linear(M) - logdet(factor))
+        # An M of a diagonal alone is what engines begin with anyway.
+        return (M, factor) if hoped > 0.0 and fallen >= HOPED * hoped else None
 
     def linear(self, M: Floats) -> float:
         """G(M) = <S, M> + penalty, the part of F that grows in proportion to M."""

@@ -199,18 +199,22 @@ def _by_blocks(
     gap = own = 0.0
     n_iter, converged = 0, True
     place = np.full(m, -1, np.int64)
-    left: list[Any] = [rest]
+    left: Any = ((block, None) for block in rest)
     if METHODS[settings.method].batched and settings.l1 > 0.0 and closed:
         small = rest.between(3, LARGEST)
         # Where there is a start an engine goes on from it.
-        begun = [start is not None and _part(start, b, place) is not None for b in small]
-        batch = solve_batch(S, small, np.array(begun, bool), settings, place)
+        begun = np.zeros(len(small), bool)
+        if start is not None:
+            begun[:] = [_part(start, block, place) is not None for block in small]
+        batch = solve_batch(S, small, begun, settings, place)
         batch.add_to(made, proof)
         value, gap, own = value + batch.value, gap + batch.gap, own + batch.gap
         n_iter = batch.n_iter
-        left = [batch.unsolved, rest.between(LARGEST + 1, m)]
-    for block in itertools.chain(*left):
-        found = _solve(take_block(S, block, place), settings, _part(start, block, place))
+        large = ((block, None) for block in rest.between(LARGEST + 1, m))
+        left = itertools.chain(batch.unsolved(), large)
+    for block, reached in left:
+        near = _part(start, block, place) if reached is None else reached
+        found = _solve(take_block(S, block, place), settings, near)
         made.block(block, found.M)
         proof.block(block, found.Z)
         value, gap, own = value + found.value, gap + found.gap, own + found.own_gap
@@ -285,12 +289,17 @@ def _solve_usual(S: Floats, settings: Settings, start: Floats | None) -> Solutio
     tol, most = settings.tol, settings.max_iter
     if problem.l1 == 0.0:
         return plain_inverse(problem)
+    engine = METHODS[settings.method]
+    if engine.batched and start is None and problem.tree is not None:
+        # Newton's steps end in a proof that a minimum exists, or that none does.
+        found = engine.run(problem, tol, most, 0.0, None)
+        if found.Z is not None:
+            return found
     known = feasible_at_once(problem)
     if known is None:
         refuse_plainly_unbounded(problem)
-        # Newton's steps end in a proof of the one or of the other.
         start = solve_newton(problem, np.inf, most, start).M
-    found = METHODS[settings.method].run(problem, tol, most, settings.smoothing, start)
+    found = engine.run(problem, tol, most, settings.smoothing, start)
     if found.Z is not None or known is None:
         return found
     # An engine that was stopped early: a poor bound is better than none.
