@@ -302,3 +302,43 @@ def test_what_a_worker_loads_is_on_nobodys_time() -> None:
     pool.dismiss()
     told = list(run(what_was_prepared, [SlowToBegin(9, True)], 1, lambda *_: (-1, [])))
     assert told == [(9, [9])]
+
+
+def modules_of(_: int) -> bool:
+    return "wave" in sys.modules
+
+
+def speak(_: int) -> tuple[str | None, int]:
+    """What a decoder would write, and the threads a BLAS was told to have."""
+    os.write(2, b"Corrupt JPEG data\n")
+    return os.environ.get("OPENBLAS_NUM_THREADS"), os.getpid()
+
+
+def test_workers_hired_early_are_the_ones_that_work() -> None:
+    pool.hire_early(2, ("wave", "no_such_module"))
+    waiting = {worker.process.pid for worker in pool._resting}
+    assert len(waiting) == 2
+    assert set(run(pid_of, range(8), 2, failed)) <= waiting
+    assert all(run(modules_of, range(4), 2, failed))
+
+
+def test_workers_hired_early_for_nothing_are_dismissed() -> None:
+    pool.hire_early(1)
+    (worker,) = pool._resting
+    pool.dismiss()
+    assert pool._resting == []
+    assert worker.process.exitcode is not None
+
+
+def test_a_decoder_speaks_to_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+    told = list(run(speak, range(2), 1, failed))
+    assert {threads for threads, _ in told} == {"1"}
+    assert "Corrupt" not in capfd.readouterr().err
+
+
+def test_what_workers_are_told_is_not_told_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    list(run(speak, range(1), 1, failed))
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ

@@ -22,11 +22,13 @@ from likewise.collection.jobs import silent
 from likewise.collection.search import dense_view
 from likewise.collection.spaces import graphs, visual_words
 from likewise.collection.spaces import rows as space_rows
+from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.collection.store import sqlite_catalog as catalog_module
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
 from likewise.errors import LikewiseError
+from likewise.images import ImageInfo
 from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.doors import store_of
 
@@ -308,8 +310,6 @@ def test_unfinished_generations_and_stray_files_are_swept(col: Collection) -> No
     before = answers(col)
     space = col.spaces["words"]
     with store_of(col).write() as c:
-        from likewise.collection.store import changes as change
-
         change.put_vector(c, "words", space.generation + 1, 1, b"")
     stray = col.root / seg.FOLDER / "words-9-0000000001-0.part"
     stray.mkdir(parents=True)
@@ -611,7 +611,6 @@ def test_a_failed_migration_leaves_the_old_schema(
 
 
 def test_a_transaction_that_fails_leaves_nothing(col: Collection) -> None:
-    from likewise.collection.store import changes as change
 
     revision = store_of(col).revision
     with pytest.raises(sqlite3.Error), store_of(col).write() as c:
@@ -649,3 +648,32 @@ def test_catalog_connections_are_per_thread(col: Collection) -> None:
     assert os.path.getsize(col.root / catalog_module.FILE) > 0
     with pytest.raises(sqlite3.IntegrityError), store_of(col).write() as c:
         c.execute("INSERT INTO tags VALUES (9999, 'x', 'y')")
+
+
+def test_rows_written_together_are_those_written_one_by_one(tmp_path: Path) -> None:
+    """A gap is closed by its row, whichever way that is written."""
+
+    def tables(name: str, together: bool) -> list[list[tuple[object, ...]]]:
+        with Collection.create(tmp_path / name) as col:
+            store = col._store
+            with store.write() as c:
+                for number in range(3):
+                    info = ImageInfo(str(number), "JPEG", 6, 4, "RGB", 1, None, 8)
+                    change.put_image(c, bytes([number]) * 20, info)
+                change.put_gap(c, "deep", 1, 2)
+            rows = [(1, b"aaaa"), (2, b"bbbb"), (1, b"cccc")]
+            with store.write() as c:
+                if together:
+                    change.put_vectors(c, "deep", 1, iter(rows))
+                else:
+                    for image, blob in rows:
+                        change.put_vector(c, "deep", 1, image, blob)
+            return [
+                [tuple(row) for row in store.all(f"SELECT {columns} FROM {table} ORDER BY 1, 2")]
+                for columns, table in (("image, vector, sum", "vectors"), ("image, space", "gaps"))
+            ]
+
+    assert tables("a.lw", together=True) == tables("b.lw", together=False)
+    (vectors, gaps) = tables("c.lw", together=True)
+    assert [row[:2] for row in vectors] == [(1, b"cccc"), (2, b"bbbb")]
+    assert gaps == []

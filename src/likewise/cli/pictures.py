@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from likewise.collection.ingest.add import AddResult
 
 _LISTED = 20
+_MANY = 50
+"""Files from which on it pays to start workers before anything is known of them."""
 _GOES_ON = "what was done is kept, and the same command goes on from there"
 
 
@@ -70,6 +74,8 @@ def add(
     from likewise.cli.options import pairs, value_of
 
     metadata = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
+    if workers is None and scheduler is None:
+        _hire_early(collection, paths)
     with stoppable(_GOES_ON), _open_or_create(collection, paths) as col:
         with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
             result = col.add(*paths, metadata=metadata or None, workers=who, report=report)
@@ -205,6 +211,21 @@ def check(
         say(f"{len(rows) - refused} usable, {refused} refused")
     if refused:
         raise typer.Exit(1)
+
+
+def _hire_early(named: Path | None, wanted: list[Path]) -> None:
+    """Workers for a new collection, before this process has imported half of what it needs.
+
+    A collection that is there may know all these pictures already, and a few need no second worker.
+    """
+    place = find_for_adding(wanted) if named is None else absolute(named)
+    files = (name for one in wanted for _, _, names in os.walk(one) for name in names)
+    if place.exists() or len(list(islice(files, _MANY))) < _MANY:
+        return
+    from likewise.collection.ingest import pool
+
+    with suppress(pool.WorkersCannotStart):  # told when there is work for them
+        pool.hire_early(pool.one_a_core(), ("likewise.collection.ingest.workers", "onnxruntime"))
 
 
 def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:

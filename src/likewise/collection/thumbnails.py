@@ -11,6 +11,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -90,23 +91,26 @@ def _kept(root: Path, key: bytes, side: int) -> bytes | None:
 
 
 def _keep(root: Path, key: bytes, content: bytes, side: int) -> bytes:
-    place = _place(root, key, side)
-    part = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
+    place = str(_place(root, key, side))
+    part = f"{place}.{secrets.token_hex(4)}"
     try:
         try:
-            part.write_bytes(content)
+            _write(part, content)
         except FileNotFoundError:  # the first of its folder
-            private_folder(place.parent.parent)
-            private_folder(place.parent)
-            part.write_bytes(content)
+            private_folder(root / FOLDER)
+            private_folder(Path(place).parent)
+            _write(part, content)
         os.replace(part, place)
     except OSError:
         # A full or read-only disk costs speed, not the picture.
-        try:
-            part.unlink(missing_ok=True)
-        except OSError:
-            return content
+        with suppress(OSError):
+            os.unlink(part)
     return content
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
 
 
 def prune(root: Path, most: int = MOST_BYTES) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -283,6 +284,7 @@ def _commit(store: Store, batch: list[PictureDescription], wish: _Wish, result: 
     if not batch:
         return
     metadata, removed = wish.metadata, removed_hashes(store)
+    vectors = defaultdict[tuple[str, int], list[tuple[int, bytes]]](list)
     with store.write() as c:
         for one in batch:
             path, size, mtime = one.candidate.path, one.candidate.size, one.candidate.mtime_ns
@@ -311,8 +313,10 @@ def _commit(store: Store, batch: list[PictureDescription], wish: _Wish, result: 
                 tag_tables.put_sources(c, source, [(image, tag) for tag in tags])
             if one.remark is not None:
                 result.remarks.append((path, one.remark))
-            for (space, generation), vector in one.vectors.items():
-                change.put_vector(c, space, generation, image, vector)
+            for key, vector in one.vectors.items():
+                vectors[key].append((image, vector))
+        for (space, generation), some in vectors.items():
+            change.put_vectors(c, space, generation, some)
 
 
 def check_reachable(path: str | os.PathLike[str]) -> Path:

@@ -26,10 +26,9 @@ def derive_rows(store: Store, space: Space, images: Set[int]) -> set[int]:
             continue
         made = space.place(rows[there])
         with store.write() as c:
-            for image, row in zip(ids[there].tolist(), made, strict=True):
-                blob = space.row_format.pack(row)
-                change.put_vector(c, space.name, space.generation, image, blob)
-                done.add(image)
+            blobs = zip(ids[there].tolist(), map(space.row_format.pack, made), strict=True)
+            change.put_vectors(c, space.name, space.generation, blobs)
+        done.update(ids[there].tolist())
     return done
 
 

@@ -51,7 +51,7 @@ def spaces_to_describe(store: Store) -> SpaceSet:
     found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
     for space in found:
         # Now, and not as a problem of every picture.
-        space.load()
+        space.make_ready()
     return SpaceSet(found)
 
 
@@ -73,7 +73,7 @@ def learn_generation(
     """
     number = space.generation + 1
     pictures = store.every_path()
-    space.load()
+    space.make_ready()
     survey = _survey(store, space, pictures, workers, report, seed)
     learned = replace(space, files={}).learn(survey)
     if learned is None:
@@ -83,11 +83,14 @@ def learn_generation(
         n_pictures=len(pictures),
     )  # fmt: skip
     known: set[int] = set()
-    with store.write() as c:
+
+    def made() -> Iterator[tuple[int, bytes]]:
         for at, row in learned.rows:
-            image = pictures[at][0]
-            change.put_vector(c, space.name, number, image, space.row_format.pack(row))
-            known.add(image)
+            known.add(pictures[at][0])
+            yield pictures[at][0], space.row_format.pack(row)
+
+    with store.write() as c:
+        change.put_vectors(c, space.name, number, made())
     if space.describes_pictures and space.is_available():
         left = [one for one in pictures if one[0] not in known]
         describe_all(store, coming, left, workers, report)
@@ -134,10 +137,10 @@ def renew_idf(store: Store, space: Space, report: Report) -> None:
     number = space.generation + 1
     done = 0
     for ids, raw in raw_rows(store, space):
+        form = space.row_format
+        blobs = (form.pack(form.row_at(raw, at)) for at in range(len(ids)))
         with store.write() as c:
-            for at, image in enumerate(ids.tolist()):
-                blob = space.row_format.pack(space.row_format.row_at(raw, at))
-                change.put_vector(c, space.name, number, image, blob)
+            change.put_vectors(c, space.name, number, zip(ids.tolist(), blobs, strict=True))
         done += len(ids)
         report(Progress("copying term counts", done, store.n_images()))
     with store.write() as c:

@@ -51,9 +51,9 @@ def put_vectors(store: Store, name: str, ids: Sequence[int], X: Any) -> int:
             change.put_files(c, name, space.generation, {})
         for one in joined:
             space_rows.name_segment(c, space, one)
-        for i, image in enumerate(images):
-            blob = space.row_format.pack(space.row_format.row_at(rows, i))
-            change.put_vector(c, name, space.generation, image, blob)
+        form = space.row_format
+        blobs = (form.pack(form.row_at(rows, i)) for i in range(len(images)))
+        change.put_vectors(c, name, space.generation, zip(images, blobs, strict=True))
     follow_source(store, name, set(images))
     grow_graphs(store, silent)
     space_rows.tidy(store)

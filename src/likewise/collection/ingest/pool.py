@@ -11,6 +11,7 @@ since starting one costs a second of processor time; and they leave at once when
 
 from __future__ import annotations
 
+import gc
 import importlib
 import itertools
 import multiprocessing
@@ -46,6 +47,8 @@ LONGEST = 86_400.0
 """Seconds a task may be given, at most."""
 START_SECONDS = 120.0
 """Seconds by the clock that starting a worker may take."""
+_MOST = 16
+_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _TICK = 0.5
 _WATCH = 2.0
 """Seconds between two looks at who rests."""
@@ -97,6 +100,11 @@ class Executor(Protocol):
 
 Workers = int | Executor
 """Who works: so many processes of this machine (0: nobody but the caller), or workers elsewhere."""
+
+
+def one_a_core() -> int:
+    """Processes of this machine for a job of many tasks."""
+    return min(os.cpu_count() or 1, _MOST)
 
 
 def n_threads(workers: Workers) -> int:
@@ -315,6 +323,23 @@ def dismiss() -> None:
         one.kill()
 
 
+def hire_early(count: int, modules: tuple[str, ...] = ()) -> None:
+    """Start workers for work that is about to come; they import ``modules`` meanwhile.
+
+    Where none comes they leave after ``STAY`` seconds, as after work.
+    """
+    for _ in range(count):
+        with _resting_lock:
+            term = _term
+        one = _start(term, modules)
+        with _resting_lock:
+            if term == _term:
+                _resting.append(one)
+                _watch_resting()
+                continue
+        one.kill()
+
+
 def _deserves_another(one: _Worker[T], failure: Failure, try_slow_again: bool) -> bool:
     """Whether a task may not have been to blame.
 
@@ -349,12 +374,16 @@ def _hire() -> _Worker[Any]:
         if one.process.is_alive():
             return one
         one.kill()
+    return _start(term)
+
+
+def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
     # A child gets this process's sys.path.  While cv2 is imported, its own folder stands there,
     # and ``typing`` in it would hide Python's; this waits for a thread that is importing it.
     importlib.import_module("cv2")
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there,), daemon=True)
+    process = context.Process(target=_serve, args=(there, modules), daemon=True)
     try:
         with _starting_lock, _own_children():
             process.start()
@@ -371,7 +400,8 @@ def _hire() -> _Worker[Any]:
 
 @contextmanager
 def _own_children() -> Iterator[None]:
-    """Processes started inside know nothing of the user's script, and ignore Ctrl-C.
+    """Processes started inside know nothing of the user's script, ignore Ctrl-C, and compute on one
+    thread each.
 
     A spawned process imports the main module of its parent first, which for a script without a
     guard would run it again; workers need nothing from it.  ``_serve`` alone would make them deaf
@@ -382,11 +412,19 @@ def _own_children() -> Iterator[None]:
         name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)
     }
     vars(main).update(dict.fromkeys(hidden))
+    # A BLAS asks for it when it is loaded; each thread of its pool would wait busily for work.
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
         with _without_ctrl_c():
             yield
     finally:
         vars(main).update(hidden)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager
@@ -409,7 +447,7 @@ def _without_ctrl_c() -> Iterator[None]:
 # -- in a worker ----------------------------------------------------------------------------------
 
 
-def _serve(connection: Connection) -> None:
+def _serve(connection: Connection, modules: tuple[str, ...]) -> None:
     """One thread of arithmetic; one that listens, so that nobody ever waits to be heard."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import cv2
@@ -419,6 +457,9 @@ def _serve(connection: Connection) -> None:
     _limit_memory()
     tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
+    for name in modules:
+        with suppress(ImportError):  # whoever needs it says so
+            importlib.import_module(name)
     stay, begun = STAY, set[Callable[[Any], Any]]()
     while True:
         try:
@@ -428,6 +469,8 @@ def _serve(connection: Connection) -> None:
         if work not in begun:
             _prepare(task)
             if not begun:
+                gc.freeze()  # what is loaded by now stays: nobody need look whether it is in use
+                _close_stderr()
                 _tell(connection, ("ready", None))
             begun.add(work)
         _limit_time(seconds)
@@ -481,6 +524,17 @@ def _limit_time(seconds: float) -> None:
     if hard != resource.RLIM_INFINITY:
         until = min(until, hard)
     resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+
+
+def _close_stderr() -> None:
+    """Decoders speak of damaged data there, without saying of which picture.
+
+    What goes wrong from now on is told to the parent; before, nobody else could tell it.
+    """
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
 
 
 def _leave_no_core() -> None:

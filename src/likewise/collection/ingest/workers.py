@@ -5,7 +5,6 @@ Workers know no catalog.  Every failure of a picture is an answer.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from likewise.collection.content import digest_of, read_content
 from likewise.collection.errors import CannotDescribe
 from likewise.collection.ingest.elsewhere import Elsewhere, Needs
-from likewise.collection.ingest.pool import Failure, Workers
+from likewise.collection.ingest.pool import Failure, Workers, one_a_core
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.keywords.embedded import embedded_keywords
 from likewise.collection.keywords.xmp_rating import embedded_rating
@@ -99,7 +98,7 @@ def describe(task: DescribeTask) -> PictureDescription:
     side, slack = decode_size(task.spaces)
     try:
         content = read_content(candidate.path)
-        picture = decode(content, max_side=max(side, FIRST_SIDE), slack=slack)
+        picture = decode(content, max_side=max(side, FIRST_SIDE), slack=slack, may_warn=True)
         digest = digest_of(content)
     except UnreadableImage as error:
         return _failed(candidate, f"{TRANSIENT}{error.reason}")
@@ -144,4 +143,4 @@ def n_workers(wanted: W | None, n_tasks: int) -> W | int:
     """
     if wanted is not None:
         return wanted
-    return 1 if n_tasks < _FEW else min(os.cpu_count() or 1, 16)
+    return 1 if n_tasks < _FEW else one_a_core()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from likewise.collection.filters_and_metadata import plain_metadata
@@ -18,6 +19,9 @@ from likewise.collection.store.store import REMOVED, SPACES_DROPPED, Transaction
 from likewise.collection.store.sums import blob_sum
 from likewise.collection.store.unshipped import note_unshipped
 from likewise.images import ImageInfo
+
+_AT_A_TIME = 512
+"""Rows that are held in memory while they are written."""
 
 
 def put_root(c: Transaction, path: str) -> None:
@@ -119,16 +123,27 @@ def remove_images(c: Transaction, images: Iterable[int]) -> None:
 
 
 def put_vector(c: Transaction, space: str, generation: int, image: int, vector: bytes) -> None:
-    c.execute(
-        """INSERT OR REPLACE INTO vectors (space, generation, image, vector, sum)
-           VALUES (?, ?, ?, ?, ?)""",
-        (space, generation, image, vector, blob_sum(vector, space, generation, image)),
-    )
-    c.execute(
-        "DELETE FROM gaps WHERE space = ? AND generation = ? AND image = ?",
-        (space, generation, image),
-    )
-    note_unshipped(c, [image])
+    put_vectors(c, space, generation, [(image, vector)])
+
+
+def put_vectors(
+    c: Transaction, space: str, generation: int, vectors: Iterable[tuple[int, bytes]]
+) -> None:
+    """Rows of pictures in a space, each as a blob."""
+    key = space, generation
+    in_gaps = "FROM gaps WHERE space = ? AND generation = ?"
+    has_gaps = c.execute(f"SELECT 1 {in_gaps} LIMIT 1", key).fetchone() is not None
+    left = iter(vectors)
+    while some := list(islice(left, _AT_A_TIME)):
+        c.executemany(
+            """INSERT OR REPLACE INTO vectors (space, generation, image, vector, sum)
+               VALUES (?, ?, ?, ?, ?)""",
+            [(*key, image, blob, blob_sum(blob, *key, image)) for image, blob in some],
+        )
+        images = [image for image, _ in some]
+        if has_gaps:
+            c.executemany(f"DELETE {in_gaps} AND image = ?", [(*key, image) for image in images])
+        note_unshipped(c, images)
 
 
 def put_gap(c: Transaction, space: str, generation: int, image: int) -> None:
