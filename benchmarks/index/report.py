@@ -27,8 +27,8 @@ import scipy.sparse as sp
 
 from benchmarks.harness import Report, arguments, cpu_times, cpu_times_in_turn
 from likewise.index.inverted import InvertedIndex
-from likewise.index.rows import query_rows, query_units
-from likewise.index.scoring import add_lists, find_lists, new_plan, new_scratch
+from likewise.index.rows import query_rows, query_unit
+from likewise.index.scoring import add_bounds, choose_scale, find_lists, new_plan, new_scratch
 
 K = 10
 BASE = "scipy C[:, words] @ q"
@@ -188,13 +188,14 @@ def scatter_floor(index: InvertedIndex) -> Search:
 
     def search(q: Any) -> tuple[Any, Any]:
         rows = query_rows(q, None)
-        unit = query_units(rows.ends, rows.values)[0]
+        unit = query_unit(rows.values)
         plan = new_plan(len(rows.words))
         for v in views:
-            find_lists(v, rows.words, rows.values, unit, plan)
-            for level in range(len(v.cuts) + 1):
-                add_lists(v, plan, len(rows.words), level, scratch.fast)
-            scratch.fast[:] = 0
+            find_lists(v, rows.words, plan)
+            scale = choose_scale(v, rows.values, unit, plan)
+            add_bounds(v, rows.values, unit, plan, scale, scratch)
+            scratch.sums[:] = 0
+            scratch.columns[:] = 0
         return None, None
 
     return search
