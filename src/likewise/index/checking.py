@@ -6,6 +6,8 @@ stays inside the arrays, whoever wrote them.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from likewise._kernels import kernel
@@ -56,7 +58,7 @@ def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
         good = True
         if length <= RARE_LENGTH:
             n = 4 * length // 5
-            good = n > 0
+            good = bool(n > 0)
             last = np.int64(-1)
             for i in range(n):
                 good = bool(good and its_codes[i] > last)
@@ -116,8 +118,8 @@ def check_core(buffer: Array, s: Sizes, v: Views, checksum: int) -> None:
         raise Damage("its offsets or picture numbers are out of range")
 
 
-def check_rows(v: Views) -> None:
-    """Every row, or Damage."""
+def check_rows(v: Any) -> None:
+    """Every row of some views, or Damage."""
     group = int(_check_all_rows(v))
     if group >= 0:
         raise Damage(f"the checksum of its rows from {group << GROUP_SHIFT} on does not fit")

@@ -177,7 +177,7 @@ class InvertedIndex:
         )
 
     def frequencies(self) -> Array:
-        """In how many pictures every word is, int64; words that `compact` dropped count for none."""
+        """In how many pictures every word is, int64; those that `compact` dropped are in none."""
         total = np.zeros(self._state.width, np.int64)
         for block in self._state.blocks:
             words, counts = block.word_counts()

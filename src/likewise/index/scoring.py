@@ -6,9 +6,9 @@ upper bounds in int16 and only ever nominates pictures, which are then scored ex
 depend on neither layout nor codes.
 
 Sums are kept in the finest units that cannot overflow, those over columns apart and 16 times as
-fine.  By Cauchy-Schwarz no sum over words exceeds ``|q| N``, |q| being the norm of the query's words
-and N the largest norm of a row of bounds, kept in the block; rounding up adds at most 1 a word to a
-sum over lists and 15, the largest code, to one over columns.
+fine.  By Cauchy-Schwarz no sum over words exceeds ``|q| N``, |q| being the norm of the query's
+words and N the largest norm of a row of bounds, kept in the block; rounding up adds at most 1 a
+word to a sum over lists and 15, the largest code, to one over columns.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _low(v, e):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _hint_lists(v, words, plan):  # type: ignore[no-untyped-def]
+def _hint_lists(v, words):  # type: ignore[no-untyped-def]
     """Have the directory brought near: its parts are in no cache, and each leads to the next."""
     for j in range(len(words)):
         prefetch(v.buckets, 2 * (np.int64(words[j]) >> v.shift))
@@ -115,7 +115,7 @@ def find_lists(v, words, plan):  # type: ignore[no-untyped-def]
     missing = 0
     column = 0
     mask = (1 << v.shift) - 1
-    _hint_lists(v, words, plan)
+    _hint_lists(v, words)
     for j in range(len(words)):
         plan.length[j] = 0
         plan.column[j] = -1
