@@ -328,8 +328,10 @@ def measure(setting: Setting, seed: int, report: dict[str, list[dict[str, object
     index = InvertedIndex.build(c.X)
     built = time.process_time() - start
     report["opening"].append(opening_row(c, index, folder / "index"))
-    # From here on as a collection has it: mapped.
+    # From here on as a collection has it: mapped.  Rows are checked beforehand, and not by whoever
+    # happens to be the first to want them.
     index = InvertedIndex.open(folder / "index")
+    index.verify()
     s = index.stats()
     size = f"{s.list_bytes / s.postings:.2f} + {s.row_bytes / s.entries:.2f} rows"
     engines["likewise"] = (partial(index.search, k=K), built, size)

@@ -14,7 +14,6 @@ from likewise._kernels import kernel
 from likewise.index.hashing import xxh64
 from likewise.index.layout import (
     CODE_BITS,
-    GROUP_SHIFT,
     HEADER_BYTES,
     RARE_LENGTH,
     Array,
@@ -75,8 +74,8 @@ def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
 @kernel
 def rows_sound(v, group):  # type: ignore[no-untyped-def]
     """Does this group of rows carry its checksum, and hold ascending words below the width?"""
-    first = group << GROUP_SHIFT
-    last = min(first + (1 << GROUP_SHIFT), len(v.ids))
+    first = group << v.group_shift
+    last = min(first + (1 << v.group_shift), len(v.ids))
     if xxh64(v.rows, 2 * v.row_ends[first], 2 * v.row_ends[last]) != v.row_sums[group]:
         return False
     for d in range(first, last):
@@ -122,4 +121,4 @@ def check_rows(v: Any) -> None:
     """Every row of some views, or Damage."""
     group = int(_check_all_rows(v))
     if group >= 0:
-        raise Damage(f"the checksum of its rows from {group << GROUP_SHIFT} on does not fit")
+        raise Damage(f"the checksum of its rows from {group << v.group_shift} on does not fit")

@@ -33,8 +33,9 @@ HEADER_BYTES = 256
 BLOCK_PICTURES = 65_536
 # The uint16 of lists, of which a posting takes two at most, are counted in uint32.
 BLOCK_ENTRIES = 1 << 30
-# Rows are checksummed in groups of this many pictures (a shift), as few are read at a time.
-GROUP_SHIFT = 5
+# Rows are checksummed in groups of this many pictures (a shift): few are read at a time, and the
+# rest of a group is read only to be checked.
+GROUP_SHIFT = 3
 # Lists of so many uint16 at most are rare ones: 32 postings.
 RARE_LENGTH = 40
 FARTHEST = 4095
@@ -95,6 +96,7 @@ class Views(NamedTuple):
     steps: Array  # float64 (256)
     width: int
     shift: int
+    group_shift: int
     zero: int
     list_norm: float
     column_norm: float
@@ -216,6 +218,7 @@ def read_views(buffer: Array, s: Sizes) -> Views:
         steps=steps,
         width=s.width,
         shift=s.shift,
+        group_shift=GROUP_SHIFT,
         zero=s.zero,
         list_norm=s.list_norm,
         column_norm=s.column_norm,

@@ -19,7 +19,7 @@ import numpy as np
 
 from likewise._kernels import kernel
 from likewise.index.checking import rows_sound
-from likewise.index.layout import BLOCK_PICTURES, CODE_MASK, GROUP_SHIFT, Array
+from likewise.index.layout import BLOCK_PICTURES, CODE_MASK, Array
 from likewise.index.lists import add_column, add_list, pictures_of
 from likewise.solvers.prefetch import prefetch
 
@@ -223,7 +223,7 @@ def _codes(v, plan, j):  # type: ignore[no-untyped-def]
 @kernel
 def rows_ready(v, checked, d):  # type: ignore[no-untyped-def]
     """Prove the checksum of a picture's group of rows when it is first wanted."""
-    group = d >> GROUP_SHIFT
+    group = d >> v.group_shift
     if not checked[group]:
         if not rows_sound(v, group):
             return False

@@ -100,6 +100,9 @@ def _search_by_bounds(  # type: ignore[no-untyped-def]
 ):
     """The new heap size; -1 where a row is damaged, -2 where only the exact scan will do."""
     n = len(v.ids)
+    # Hardly a posting: zeros will be among the best.
+    if plan.column[: len(words)].max() < 0 and plan.length[: len(words)].sum() < k:
+        return -2
     scale = choose_scale(v, values, unit, plan)
     theta = np.float64(scores[0]) if size == k else -np.inf
     # A score out of range says nothing of how far out it is: no bar can be made of it.
@@ -146,7 +149,7 @@ def search_block(  # type: ignore[no-untyped-def]
         missing = find_lists(v, its_words, plan)
         fill_table(its_words, plan.table)
         size = -2
-        if not missing and _PICTURES * k <= n:
+        if not missing and len(its_words) and _PICTURES * k <= n:
             size = _search_by_bounds(
                 v, checked, dead, its_words, its_values, query_unit(its_values), plan, scratch,
                 guess, scores[q], ids[q], sizes[q], k,

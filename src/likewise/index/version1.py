@@ -17,7 +17,6 @@ from likewise.index.checking import check_rows
 from likewise.index.hashing import xxh64
 from likewise.index.layout import (
     BLOCK_PICTURES,
-    GROUP_SHIFT,
     HEADER_BYTES,
     Array,
     Damage,
@@ -28,6 +27,7 @@ VERSION = 1
 _HEADER = struct.Struct("<8sII9QddQ")
 _MOST_ENTRIES = 1 << 31
 _MOST_LEVELS = 16
+_GROUP_SHIFT = 5
 
 
 class Sizes(NamedTuple):
@@ -56,11 +56,12 @@ class RowViews(NamedTuple):
     rows: Array
     row_values: Array
     width: int
+    group_shift: int
 
 
 def places(s: Sizes) -> tuple[dict[str, tuple[int, str, int]], int, int]:
     """Where the sections are, where the rows begin, and the length of the block."""
-    groups = (s.pictures + (1 << GROUP_SHIFT) - 1) >> GROUP_SHIFT
+    groups = (s.pictures + (1 << _GROUP_SHIFT) - 1) >> _GROUP_SHIFT
     buckets = (max(s.width, 1) - 1 >> s.shift) + 1
     return place_sections(
         [
@@ -122,7 +123,8 @@ def read_rows(
     ):
         raise Damage("its offsets or picture numbers are out of range")
     rows, row_values = section("rows"), section("rows", "<f4")
-    check_rows(RowViews(ids, ends, section("row_sums"), rows, row_values, s.width))
+    sums = section("row_sums")
+    check_rows(RowViews(ids, ends, sums, rows, row_values, s.width, _GROUP_SHIFT))
     words, values = np.empty(s.entries, np.uint32), np.empty(s.entries, np.float32)
     lengths = np.zeros(s.pictures, np.int64)
     unpack_rows(ends, rows, row_values, np.zeros(s.pictures, np.uint8), words, values, lengths)
