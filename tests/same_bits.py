@@ -85,27 +85,26 @@ def index_rankings(*, backwards: bool = False) -> dict[str, str]:
     X, queries = X.tocsr(), queries.tocsr()
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for impacts in ("float32", "uint8"):
-            whole = InvertedIndex.build(X, ids, impacts=impacts)
-            half = PICTURES // 2
-            grown = InvertedIndex.build(X[:half], ids[:half], impacts=impacts)
-            grown.remove(gone[gone <= ids[half - 1]])
-            grown.add(X[half:], ids[half:])
-            grown.remove(gone[gone > ids[half - 1]])
-            parts = [InvertedIndex.build(X[a::3], ids[a::3], impacts=impacts) for a in range(3)]
-            for one, held in zip(parts, (ids[a::3] for a in range(3)), strict=True):
-                one.remove(np.intersect1d(gone, held))
-            whole.remove(gone)
-            whole.save(Path(folder) / impacts)
-            layouts = {
-                "built": whole,
-                "grown": grown,
-                "mapped": InvertedIndex.open(Path(folder) / impacts),
-                "united": InvertedIndex.union(parts),
-            }
-            for name, index in layouts.items():
-                answers = [*index.search(queries, 30), *index.search(queries, 30, weights)]
-                found[f"{impacts}, {name}"] = digest(*answers)
+        whole = InvertedIndex.build(X, ids)
+        half = PICTURES // 2
+        grown = InvertedIndex.build(X[:half], ids[:half])
+        grown.remove(gone[gone <= ids[half - 1]])
+        grown.add(X[half:], ids[half:])
+        grown.remove(gone[gone > ids[half - 1]])
+        parts = [InvertedIndex.build(X[a::3], ids[a::3]) for a in range(3)]
+        for one, held in zip(parts, (ids[a::3] for a in range(3)), strict=True):
+            one.remove(np.intersect1d(gone, held))
+        whole.remove(gone)
+        whole.save(Path(folder) / "index")
+        layouts = {
+            "built": whole,
+            "grown": grown,
+            "mapped": InvertedIndex.open(Path(folder) / "index"),
+            "united": InvertedIndex.union(parts),
+        }
+        for name, index in layouts.items():
+            answers = [*index.search(queries, 30), *index.search(queries, 30, weights)]
+            found[name] = digest(*answers)
     return found
 
 

@@ -236,7 +236,7 @@ def test_the_page_says_it_all(tmp_path: Path) -> None:
 
 def test_layouts_of_the_index_agree_here() -> None:
     layouts = same_bits.index_rankings()
-    assert len(layouts) == 8
+    assert len(layouts) == 4
     assert len(set(layouts.values())) == 1
     assert same_bits.seen()["numpy"]
     others = same_bits.index_rankings(backwards=True)

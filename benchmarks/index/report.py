@@ -1,10 +1,11 @@
 """The inverted index beside scipy and qdrant-edge: exact top-10, one thread, CPU time.
 
-Two generated collections with Zipf-like words and tf-idf weights.  A: 100,000 pictures, 100,000
-words, 215 words a picture; B: 1,000,000 (a quarter of it without --full), 1,000,000 words, 151.
-Word frequencies are fitted so that a query touches as many postings as in the first measurements:
-about 1.1 million on A and 3.8 million on B.  Queries are fresh draws: nothing in the collection is
-close to them, which is the worst case for pruning; near-copies are shown apart.
+Generated collections with tf-idf weights.  A: 100,000 pictures, 100,000 words, 215 words a picture;
+B: 1,000,000 (a quarter of it without --full), 1,000,000 words, 151.  Their words are Zipf-like, and
+frequencies fitted so that a query touches as many postings as in the first measurements: about 1.1
+million on A and 3.8 million on B.  C is flat: 60,000 pictures, 200 of 100,000 words, all as
+frequent.  Queries are fresh draws: nothing in the collection is close to them, which is the worst
+case for pruning; near-copies are shown apart.
 Every top-10 is judged by float64 scores computed here.
 """
 
@@ -25,10 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.harness import Report, arguments, cpu_times, cpu_times_in_turn
+from benchmarks.harness import Report, arguments_with_parts, cpu_times, cpu_times_in_turn
 from likewise.index.inverted import InvertedIndex
-from likewise.index.rows import query_rows, query_units
-from likewise.index.scoring import add_lists, find_lists, new_plan, new_scratch
+from likewise.index.rows import query_rows, query_unit
+from likewise.index.scoring import add_bounds, choose_scale, find_lists, new_plan, new_scratch
 
 K = 10
 BASE = "scipy C[:, words] @ q"
@@ -42,12 +43,20 @@ class Setting(NamedTuple):
     pictures: int
     words: int
     non_zeros: int
-    overlap: float  # sum over words of (share of pictures with it) squared
+    overlap: float  # sum over words of (share of pictures with it) squared; 0 where it is flat
     queries: int
 
 
 A = Setting("A", 100_000, 100_000, 215, 11.0, 200)
 B = Setting("B", 1_000_000, 1_000_000, 151, 2.9, 100)
+C = Setting("C", 60_000, 100_000, 200, 0.0, 200)
+SETTINGS = {"A": A, "C": C, "B": B}
+TABLES = (
+    "exact top-10, fresh queries",
+    "weights that are mostly zero",
+    "opening",
+    "the collection",
+)
 
 
 def word_chances(setting: Setting) -> tuple[np.ndarray[Any, Any], float]:
@@ -61,6 +70,9 @@ def word_chances(setting: Setting) -> tuple[np.ndarray[Any, Any], float]:
             low, high = (middle, high) if few else (low, middle)
         return (low + high) / 2
 
+    if not setting.overlap:
+        flat = np.full(setting.words, 1 / setting.words)
+        return flat, tokens(flat)
     low, high = 0.1, 20_000.0
     for _ in range(30):
         b = (low * high) ** 0.5
@@ -181,20 +193,21 @@ def scipy_ways(c: Collection) -> dict[str, Search]:
     }
 
 
-def scatter_floor(index: InvertedIndex) -> Search:
-    """Only look lists up and add them: no ranking, no pruning, no proof."""
+def bounds_floor(index: InvertedIndex) -> Search:
+    """Only look lists up and add them: no ranking, no proof."""
     views = [block.views() for block in index._state.blocks]
     scratch = new_scratch()
 
     def search(q: Any) -> tuple[Any, Any]:
         rows = query_rows(q, None)
-        unit = query_units(rows.ends, rows.values)[0]
+        unit = query_unit(rows.values)
         plan = new_plan(len(rows.words))
         for v in views:
-            find_lists(v, rows.words, rows.values, unit, plan)
-            for level in range(len(v.cuts) + 1):
-                add_lists(v, plan, len(rows.words), level, scratch.fast)
-            scratch.fast[:] = 0
+            find_lists(v, rows.words, plan)
+            scale = choose_scale(v, rows.values, unit, plan)
+            add_bounds(v, rows.values, unit, plan, scale, scratch)
+            scratch.sums[:] = 0
+            scratch.columns[:] = 0
         return None, None
 
     return search
@@ -210,6 +223,7 @@ def qdrant_edge(c: Collection, folder: Path) -> tuple[Search, float, float] | No
     optimizers = qe.EdgeOptimizersConfig(
         default_segment_number=1, indexing_threshold=1, max_segment_size=1 << 30
     )
+    folder.mkdir()
     shard = qe.EdgeShard.create(
         str(folder),
         qe.EdgeConfig(sparse_vectors={"w": params}, optimizers=optimizers, max_search_threads=1),
@@ -286,17 +300,22 @@ def resident() -> int:
 
 def opening_row(c: Collection, index: InvertedIndex, folder: Path) -> dict[str, object]:
     index.save(folder)
+    before = resident()
     start = time.perf_counter()
     opened = InvertedIndex.open(folder)
     seconds = time.perf_counter() - start
     start = time.process_time()
     opened.search(c.fresh[0], K)
     first = time.process_time() - start
+    for query in c.fresh[1:]:
+        opened.search(query, K)
     return {
         "collection": c.setting.name,
-        "impacts": index.impacts,
         "open, ms": seconds * 1e3,
         "first search with checks, CPU ms": first * 1e3,
+        "lists, MiB": index.stats().list_bytes / 2**20,
+        "rows, MiB": index.stats().row_bytes / 2**20,
+        "resident after its queries, MiB": (resident() - before) / 2**20,
     }
 
 
@@ -305,22 +324,22 @@ def measure(setting: Setting, seed: int, report: dict[str, list[dict[str, object
     touched = float(np.mean([c.counts[q.indices].sum() for q in c.fresh]))
     folder = Path(tempfile.mkdtemp(prefix="likewise-bench-"))
     engines: dict[str, tuple[Search, float | None, str]] = {}
-    for impacts in ("float32", "uint8"):
-        start = time.process_time()
-        index = InvertedIndex.build(c.X, impacts=impacts)
-        built = time.process_time() - start
-        s = index.stats()
-        size = f"{s.list_bytes / s.postings:.2f} + {s.row_bytes / s.entries:.2f} rows"
-        engines[f"likewise {impacts}"] = (partial(index.search, k=K), built, size)
-        if impacts == "float32":
-            exact = index
-            engines["scatter-add alone (floor)"] = (scatter_floor(index), None, "")
-        report["Opening"].append(opening_row(c, index, folder / impacts))
-        shutil.rmtree(folder / impacts)
+    start = time.process_time()
+    index = InvertedIndex.build(c.X)
+    built = time.process_time() - start
+    report["opening"].append(opening_row(c, index, folder / "index"))
+    # From here on as a collection has it: mapped.  Rows are checked beforehand, and not by whoever
+    # happens to be the first to want them.
+    index = InvertedIndex.open(folder / "index")
+    index.verify()
+    s = index.stats()
+    size = f"{s.list_bytes / s.postings:.2f} + {s.row_bytes / s.entries:.2f} rows"
+    engines["likewise"] = (partial(index.search, k=K), built, size)
+    engines["bounds alone (floor)"] = (bounds_floor(index), None, "")
     for name, search in scipy_ways(c).items():
         engines[name] = (search, None, "8.0")
     if setting.pictures <= A.pictures:
-        peer = qdrant_edge(c, folder)
+        peer = qdrant_edge(c, folder / "qdrant")
         if peer:
             engines["qdrant-edge"] = (peer[0], peer[1], f"{peer[2]:.1f}")
         else:
@@ -349,9 +368,9 @@ def measure(setting: Setting, seed: int, report: dict[str, list[dict[str, object
         if name in copies:
             row["near-copies CPU ms"] = copies[name].median * 1e3
         rows.append(row)
-    report["Exact top-10, fresh queries"] += rows
-    report["Weights that are mostly zero"] += weighted_rows(c, exact)
-    report["Collections"].append(
+    report["exact top-10, fresh queries"] += rows
+    report["weights that are mostly zero"] += weighted_rows(c, index)
+    report["the collection"].append(
         {
             "collection": setting.name,
             "pictures": setting.pictures,
@@ -369,41 +388,34 @@ def warm_kernels() -> float:
     start = time.process_time()
     rng = np.random.default_rng(0)
     X: Any = sp.random_array((4_096, 500), density=0.05, rng=rng, format="csr", dtype=np.float32)
-    for impacts in ("float32", "uint8"):
-        index = InvertedIndex.build(X, impacts=impacts)
-        index.search(X[:3], K)
-        scatter_floor(index)(X[[0]])
-        index.scores(X[:1])
-        index.verify()
+    index = InvertedIndex.build(X)
+    index.search(X[:3], K)
+    bounds_floor(index)(X[[0]])
+    index.scores(X[:1])
+    index.verify()
     return time.process_time() - start
 
 
 def main() -> None:
-    options = arguments(__doc__.splitlines()[0])
+    options = arguments_with_parts((__doc__ or "").splitlines()[0], list(SETTINGS))
     kernels = warm_kernels()
-    tables: dict[str, list[dict[str, object]]] = {
-        name: []
-        for name in (
-            "Exact top-10, fresh queries",
-            "Weights that are mostly zero",
-            "Opening",
-            "Collections",
-        )
-    }
-    large = B if options.full else B._replace(pictures=B.pictures // 4)
-    for setting in (A, large):
-        measure(setting, options.seed, tables)
-        gc.collect()
+    chosen = [SETTINGS[name] for name in SETTINGS if name in options.parts]
+    if not options.full:
+        chosen = [s._replace(pictures=B.pictures // 4) if s == B else s for s in chosen]
     report = Report(
         "index",
         "The inverted index",
-        f"A whole, B with {large.pictures:,} pictures",
+        ", ".join(f"{setting.name} with {setting.pictures:,} pictures" for setting in chosen),
         {
             "k": K,
             "seed": options.seed,
             "CPU s to load or compile the kernels, in no other figure": round(kernels, 1),
         },
     )
-    for name, rows in tables.items():
-        report.add(name, rows)
+    for setting in chosen:
+        tables: dict[str, list[dict[str, object]]] = {name: [] for name in TABLES}
+        measure(setting, options.seed, tables)
+        for name, rows in tables.items():
+            report.add(f"{setting.name}: {name}", rows)
+        gc.collect()
     report.write()

@@ -23,13 +23,13 @@ STEP = 1 if "LIKEWISE_TRUST_ROUNDS" in os.environ else 7
 Q = np.array([[1.0, 0, 2, 0, 1, 1], [0, 1, 0, 0, 0, 0], [0, -1, 0, 3, 0, 0]])
 
 
-def small_index(impacts: str, monkeypatch: pytest.MonkeyPatch) -> InvertedIndex:
-    """Two blocks, a dead picture, a dropped word, class norms: every section is there."""
+def small_index(monkeypatch: pytest.MonkeyPatch) -> InvertedIndex:
+    """Two blocks, a dead picture, a dropped word, a column: every section is there."""
     for where in ("blocks", "inverted"):
         monkeypatch.setattr(f"likewise.index.{where}.BLOCK_PICTURES", 40)
-    monkeypatch.setattr("likewise.index.building._PRUNABLE_PICTURES", 1)
+    monkeypatch.setattr("likewise.index.building._COLUMN_POSTINGS", 12)
     rng = np.random.default_rng(4)
-    index = InvertedIndex.build(random_rows(rng, 43, 6, tame=True), impacts=impacts)
+    index = InvertedIndex.build(random_rows(rng, 43, 6, tame=True))
     index.compact([1, 1, 1, 0, 1, 1])
     index.remove([7])
     return index
@@ -40,9 +40,8 @@ def answers(index: InvertedIndex) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("impacts", ["float32", "uint8"])
-def test_bytes_and_lengths(impacts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = small_index(impacts, monkeypatch)
+def test_bytes_and_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = small_index(monkeypatch)
     expected = answers(index)
     folder = tmp_path / "index.lwx"
     index.save(folder)
@@ -69,12 +68,11 @@ def test_bytes_and_lengths(impacts: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("impacts", ["float32", "uint8"])
 def test_wrong_offsets_with_right_checksums_never_reach_a_kernel(
-    impacts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A forger who recomputes checksums gets an error or some answer, but no crash."""
-    index = small_index(impacts, monkeypatch)
+    index = small_index(monkeypatch)
     block = index._state.blocks[0]
     where, rows_at, _ = places(block.sizes)
     rng = np.random.default_rng(0)
@@ -87,10 +85,10 @@ def test_wrong_offsets_with_right_checksums_never_reach_a_kernel(
         if where["rows"][0] <= at:
             sums = buffer[where["row_sums"][0] :][: 8 * len(views.row_sums)].view("<u8")
             for g in range(len(sums)):
-                last = min(32 * (g + 1), len(ends) - 1)
-                sums[g] = xxh64(views.rows, 2 * ends[32 * g], 2 * ends[last])
+                last = min(8 * (g + 1), len(ends) - 1)
+                sums[g] = xxh64(views.rows, 2 * ends[8 * g], 2 * ends[last])
         checksum = int(xxh64(buffer.view("<u4"), HEADER_BYTES // 4, rows_at // 4))
-        forged = InvertedIndex(impacts)
+        forged = InvertedIndex()
         forged._state = index._state._replace(
             blocks=(Block.of_buffer(block.sizes, checksum, buffer, tmp_path, None),)
         )

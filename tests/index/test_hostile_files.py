@@ -97,9 +97,7 @@ def forge(folder: Path, payload: bytes, bits: bytes = b"") -> None:
     (folder / files.MANIFEST).write_bytes(head + tail)
 
 
-GOOD: dict[str, Any] = {
-    "width": 3, "next_id": 3, "impacts": "float32", "drop": None, "blocks": [],
-}  # fmt: skip
+GOOD: dict[str, Any] = {"width": 3, "next_id": 3, "drop": None, "blocks": []}
 
 
 @pytest.mark.parametrize(
@@ -114,7 +112,6 @@ GOOD: dict[str, Any] = {
         {"drop": 2**60},
         {"drop": 3},
         {"drop": float("nan")},
-        {"impacts": ["uint8"]},
         {"blocks": 5},
         {"blocks": [7]},
         {"blocks": [{"file": "..", "header": "", "dead": 0}]},

@@ -27,7 +27,7 @@ class IndexMachine(RuleBasedStateMachine):
         self.patches = [
             mock.patch("likewise.index.blocks.BLOCK_PICTURES", 48),
             mock.patch("likewise.index.inverted.BLOCK_PICTURES", 48),
-            mock.patch("likewise.index.building._PRUNABLE_PICTURES", 1),
+            mock.patch("likewise.index.building._COLUMN_POSTINGS", 1),
         ]
         for patch in self.patches:
             patch.start()
@@ -41,9 +41,9 @@ class IndexMachine(RuleBasedStateMachine):
             patch.stop()
         shutil.rmtree(self.folder)
 
-    @initialize(impacts=st.sampled_from(["float32", "uint8"]), width=st.integers(1, 9))
-    def start(self, impacts: str, width: int) -> None:
-        self.index = InvertedIndex(impacts)
+    @initialize(width=st.integers(1, 9))
+    def start(self, width: int) -> None:
+        self.index = InvertedIndex()
         self.width = width
 
     def fresh_ids(self, rng: np.random.Generator, n: int) -> list[int]:
@@ -81,12 +81,12 @@ class IndexMachine(RuleBasedStateMachine):
     def merge(self) -> None:
         self.index.merge()
 
-    @rule(seed=SEEDS, n=st.integers(0, 60), impacts=st.sampled_from(["float32", "uint8"]))
-    def merge_another(self, seed: int, n: int, impacts: str) -> None:
+    @rule(seed=SEEDS, n=st.integers(0, 60))
+    def merge_another(self, seed: int, n: int) -> None:
         rng = np.random.default_rng(seed)
         ids = self.fresh_ids(rng, n)
         X = random_rows(rng, len(ids), self.width)
-        self.index.merge(InvertedIndex.build(X, ids, impacts=impacts))
+        self.index.merge(InvertedIndex.build(X, ids))
         self.truth.add(X, ids)
 
     @rule()

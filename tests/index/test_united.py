@@ -17,15 +17,12 @@ def rows(n: int, seed: int) -> sparse.csr_array:
     )
 
 
-@pytest.mark.parametrize("impacts", ["float32", "uint8"])
-def test_united_is_one_index_of_all(tmp_path, impacts: str) -> None:
+def test_united_is_one_index_of_all(tmp_path) -> None:
     A, B, Q = rows(40, 0), rows(30, 1), rows(7, 2)
-    a = InvertedIndex.build(A, np.arange(40), impacts=impacts)
-    b = InvertedIndex.build(B, np.arange(100, 130), impacts=impacts)
+    a = InvertedIndex.build(A, np.arange(40))
+    b = InvertedIndex.build(B, np.arange(100, 130))
     a.save(tmp_path / "a")
-    whole = InvertedIndex.build(
-        sparse.vstack([A, B]), [*range(40), *range(100, 130)], impacts=impacts
-    )
+    whole = InvertedIndex.build(sparse.vstack([A, B]), [*range(40), *range(100, 130)])
     both = InvertedIndex.union([InvertedIndex.open(tmp_path / "a"), b, InvertedIndex()])
     for weights in (None, np.linspace(-1, 2, 60)):
         for found, expected in zip(
@@ -47,13 +44,6 @@ def test_an_empty_union_is_an_empty_index() -> None:
     ids, scores = empty.search(rows(1, 0), 2)
     assert ids.tolist() == [[-1, -1]]
     assert np.isneginf(scores).all()
-
-
-def test_impacts_cannot_be_mixed() -> None:
-    a = InvertedIndex.build(rows(3, 0), [0, 1, 2])
-    b = InvertedIndex.build(rows(3, 1), [5, 6, 7], impacts="uint8")
-    with pytest.raises(InvalidInput, match="cannot be united"):
-        InvertedIndex.union([a, b])
 
 
 def test_rows_come_back_as_they_were_added(tmp_path) -> None:

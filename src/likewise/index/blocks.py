@@ -32,6 +32,7 @@ from likewise.index.layout import (
     places,
     read_views,
 )
+from likewise.index.lists import count_living
 
 _NOBODY_DEAD = np.zeros(BLOCK_PICTURES, np.uint8)
 _NOBODY_DEAD.flags.writeable = False
@@ -78,11 +79,11 @@ class Block:
 
     @classmethod
     def build(
-        cls, ids: Array, ends: Array, words: Array, values: Array, width: int, quantised: bool,
-        drop: Array | None,
+        cls, ids: Array, ends: Array, words: Array, values: Array, width: int,
+        drop: Array | None, dead: Array | None = None,
     ) -> Block:  # fmt: skip
-        built = build_block(ids, ends, words, values, width, quantised, drop)
-        return cls(_Bytes(*built, None), None)
+        built = build_block(ids, ends, words, values, width, drop)
+        return cls(_Bytes(*built, None), dead)
 
     @classmethod
     def of_buffer(
@@ -213,8 +214,18 @@ class Block:
         middle, end = first + last, 2 * last
         return views.rows[2 * first : middle].copy(), views.row_values[middle:end].copy()
 
+    def word_counts(self) -> tuple[Array, Array]:
+        """The words that have postings, and how many living pictures have each."""
+        views = self.views()
+        low = views.low8 if len(views.low8) else views.low16
+        bucket = np.repeat(np.arange(len(views.buckets) - 1), np.diff(views.buckets[:, 0]))
+        in_lists, in_columns = np.zeros(len(low), np.int64), np.zeros(self.sizes.columns, np.int64)
+        count_living(views, self.dead, in_lists, in_columns)
+        words = np.concatenate([(bucket << views.shift) + low, views.column_words])
+        return words, np.concatenate([in_lists, in_columns])
+
     def list_bytes(self) -> int:
-        """Bytes of the index proper: ids, directory, norms and posting lists."""
+        """Bytes of the index proper: ids, directory, lists and columns."""
         _, rows_at, _ = places(self.sizes)
         return rows_at - self._row_index_bytes()
 
@@ -228,17 +239,15 @@ class Block:
         return where["buckets"][0] - where["row_ends"][0]
 
 
-def join(blocks: list[Block], width: int, quantised: bool, drop: Array | None) -> Block:
+def join(blocks: list[Block], width: int, drop: Array | None) -> Block:
     """One block of all the living pictures of several."""
     parts = [block.living_rows() for block in blocks]
     ids, lengths, words, values = (np.concatenate(column) for column in zip(*parts, strict=True))
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    return Block.build(ids, ends, words, values, width, quantised, drop)
+    return Block.build(ids, ends, words, values, width, drop)
 
 
-def cut_blocks(
-    rows: Rows, ids: Array, width: int, quantised: bool, drop: Array | None
-) -> list[Block]:
+def cut_blocks(rows: Rows, ids: Array, width: int, drop: Array | None) -> list[Block]:
     """Blocks of these rows, in order, each as full as the limits allow."""
     blocks = []
     first = 0
@@ -247,10 +256,7 @@ def cut_blocks(
         last = min(first + BLOCK_PICTURES, int(room), len(ids))
         span = slice(rows.ends[first], rows.ends[last])
         ends = rows.ends[first : last + 1] - rows.ends[first]
-        blocks.append(
-            Block.build(
-                ids[first:last], ends, rows.words[span], rows.values[span], width, quantised, drop
-            )
-        )
+        words, values = rows.words[span], rows.values[span]
+        blocks.append(Block.build(ids[first:last], ends, words, values, width, drop))
         first = last
     return blocks

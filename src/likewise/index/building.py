@@ -1,7 +1,7 @@
-"""From rows to a block: transpose, quantise, and the norms that let a search skip frequent words.
+"""From rows to a block: transpose, and code every word's postings in the form that suits it.
 
-Rows arrive as checked CSR arrays (see ``rows``).  The lists of a block are filled picture by
-picture, so within a list picture numbers ascend.
+Rows arrive as checked CSR arrays (see ``rows``).  The postings of a word are found picture by
+picture, so their picture numbers ascend.
 """
 
 from __future__ import annotations
@@ -11,21 +11,25 @@ import numpy as np
 from likewise._kernels import kernel
 from likewise.index.hashing import xxh64
 from likewise.index.layout import (
+    CODE_BITS,
+    CODE_MASK,
+    FARTHEST,
     GROUP_SHIFT,
     HEADER_BYTES,
+    RARE_LENGTH,
     Array,
     Sizes,
     pack_header,
     places,
 )
 
-# Nested classes of frequent words: class c holds the most frequent words that together account
-# for this share of sum(count^2), the expected work of a query that looks like the pictures.
-_SHARES = np.array([0.15, 0.3, 0.45, 0.6, 0.75, 0.9])
-# Below this many pictures a scan is so cheap that pruning cannot pay.
-_PRUNABLE_PICTURES = 2048
+# A word has a column if one picture in so many has it.  A column costs as much time as postings in
+# one picture of fourteen, and as much space as in one of four.
+_COLUMN_SHARE = 8
+_COLUMN_POSTINGS = 128
+_RARE_POSTINGS = 4 * RARE_LENGTH // 5
 # Words per directory bucket, on average.
-_BUCKET_WORDS = 32
+_BUCKET_WORDS = 8
 # Above this many words the vocabulary is ranked by sorting rather than by a table.
 _DENSE_WORDS = 1 << 24
 
@@ -81,39 +85,103 @@ def _count(ranks, values, count, largest):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill_exact(ends, ranks, values, slot, begin, list_ids, impacts):  # type: ignore[no-untyped-def]
+def _transpose(ends, ranks, values, slot, begin, pictures, impacts):  # type: ignore[no-untyped-def]
+    """Pictures and values of each listed word, one word after the other."""
     at = begin.copy()
     for d in range(len(ends) - 1):
         for p in range(ends[d], ends[d + 1]):
             e = slot[ranks[p]]
             if e >= 0:
-                list_ids[at[e]] = d
+                pictures[at[e]] = d
                 impacts[at[e]] = values[p]
                 at[e] += 1
 
 
-@kernel
-def _fill_codes(ends, ranks, values, slot, begin, step, zero, list_ids, impacts):  # type: ignore[no-untyped-def]
-    at = begin.copy()
-    for d in range(len(ends) - 1):
-        for p in range(ends[d], ends[d + 1]):
-            e = slot[ranks[p]]
-            if e >= 0:
-                code = np.rint(np.float64(values[p]) / step[e]) + zero
-                list_ids[at[e]] = d
-                impacts[at[e]] = min(max(code, 0.0), 255.0)
-                at[e] += 1
+@kernel(inline="always")
+def _fillers(distance):  # type: ignore[no-untyped-def]
+    return max(distance - 1, 0) // FARTHEST
 
 
 @kernel
-def _class_norms(ends, ranks, values, slot, level, squares):  # type: ignore[no-untyped-def]
-    """Per row the sum of squares of each class (not yet nested); the last class is the rest."""
-    for d in range(len(ends) - 1):
-        for p in range(ends[d], ends[d + 1]):
-            e = slot[ranks[p]]
-            if e >= 0:
-                v = np.float64(values[p])
-                squares[level[e], d] += v * v
+def _list_lengths(begin, pictures, is_column, lengths):  # type: ignore[no-untyped-def]
+    """How many uint16 the list of each word takes; 0 where it has a column."""
+    for e in range(len(lengths)):
+        first, last = begin[e], begin[e + 1]
+        n = last - first
+        if is_column[e]:
+            lengths[e] = 0
+        elif n <= _RARE_POSTINGS:
+            lengths[e] = n + (n + 3) // 4
+        else:
+            before = np.int64(0)
+            for p in range(first, last):
+                n += _fillers(pictures[p] - before)
+                before = np.int64(pictures[p])
+            lengths[e] = max(n, RARE_LENGTH + 1)
+
+
+@kernel(inline="always")
+def _code(value, step, zero, squares, d):  # type: ignore[no-untyped-def]
+    """The code of an impact; its bound is added to what its picture has."""
+    code = min(max(np.int64(np.ceil(value / step - 1e-9)) + zero, 1), CODE_MASK)
+    bound = max(abs(code - zero), abs(code - zero - 1)) * step
+    squares[d] += bound * bound
+    return code
+
+
+@kernel
+def _write_list(pictures, impacts, step, zero, out, squares):  # type: ignore[no-untyped-def]
+    n = len(pictures)
+    if n <= _RARE_POSTINGS:
+        for i in range(n):
+            code = _code(np.float64(impacts[i]), step, zero, squares, pictures[i])
+            out[i] = pictures[i]
+            out[n + (i >> 2)] |= np.uint16(code << (CODE_BITS * (i & 3)))
+        return
+    at = 0
+    before = np.int64(0)
+    for i in range(n):
+        distance = pictures[i] - before
+        before = np.int64(pictures[i])
+        for _ in range(_fillers(distance)):
+            out[at] = FARTHEST << CODE_BITS
+            at += 1
+            distance -= FARTHEST
+        code = _code(np.float64(impacts[i]), step, zero, squares, pictures[i])
+        out[at] = (distance << CODE_BITS) | code
+        at += 1
+
+
+@kernel
+def _write_column(pictures, impacts, step, out, squares):  # type: ignore[no-untyped-def]
+    half = len(out)
+    for i in range(len(pictures)):
+        d = np.int64(pictures[i])
+        code = _code(np.float64(impacts[i]), step, 0, squares, d)
+        if d < half:
+            out[d] |= np.uint8(code)
+        else:
+            out[d - half] |= np.uint8(code << CODE_BITS)
+
+
+@kernel
+def _write_postings(begin, pictures, impacts, step, zero, lengths, codes, columns, n):  # type: ignore[no-untyped-def]
+    """All lists and columns; the largest norm of a row of bounds over the one and the other."""
+    in_lists = np.zeros(n)
+    in_columns = np.zeros(n)
+    at = 0
+    column = 0
+    for e in range(len(lengths)):
+        its_pictures = pictures[begin[e] : begin[e + 1]]
+        its_impacts = impacts[begin[e] : begin[e + 1]]
+        if lengths[e]:
+            out = codes[at : at + lengths[e]]
+            _write_list(its_pictures, its_impacts, step[e], zero, out, in_lists)
+            at += lengths[e]
+        else:
+            _write_column(its_pictures, its_impacts, step[e], columns[column], in_columns)
+            column += 1
+    return np.sqrt(in_lists.max()), np.sqrt(in_columns.max())
 
 
 def _rank_words(words: Array, width: int) -> tuple[Array, Array]:
@@ -124,40 +192,23 @@ def _rank_words(words: Array, width: int) -> tuple[Array, Array]:
     return distinct, np.searchsorted(distinct, words).astype(np.uint32)
 
 
-def _choose_cuts(count: Array, pictures: int) -> Array:
-    if pictures < _PRUNABLE_PICTURES or not len(count):
-        return np.zeros(0, np.int64)
-    falling = np.sort(count)[::-1].astype(np.float64)
-    work = np.cumsum(falling * falling)
-    last = np.minimum(np.searchsorted(work, _SHARES * work[-1]), len(count) - 1)
-    return np.unique(falling[last].astype(np.int64))[::-1]
-
-
-def _round_up_norms(squares: Array) -> tuple[Array, Array]:
-    """Nested norms as uint8 multiples of a step, never below the truth."""
-    norms = np.sqrt(np.cumsum(squares, axis=0)) * (1 + 1e-9)
-    steps = np.maximum(norms.max(axis=1, initial=0.0), 1e-300) / 254.0
-    return np.ceil(norms / steps[:, None]).astype(np.uint8), steps
-
-
 def _choose_scales(largest: Array, top: int) -> tuple[float, Array]:
     """The coarsest step ``base``; a word's own is ``base * 2**(-scale / 8)``, codes reach top."""
     peaks = largest.astype(np.float64)
     highest = max(float(peaks.max(initial=0.0)), 1e-37)
-    base = highest / top
+    base = highest / top * (1 + 1e-12)
     scale = np.clip(np.floor(8 * np.log2(highest / peaks)), 0, 255)
     # Where log2 rounded the wrong way a code would be clipped: one step coarser there.
-    clipped = base * np.exp2(scale / -8.0) * (top + 0.49) < peaks
+    clipped = base * np.exp2(scale / -8.0) * top < peaks
     return base, (scale - (clipped & (scale > 0))).astype(np.uint8)
 
 
 def build_block(
-    ids: Array, ends: Array, words: Array, values: Array, width: int, quantised: bool,
-    drop: Array | None,
-) -> tuple[Sizes, int, Array]:  # fmt: skip
+    ids: Array, ends: Array, words: Array, values: Array, width: int, drop: Array | None
+) -> tuple[Sizes, int, Array]:
     """The block of these rows: its sizes, its checksum and its bytes.
 
-    ``drop`` is a boolean array over words; their lists are left out (they stay in the rows).
+    ``drop`` is a boolean array over words; their postings are left out (they stay in the rows).
     """
     n = len(ids)
     vocabulary, ranks = _rank_words(words, width)
@@ -173,25 +224,25 @@ def build_block(
         dropped = vocabulary[present & gone]
         present &= ~gone
     slot = np.where(present, np.cumsum(present) - 1, -1)
-    listed, count, largest = vocabulary[present], count[present], largest[present]
+    found, count, largest = vocabulary[present], count[present], largest[present]
     begin = np.concatenate([[0], np.cumsum(count)])
+    pictures, impacts = np.empty(begin[-1], np.uint16), np.empty(begin[-1], np.float32)
+    _transpose(ends, ranks, values, slot, begin[:-1], pictures, impacts)
 
-    cuts = _choose_cuts(count, n)
-    level = np.searchsorted(-cuts, -count, side="left")
-    squares = np.zeros((len(cuts) + 1, n))
-    _class_norms(ends, ranks, values, slot, level, squares)
-    norms, norm_steps = _round_up_norms(squares[: len(cuts)])
-    largest_norm = float(np.sqrt(squares.sum(axis=0).max(initial=0.0)))
-
-    zero = 128 if negative and quantised else 0
-    base, scale = _choose_scales(largest, 127 if zero else 255) if quantised else (0.0, None)
+    zero = 8 if negative else 0
+    base, scale = _choose_scales(largest, CODE_MASK - zero)
+    # A column has no code for a picture that lacks the word, unless nothing is below zero.
+    is_column = (count * _COLUMN_SHARE >= n) & (count >= _COLUMN_POSTINGS) & (zero == 0)
+    lengths = np.empty(len(found), np.int64)
+    _list_lengths(begin, pictures, is_column, lengths)
+    listed = found[~is_column]
 
     shift = int(
         np.clip(np.floor(np.log2(max(width, 1) * _BUCKET_WORDS / max(len(listed), 1))), 0, 16)
     )
     s = Sizes(
-        int(quantised), n, width, len(words), len(listed), int(begin[-1]),
-        shift, len(cuts), len(dropped), zero, base, largest_norm,
+        n, width, len(words), len(listed), int(lengths.sum()), int(begin[-1]), shift,
+        int(is_column.sum()), len(dropped), zero, base, 0.0, 0.0,
     )  # fmt: skip
     where, rows_at, total = places(s)
     buffer = np.zeros(total, np.uint8)
@@ -200,24 +251,22 @@ def build_block(
         at, stored, length = where[name]
         return buffer[at : at + length * np.dtype(stored).itemsize].view(kind or stored)
 
+    list_norm, column_norm = _write_postings(
+        begin, pictures, impacts, base * np.exp2(scale / -8.0), zero, lengths,
+        section("codes"), section("columns").reshape(s.columns, s.half), n,
+    )  # fmt: skip
+    s = s._replace(list_norm=float(list_norm), column_norm=float(column_norm))
+    before = np.concatenate([[0], np.cumsum(lengths[~is_column])])
     first = np.searchsorted(listed, np.arange(s.buckets + 1, dtype=np.int64) << shift)
     section("ids")[:] = ids
     section("row_ends")[:] = ends
-    section("buckets").reshape(-1, 2)[:] = np.column_stack([first, begin[first]])
+    section("buckets").reshape(-1, 2)[:] = np.column_stack([first, before[first]])
     section("low8" if shift <= 8 else "low16")[:] = listed & np.uint32((1 << shift) - 1)
-    section("counts")[:] = count - 1
-    section("cuts")[:] = cuts
-    section("norm_steps")[:] = norm_steps
-    section("norms")[:] = norms.ravel()
+    section("lengths")[:] = lengths[~is_column] - 1
+    section("scale")[:] = scale[~is_column]
+    section("column_words")[:] = found[is_column]
+    section("column_scale")[:] = scale[is_column]
     section("dropped")[:] = dropped
-    if scale is not None:
-        section("scale")[:] = scale
-        step = base * np.exp2(scale / -8.0)
-        pictures, impacts = section("list_ids"), section("impacts")
-        _fill_codes(ends, ranks, values, slot, begin[:-1], step, zero, pictures, impacts)
-    else:
-        pictures, impacts = section("list_ids"), section("impacts")
-        _fill_exact(ends, ranks, values, slot, begin[:-1], pictures, impacts)
     pack_rows(ends, words, values, section("rows"), section("rows", "<f4"))
     _sum_groups(ends, section("rows"), section("row_sums"))
     checksum = int(xxh64(buffer.view("<u4"), HEADER_BYTES // 4, rows_at // 4))

@@ -22,12 +22,15 @@ import numpy as np
 
 from likewise._durable import sync_folder, write_whole
 from likewise.errors import InvalidInput
+from likewise.index import version1
 from likewise.index.blocks import Block
 from likewise.index.errors import DamagedIndex
 from likewise.index.layout import (
     HEADER_BYTES,
     Array,
     Damage,
+    Sizes,
+    header_version,
     pack_header,
     places,
     unpack_header,
@@ -36,7 +39,9 @@ from likewise.index.layout import (
 MANIFEST = "manifest.lwx"
 _SUFFIX = ".lwb"
 _MAGIC = b"LWINDEX\x00"
-_VERSION = 1
+_VERSION = 2
+# The first release's said whether impacts were float32 or uint8, and is read all the same.
+_READ = (1, _VERSION)
 # magic, version, length of the JSON part, length of the file, digest of all that follows
 _HEAD = struct.Struct("<8sIIQ16s")
 _MOST_WORDS = 1 << 32
@@ -55,7 +60,6 @@ class State(NamedTuple):
     blocks: tuple[Block, ...]
     width: int
     next_id: int
-    quantised: bool
     drop: Array | None  # boolean over words: lists compacted away
 
 
@@ -96,7 +100,6 @@ def save(folder: Path, state: State) -> None:
         {
             "width": state.width,
             "next_id": state.next_id,
-            "impacts": "uint8" if state.quantised else "float32",
             "drop": None if state.drop is None else len(state.drop),
             "blocks": described,
         }
@@ -145,8 +148,8 @@ def _read_manifest(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
     magic, version, n_payload, length, digest = _HEAD.unpack_from(data)
     if magic != _MAGIC:
         raise DamagedIndex(str(path), f"it begins with {magic!r}; {_MAGIC!r} expected")
-    if version != _VERSION:
-        raise DamagedIndex(str(path), f"format version {version}; this release reads {_VERSION}")
+    if version not in _READ:
+        raise DamagedIndex(str(path), f"format version {version}; this release reads {_READ}")
     if length != len(data):
         raise DamagedIndex(str(path), f"{len(data)} bytes; {length} expected")
     tail = data[_HEAD.size :]
@@ -161,9 +164,8 @@ def _read_manifest(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
     return payload, tail[n_payload:]
 
 
-def _map_block(path: Path, header: bytes, dead: Array | None) -> Block:
-    sizes, checksum = unpack_header(header)
-    _, _, length = places(sizes)
+def _map(path: Path, header: bytes, length: int) -> mmap.mmap:
+    """The bytes of a file that begins with this header and is as long, or Damage."""
     try:
         with open(path, "rb") as file:
             found = os.fstat(file.fileno()).st_size
@@ -172,11 +174,29 @@ def _map_block(path: Path, header: bytes, dead: Array | None) -> Block:
             # Read, not mapped: the first touch of a mapping may bring in megabytes.
             if file.read(HEADER_BYTES) != header:
                 raise Damage("its header is not the one the manifest names")
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise Damage("there is no such file") from None
     except IsADirectoryError:
         raise Damage("it is a folder; a file expected") from None
+
+
+def _read_block(path: Path, header: bytes, bits: bytes) -> Block:
+    """A block; ``bits`` mark those of its pictures that are dead."""
+    old = header_version(header) == version1.VERSION
+    sizes: Sizes | version1.Sizes
+    sizes, checksum = version1.unpack_header(header) if old else unpack_header(header)
+    dead = None
+    if bits:
+        if len(bits) != (sizes.pictures + 7) // 8:
+            raise Damage("the manifest marks a wrong number of its pictures as dead")
+        dead = np.unpackbits(np.frombuffer(bits, np.uint8), count=sizes.pictures)
+        dead.flags.writeable = False
+    if isinstance(sizes, version1.Sizes):
+        mapped = _map(path, header, version1.places(sizes)[2])
+        rows = version1.read_rows(np.frombuffer(mapped, np.uint8), sizes, checksum)
+        return Block.build(*rows, dead)
+    mapped = _map(path, header, places(sizes)[2])
     buffer = np.frombuffer(mapped, np.uint8)
     return Block.of_buffer(sizes, checksum, buffer, path.resolve(), dead, mapped)
 
@@ -192,16 +212,10 @@ def _read_blocks(folder: Path, described: list[Any], bits: bytes) -> tuple[list[
         try:
             header = bytes.fromhex(entry["header"])
             n_dead = int(entry["dead"])
-            dead = None
-            if n_dead:
-                pictures = unpack_header(header)[0].pictures
-                if n_dead != (pictures + 7) // 8 or used + n_dead > len(bits):
-                    raise Damage("the manifest marks a wrong number of its pictures as dead")
-                raw = np.frombuffer(bits, np.uint8, n_dead, used)
-                dead = np.unpackbits(raw, count=pictures)
-                dead.flags.writeable = False
-                used += n_dead
-            blocks.append(_map_block(path, header, dead))
+            if not 0 <= n_dead <= len(bits) - used:
+                raise Damage("the manifest marks a wrong number of its pictures as dead")
+            blocks.append(_read_block(path, header, bits[used : used + n_dead]))
+            used += n_dead
         except Damage as damage:
             raise DamagedIndex(str(path), str(damage)) from None
     return blocks, used
@@ -228,12 +242,11 @@ def _open_once(folder: Path, data: bytes) -> State:
             raw = np.frombuffer(bits, np.uint8, offset=used)
             drop = np.unpackbits(raw, count=n_drop).astype(bool)
         next_id = _check_bounds(payload, "next_id", _MOST_IDS)
-        quantised = {"uint8": True, "float32": False}[payload["impacts"]]
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DamagedIndex(str(manifest), f"its description is incomplete ({error})") from None
-    if any(b.sizes.quantised != quantised or b.sizes.width > width for b in blocks):
+    if any(b.sizes.width > width for b in blocks):
         raise DamagedIndex(str(manifest), "it does not fit its blocks")
-    return State(tuple(blocks), width, next_id, quantised, drop)
+    return State(tuple(blocks), width, next_id, drop)
 
 
 def open_folder(folder: Path) -> State:

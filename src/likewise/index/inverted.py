@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise._lazy import sparse
-from likewise._validation import one_of, whole
+from likewise._validation import whole
 from likewise.errors import InvalidInput
 from likewise.index import files
 from likewise.index.blocks import Block, cut_blocks, join
 from likewise.index.layout import BLOCK_ENTRIES, BLOCK_PICTURES, Array
-from likewise.index.rows import id_vector, picture_rows, query_rows, query_units, weight_vector
+from likewise.index.rows import id_vector, picture_rows, query_rows, weight_vector
 from likewise.index.scoring import Scratch, new_plan, new_scratch
 from likewise.index.searching import score_block, search_block, sort_heaps
 
@@ -42,12 +42,6 @@ class InvertedIndex:
     float64 in ascending order of words and rounded once to float32.  The ranking is total: a
     picture that shares no weighted word scores 0 and is ranked as such, and ties go to the
     smaller id.
-
-    Parameters
-    ----------
-    impacts : {"float32", "uint8"}, default="float32"
-        With "uint8" the lists take half the space and nominate candidates; the raw rows then give
-        the same scores and the same ranking, bit for bit.
 
     See Also
     --------
@@ -72,14 +66,13 @@ class InvertedIndex:
     ([[9]], [[3.0]])
     """
 
-    def __init__(self, impacts: str = "float32") -> None:
-        one_of(impacts, "impacts", ("float32", "uint8"))
-        self._state = files.State((), 0, 0, impacts == "uint8", None)
+    def __init__(self) -> None:
+        self._state = files.State((), 0, 0, None)
         self._lock = threading.RLock()
         self._scratches: list[Scratch] = []
 
     @classmethod
-    def build(cls, X: Any, ids: Any = None, *, impacts: str = "float32") -> InvertedIndex:
+    def build(cls, X: Any, ids: Any = None) -> InvertedIndex:
         """An index of the rows of X.
 
         Parameters
@@ -88,14 +81,12 @@ class InvertedIndex:
             Rows of pictures.
         ids : sequence of n ints, optional
             0, 1, 2 and so on by default.
-        impacts : {"float32", "uint8"}, default="float32"
-            See the class.
 
         Returns
         -------
         InvertedIndex
         """
-        index = cls(impacts)
+        index = cls()
         index.add(X, ids)
         return index
 
@@ -113,8 +104,6 @@ class InvertedIndex:
         Blocks are shared and immutable: changing the union leaves its parts as they are.
         """
         states = [index._state for index in indexes if len(index._state.blocks)]
-        if len({state.quantised for state in states}) > 1:
-            raise InvalidInput("float32 and uint8 indexes cannot be united; merge copies them")
         _refuse_shared(states)
         made = cls()
         blocks = tuple(block for state in states for block in state.blocks)
@@ -122,7 +111,6 @@ class InvertedIndex:
             blocks,
             max((state.width for state in states), default=0),
             max((state.next_id for state in states), default=0),
-            any(state.quantised for state in states),
             None,
         )
         return made
@@ -146,10 +134,6 @@ class InvertedIndex:
     def width(self) -> int:
         """Number of words: columns of the widest X so far."""
         return self._state.width
-
-    @property
-    def impacts(self) -> str:
-        return "uint8" if self._state.quantised else "float32"
 
     @property
     def ids(self) -> Array:
@@ -193,14 +177,11 @@ class InvertedIndex:
         )
 
     def frequencies(self) -> Array:
-        """Postings of every word, int64: in how many pictures it is, removed ones included until
-        their block is compacted."""
+        """In how many pictures every word is, int64; those that `compact` dropped are in none."""
         total = np.zeros(self._state.width, np.int64)
         for block in self._state.blocks:
-            views = block.views()
-            low = views.low8 if len(views.low8) else views.low16
-            first = np.repeat(np.arange(len(views.buckets) - 1), np.diff(views.buckets[:, 0]))
-            total[(first << views.shift) + low] += views.counts.astype(np.int64) + 1
+            words, counts = block.word_counts()
+            total[words] += counts
         return total
 
     # -- changes ----------------------------------------------------------------------------
@@ -229,7 +210,7 @@ class InvertedIndex:
                 names = id_vector(ids, n)
             _refuse_known(state.blocks, names)
             width = max(state.width, rows.width)
-            fresh = cut_blocks(rows, names, width, state.quantised, state.drop)
+            fresh = cut_blocks(rows, names, width, state.drop)
             next_id = max(state.next_id, int(names.max(initial=-1)) + 1)
             state = state._replace(width=width, next_id=next_id)
             self._state = state._replace(blocks=_tidy([*state.blocks, *fresh], state))
@@ -275,7 +256,7 @@ class InvertedIndex:
         with self._lock:
             state = self._state
             drop = None if weights is None else weight_vector(weights, state.width) == 0
-            blocks = tuple(join([b], state.width, state.quantised, drop) for b in state.blocks)
+            blocks = tuple(join([b], state.width, drop) for b in state.blocks)
             self._state = state._replace(blocks=blocks, drop=drop)
 
     def merge(self, *others: InvertedIndex) -> None:
@@ -327,14 +308,13 @@ class InvertedIndex:
         if best and n:
             scratch = self._take_scratch()
             plan = new_plan(int(np.diff(rows.ends).max()))
-            units = query_units(rows.ends, rows.values)
             seen = 0
             for block in sorted(blocks, key=lambda b: b.living):
                 # A k-th score from fewer pictures than this block has is a poor guide to it.
                 guess = seen < block.living
                 if not search_block(
                     block.views(), block.checked, block.dead, rows.ends, rows.words, rows.values,
-                    units, plan, scratch, guess, scores, ids, sizes,
+                    plan, scratch, guess, scores, ids, sizes,
                 ):  # fmt: skip
                     raise block.damaged_rows()
                 seen += block.living
@@ -369,14 +349,13 @@ class InvertedIndex:
         column[np.argsort(names)] = np.arange(len(names))
         out = np.zeros((n, len(names)), np.float32)
         plan = new_plan(int(np.diff(rows.ends).max(initial=0)))
-        units = query_units(rows.ends, rows.values)
         scratch = self._take_scratch()
         done = 0
         for block in blocks:
             part = np.zeros((n, block.sizes.pictures), np.float32)
             if not score_block(
-                block.views(), block.checked, rows.ends, rows.words, rows.values, units, plan,
-                scratch, part,
+                block.views(), block.checked, rows.ends, rows.words, rows.values, plan, scratch,
+                part,
             ):  # fmt: skip
                 raise block.damaged_rows()
             out[:, column[done : done + block.living]] = part[:, block.dead == 0]
@@ -444,7 +423,7 @@ def _tidy(blocks: list[Block], state: files.State) -> tuple[Block, ...]:
             break
         group.insert(0, blocks.pop())
     if len(group) > 1:
-        group = [join(group, state.width, state.quantised, state.drop)]
+        group = [join(group, state.width, state.drop)]
     return (*blocks, *group)
 
 
@@ -454,14 +433,10 @@ def _pack(blocks: list[Block], state: files.State) -> tuple[Block, ...]:
     group: list[Block] = []
 
     def close() -> None:
-        if (
-            len(group) == 1
-            and not group[0].has_dead
-            and group[0].sizes.quantised == state.quantised
-        ):
+        if len(group) == 1 and not group[0].has_dead:
             out.append(group[0])
         elif group:
-            out.append(join(group, state.width, state.quantised, state.drop))
+            out.append(join(group, state.width, state.drop))
         group.clear()
 
     for block in blocks:

@@ -4,9 +4,19 @@ A block holds up to 65,536 pictures twice: as *rows* (the raw vectors) and as *p
 word).  Both are views into one buffer, so saving is writing the buffer and opening is mapping it.
 Section offsets follow from the sizes in the header; nothing in a file is a pointer.
 
-Postings are two parallel arrays in ascending order of words: picture numbers (uint16) and impacts
-(float32, or uint8 codes).  The directory says which words have lists, and how long they are; words
-are cut into buckets of consecutive numbers so that it takes three to four bytes a word.
+Postings only nominate pictures, so an impact is a code c of four bits: it is at most
+``(c - zero) * step`` and above ``(c - 1 - zero) * step``, step being its word's; code 0 is no
+posting.  They come in three forms:
+
+- A *list* is a run of uint16, twelve bits of distance to the picture before and four of code.  A
+  distance beyond 4,095 is made of several, with code 0.
+- A *rare* list, of 32 postings at most, would be mostly such fillers: it is its picture numbers,
+  then its codes, four to a uint16.
+- A *column*, of a word that one picture in eight or more has, is the codes of all pictures, two to
+  a byte: byte i holds picture i and picture ``half + i``, so that it is added by vector code.
+
+The directory says which words have lists, and how long they are; words are cut into buckets of
+consecutive numbers so that it takes four to five bytes a word.
 """
 
 from __future__ import annotations
@@ -18,41 +28,51 @@ import numpy as np
 import numpy.typing as npt
 
 MAGIC = b"LWBLOCK\x00"
-VERSION = 1
+VERSION = 2
 HEADER_BYTES = 256
 BLOCK_PICTURES = 65_536
-# Postings are counted in uint32.
-BLOCK_ENTRIES = 1 << 31
-# Rows are checksummed in groups of this many pictures (a shift), as few are read at a time.
-GROUP_SHIFT = 5
-MAX_LEVELS = 16
+# The uint16 of lists, of which a posting takes two at most, are counted in uint32.
+BLOCK_ENTRIES = 1 << 30
+# Rows are checksummed in groups of this many pictures (a shift): few are read at a time, and the
+# rest of a group is read only to be checked.
+GROUP_SHIFT = 3
+# Lists of so many uint16 at most are rare ones: 32 postings.
+RARE_LENGTH = 40
+FARTHEST = 4095
+CODE_BITS = 4
+CODE_MASK = 15
 
 Array = npt.NDArray[Any]
 
-# magic, version, quantised, pictures, width, entries, words, postings, shift, levels,
-# dropped, zero, base step, largest norm, checksum of the core
-_HEADER = struct.Struct("<8sII9QddQ")
+# magic, version, nothing, pictures, width, entries, words, codes, postings, shift, columns,
+# dropped, zero, base step, norms of lists and of columns, checksum of the core
+_HEADER = struct.Struct("<8sII10QdddQ")
 
 
 class Sizes(NamedTuple):
     """What the header says; every section length follows from it."""
 
-    quantised: int  # 1 where impacts are uint8 codes
     pictures: int
     width: int  # one more than the largest word the index may hold
     entries: int  # non-zeros of the rows
     words: int  # words with a posting list
-    postings: int
+    codes: int  # uint16 of all lists
+    postings: int  # of lists and columns
     shift: int  # a directory bucket spans 2**shift words
-    levels: int  # nested classes of frequent words, for pruning
-    dropped: int  # words present in the rows whose lists were compacted away
-    zero: int  # the code that stands for 0.0
-    base: float  # step of the uint8 codes of the word with the largest impact
-    largest_norm: float  # of any row, over the words that have lists
+    columns: int  # words with a column
+    dropped: int  # words present in the rows whose postings were compacted away
+    zero: int  # the code whose upper bound is 0.0
+    base: float  # step of the word with the largest impact
+    list_norm: float  # largest norm of a row of bounds, over the words with lists
+    column_norm: float  # and over those with columns
 
     @property
     def buckets(self) -> int:
         return (max(self.width, 1) - 1 >> self.shift) + 1
+
+    @property
+    def half(self) -> int:
+        return (self.pictures + 1) // 2
 
 
 class Views(NamedTuple):
@@ -61,25 +81,25 @@ class Views(NamedTuple):
     ids: Array  # int64 (pictures)
     row_ends: Array  # int64 (pictures + 1): entries before each row
     row_sums: Array  # uint64 (groups): checksum of each group of rows
-    buckets: Array  # uint32 (buckets + 1, 2): words before, postings before
+    buckets: Array  # uint32 (buckets + 1, 2): words before, codes before
     low8: Array  # uint8 (words): word minus the first word of its bucket; empty where
     low16: Array  # uint16 (words): buckets are too wide for that
-    counts: Array  # uint16 (words): postings less one
-    scale: Array  # uint8 (words where quantised): step = steps[scale]
-    cuts: Array  # int64 (levels): fewest postings of a word of this class
-    norm_steps: Array  # float64 (levels)
-    norms: Array  # uint8 (levels, pictures): norm of a row within the class, rounded up
+    lengths: Array  # uint16 (words): uint16 of its list, less one
+    scale: Array  # uint8 (words): step = steps[scale]
+    column_words: Array  # uint32 (columns), ascending
+    column_scale: Array  # uint8 (columns)
     dropped: Array  # uint32, ascending
-    list_ids: Array  # uint16 (postings)
-    impacts: Array  # float32 or uint8 (postings)
+    codes: Array  # uint16
+    columns: Array  # uint8 (columns, half)
     rows: Array  # uint32: per row its words, then the bits of its values
     row_values: Array  # float32 view of rows
     steps: Array  # float64 (256)
     width: int
     shift: int
+    group_shift: int
     zero: int
-    quantised: int
-    largest_norm: float
+    list_norm: float
+    column_norm: float
 
 
 class Damage(Exception):
@@ -96,24 +116,25 @@ def _sections(s: Sizes) -> list[tuple[str, str, int]]:
         ("buckets", "<u4", 2 * (s.buckets + 1)),
         ("low8", "|u1", s.words if s.shift <= 8 else 0),
         ("low16", "<u2", s.words if s.shift > 8 else 0),
-        ("counts", "<u2", s.words),
-        ("scale", "|u1", s.words if s.quantised else 0),
-        ("cuts", "<i8", s.levels),
-        ("norm_steps", "<f8", s.levels),
-        ("norms", "|u1", s.levels * s.pictures),
+        ("lengths", "<u2", s.words),
+        ("scale", "|u1", s.words),
+        ("column_words", "<u4", s.columns),
+        ("column_scale", "|u1", s.columns),
         ("dropped", "<u4", s.dropped),
-        ("list_ids", "<u2", s.postings),
-        ("impacts", "|u1" if s.quantised else "<f4", s.postings),
+        ("codes", "<u2", s.codes),
+        ("columns", "|u1", s.columns * s.half),
         ("rows", "<u4", 2 * s.entries),
     ]
 
 
-def places(s: Sizes) -> tuple[dict[str, tuple[int, str, int]], int, int]:
+def place_sections(
+    sections: list[tuple[str, str, int]],
+) -> tuple[dict[str, tuple[int, str, int]], int, int]:
     """Offset, type and length of each section; where the rows begin; the length of the block."""
     out: dict[str, tuple[int, str, int]] = {}
     at = HEADER_BYTES
     rows_at = at
-    for name, kind, length in _sections(s):
+    for name, kind, length in sections:
         if name == "rows":
             rows_at = at
         out[name] = (at, kind, length)
@@ -121,37 +142,45 @@ def places(s: Sizes) -> tuple[dict[str, tuple[int, str, int]], int, int]:
     return out, rows_at, at
 
 
+def places(s: Sizes) -> tuple[dict[str, tuple[int, str, int]], int, int]:
+    """Where the sections of a block of these sizes are, as of ``place_sections``."""
+    return place_sections(_sections(s))
+
+
 def pack_header(s: Sizes, checksum: int) -> bytes:
-    body = _HEADER.pack(
-        MAGIC, VERSION, s.quantised, s.pictures, s.width, s.entries, s.words,
-        s.postings, s.shift, s.levels, s.dropped, s.zero, s.base, s.largest_norm, checksum,
-    )  # fmt: skip
-    return body.ljust(HEADER_BYTES, b"\x00")
+    return _HEADER.pack(MAGIC, VERSION, 0, *s, checksum).ljust(HEADER_BYTES, b"\x00")
+
+
+def header_version(data: bytes) -> int:
+    """The format of a block, or Damage where it is none."""
+    if len(data) < HEADER_BYTES:
+        raise Damage(f"{len(data)} bytes; a block has at least {HEADER_BYTES}")
+    if data[:8] != MAGIC:
+        raise Damage(f"it begins with {data[:8]!r}; {MAGIC!r} expected")
+    return int.from_bytes(data[8:12], "little")
 
 
 def unpack_header(data: bytes) -> tuple[Sizes, int]:
     """The sizes and the core's checksum, or Damage.  Sizes are bounded before they are used."""
-    if len(data) < HEADER_BYTES:
-        raise Damage(f"{len(data)} bytes; a block has at least {HEADER_BYTES}")
-    magic, version, *rest, checksum = _HEADER.unpack_from(data)
-    if magic != MAGIC:
-        raise Damage(f"it begins with {magic!r}; {MAGIC!r} expected")
+    version = header_version(data)
     if version != VERSION:
-        raise Damage(f"format version {version}; this release reads {VERSION}")
+        raise Damage(f"format version {version}; this release reads {VERSION} and 1")
+    _, _, _, *rest, checksum = _HEADER.unpack_from(data)
     s = Sizes(*rest)
     if not (
-        s.quantised in (0, 1)
-        and 1 <= s.pictures <= BLOCK_PICTURES
+        1 <= s.pictures <= BLOCK_PICTURES
         and s.width <= 1 << 32
         and s.entries <= BLOCK_ENTRIES
         and s.postings <= s.entries
         and s.words <= s.postings
+        and s.codes <= 2 * s.entries
         and s.shift <= 16
-        and s.levels <= MAX_LEVELS
+        and s.columns * s.pictures <= 8 * s.entries
         and s.dropped <= s.entries
-        and s.zero in (0, 128)
+        and s.zero in (0, 8)
         and 0.0 <= s.base < np.inf
-        and 0.0 <= s.largest_norm < np.inf
+        and 0.0 <= s.list_norm < np.inf
+        and 0.0 <= s.column_norm < np.inf
     ):
         raise Damage("the sizes in its header are impossible")
     return s, checksum
@@ -168,8 +197,7 @@ def read_views(buffer: Array, s: Sizes) -> Views:
         view.flags.writeable = False
         return view
 
-    powers = np.exp2(np.arange(256) / -8.0)
-    steps = s.base * powers
+    steps = s.base * np.exp2(np.arange(256) / -8.0)
     steps.flags.writeable = False
     return Views(
         ids=section("ids"),
@@ -178,20 +206,20 @@ def read_views(buffer: Array, s: Sizes) -> Views:
         buckets=section("buckets").reshape(-1, 2),
         low8=section("low8"),
         low16=section("low16"),
-        counts=section("counts"),
+        lengths=section("lengths"),
         scale=section("scale"),
-        cuts=section("cuts"),
-        norm_steps=section("norm_steps"),
-        norms=section("norms").reshape(s.levels, s.pictures),
+        column_words=section("column_words"),
+        column_scale=section("column_scale"),
         dropped=section("dropped"),
-        list_ids=section("list_ids"),
-        impacts=section("impacts"),
+        codes=section("codes"),
+        columns=section("columns").reshape(s.columns, s.half),
         rows=section("rows"),
         row_values=section("rows", "<f4"),
         steps=steps,
         width=s.width,
         shift=s.shift,
+        group_shift=GROUP_SHIFT,
         zero=s.zero,
-        quantised=s.quantised,
-        largest_norm=s.largest_norm,
+        list_norm=s.list_norm,
+        column_norm=s.column_norm,
     )

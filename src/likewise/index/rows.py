@@ -22,16 +22,12 @@ MAX_WIDTH = 1 << 32
 
 
 @kernel
-def query_units(ends, values):  # type: ignore[no-untyped-def]
-    """Per query a power of two just above its largest magnitude (1 for an empty query)."""
-    units = np.ones(len(ends) - 1)
-    for q in range(len(units)):
-        peak = 0.0
-        for p in range(ends[q], ends[q + 1]):
-            peak = max(peak, abs(values[p]))
-        if peak > 0:
-            units[q] = math.ldexp(1.0, math.frexp(peak)[1])
-    return units
+def query_unit(values):  # type: ignore[no-untyped-def]
+    """A power of two just above the largest magnitude of a query (1 for an empty one)."""
+    peak = 0.0
+    for value in values:
+        peak = max(peak, abs(value))
+    return math.ldexp(1.0, math.frexp(peak)[1]) if peak > 0 else 1.0
 
 
 def _canonical(X: Any, name: str, dtype: Any) -> Rows:

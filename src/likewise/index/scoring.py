@@ -1,9 +1,14 @@
-"""Scores of one block: the exact ones, and the fast ones that come with an error bound.
+"""Scores of one block: the exact ones, and upper bounds of them that are found much faster.
 
 The score of a picture is *defined* as the float64 sum of ``query * value`` over its words in
-ascending order, rounded once to float32.  ``score_row`` and ``exact_scores`` compute just that, by
-row or by list, with the same bits.  ``add_lists`` accumulates in float32 and only ever nominates
-pictures, which are then scored exactly; so results depend on neither layout nor quantisation.
+ascending order, rounded once to float32.  ``score_row`` computes just that.  ``add_bounds`` sums
+upper bounds in int16 and only ever nominates pictures, which are then scored exactly; so results
+depend on neither layout nor codes.
+
+Sums are kept in the finest units that cannot overflow, those over columns apart and 16 times as
+fine.  By Cauchy-Schwarz no sum over words exceeds ``|q| N``, |q| being the norm of the query's
+words and N the largest norm of a row of bounds, kept in the block; rounding up adds at most 1 a
+word to a sum over lists and 15, the largest code, to one over columns.
 """
 
 from __future__ import annotations
@@ -14,18 +19,25 @@ import numpy as np
 
 from likewise._kernels import kernel
 from likewise.index.checking import rows_sound
-from likewise.index.layout import BLOCK_PICTURES, GROUP_SHIFT, Array
+from likewise.index.layout import BLOCK_PICTURES, CODE_MASK, Array
+from likewise.index.lists import add_column, add_list, pictures_of
 from likewise.solvers.prefetch import prefetch
 
-# How far ahead of the scan postings are hinted at; 128 to 256 measured best.
-_AHEAD = 128
+# Pictures whose sums are tested at once.
+RUN = 64
+# Sums over columns are finer than others by so many bits.
+_FINER = 4
+# The largest sum in int16, less a little for the rounding of this very arithmetic.
+_ROOM = 32_700.0
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 class Scratch(NamedTuple):
     """Working memory of one search; the accumulators are zero between blocks."""
 
-    fast: Array  # float32 (pictures)
+    sums: Array  # int16 (pictures): bounds of the words with lists, then of all
+    columns: Array  # int16 (pictures): bounds of those with columns, 16 times as fine
+    peaks: Array  # int16: the largest sum of every RUN pictures
     exact: Array  # float64 (pictures)
     chosen: Array  # int32 (pictures)
 
@@ -33,16 +45,19 @@ class Scratch(NamedTuple):
 class Plan(NamedTuple):
     """Where the lists of a query's words are in one block."""
 
-    first: Array  # int64: first posting
-    counts: Array  # int64: postings; 0 where the block lacks the word
-    weight: Array  # float32: factor of an impact, in units of the query's largest value
-    level: Array  # int64: smallest class of frequent words it belongs to
+    first: Array  # int64: where the list begins
+    length: Array  # int64: of the list; 0 where the word has none
+    column: Array  # int64: the column; -1 where the word has none
+    step: Array  # float64: step of its codes
+    bounds: Array  # int16 (words, 16): what a code of its list adds
     table: Array  # int32, a power of two: hash table from word to its place in the query
 
 
 def new_scratch() -> Scratch:
     return Scratch(
-        np.zeros(BLOCK_PICTURES, np.float32),
+        np.zeros(BLOCK_PICTURES, np.int16),
+        np.zeros(BLOCK_PICTURES, np.int16),
+        np.zeros(BLOCK_PICTURES // RUN, np.int16),
         np.zeros(BLOCK_PICTURES, np.float64),
         np.zeros(BLOCK_PICTURES, np.int32),
     )
@@ -53,8 +68,8 @@ def new_plan(n_words: int) -> Plan:
     # One slot in 32 taken: nearly every word of a row that the query lacks misses at once.
     slots = 1 << (32 * n - 1).bit_length()
     return Plan(
-        np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros(n, np.float32), np.zeros(n, np.int64), np.zeros(slots, np.int32),
+        np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n),
+        np.zeros((n, CODE_MASK + 1), np.int16), np.zeros(slots, np.int32),
     )  # fmt: skip
 
 
@@ -80,16 +95,36 @@ def _low(v, e):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find_lists(v, words, values, unit, plan):  # type: ignore[no-untyped-def]
-    """Fill ``plan``; returns the error that coding adds to a score, and the count of dropped words.
-
-    ``unit`` is a power of two near the largest value: fast scores are in units of it.
-    """
-    error = 0.0
-    missing = 0
-    mask = (1 << v.shift) - 1
+def _hint_lists(v, words):  # type: ignore[no-untyped-def]
+    """Have the directory brought near: its parts are in no cache, and each leads to the next."""
     for j in range(len(words)):
-        plan.counts[j] = 0
+        prefetch(v.buckets, 2 * (np.int64(words[j]) >> v.shift))
+    for j in range(len(words)):
+        b = np.int64(words[j]) >> v.shift
+        if b < len(v.buckets) - 1:
+            e = v.buckets[b, 0]
+            prefetch(v.low8, e)
+            prefetch(v.low16, e)
+            prefetch(v.lengths, e)
+            prefetch(v.scale, e)
+
+
+@kernel
+def find_lists(v, words, plan):  # type: ignore[no-untyped-def]
+    """Fill all of ``plan`` but the bounds; the count of words whose postings were dropped."""
+    missing = 0
+    column = 0
+    mask = (1 << v.shift) - 1
+    _hint_lists(v, words)
+    for j in range(len(words)):
+        plan.length[j] = 0
+        plan.column[j] = -1
+        while column < len(v.column_words) and v.column_words[column] < words[j]:
+            column += 1
+        if column < len(v.column_words) and v.column_words[column] == words[j]:
+            plan.column[j] = column
+            plan.step[j] = v.steps[v.column_scale[column]]
+            continue
         word = np.int64(words[j])
         b = word >> v.shift
         if b >= len(v.buckets) - 1:
@@ -99,77 +134,96 @@ def find_lists(v, words, values, unit, plan):  # type: ignore[no-untyped-def]
         at = np.int64(v.buckets[b, 1])
         last = np.int64(v.buckets[b + 1, 0])
         while e < last and _low(v, e) < target:
-            at += np.int64(v.counts[e]) + 1
+            at += np.int64(v.lengths[e]) + 1
             e += 1
         if e == last or _low(v, e) != target:
             if len(v.dropped):
                 i = np.searchsorted(v.dropped, words[j])
                 missing += i < len(v.dropped) and v.dropped[i] == words[j]
             continue
-        n = np.int64(v.counts[e]) + 1
         plan.first[j] = at
-        plan.counts[j] = n
-        weight = values[j] / unit
-        if v.quantised:
-            step = v.steps[v.scale[e]]
-            # Half a step, and a little for the rounding of the steps themselves.
-            error += abs(weight) * step * 0.501
-            plan.weight[j] = weight * step
-        else:
-            plan.weight[j] = weight
-        prefetch(v.list_ids, at)
-        prefetch(v.impacts, at)
-        level = 0
-        while level < len(v.cuts) and v.cuts[level] > n:
-            level += 1
-        plan.level[j] = level
-    return error, missing
+        plan.length[j] = np.int64(v.lengths[e]) + 1
+        plan.step[j] = v.steps[v.scale[e]]
+        prefetch(v.codes, at)
+    return missing
 
 
 @kernel(inline="always")
-def _list(v, plan, j):  # type: ignore[no-untyped-def]
-    """Picture numbers and impacts of one list.  Slices, so that loops from 0 need no sign check."""
-    first = plan.first[j]
-    last = first + plan.counts[j]
-    return v.list_ids[first:last], v.impacts[first:last]
+def _reach(square, total, norm):  # type: ignore[no-untyped-def]
+    """The largest that a sum can be; squares of tiny weights vanish."""
+    return (np.sqrt(square) if square > 1e-280 else total) * norm
 
 
 @kernel
-def add_lists(v, plan, n_words, level, fast):  # type: ignore[no-untyped-def]
-    """Scatter-add, in float32, the lists of the words of one level.
+def choose_scale(v, values, unit, plan):  # type: ignore[no-untyped-def]
+    """How many units of the sums make one ``unit`` of score.
 
-    Picture numbers differ within a list, so eight read-add-write chains may overlap.
+    Zero where there is nothing to sum, or more words than int16 can take.
     """
-    zero = np.float32(v.zero)
-    for j in range(n_words):
-        if plan.counts[j] == 0 or plan.level[j] != level:
-            continue
-        w = plan.weight[j]
-        pictures, x = _list(v, plan, j)
-        for run in range(len(pictures) >> 3):
-            i = run << 3
-            prefetch(pictures, i + _AHEAD)
-            prefetch(x, i + _AHEAD)
-            d0, d1, d2, d3 = pictures[i], pictures[i + 1], pictures[i + 2], pictures[i + 3]
-            d4, d5, d6, d7 = pictures[i + 4], pictures[i + 5], pictures[i + 6], pictures[i + 7]
-            s0 = fast[d0] + w * (np.float32(x[i]) - zero)
-            s1 = fast[d1] + w * (np.float32(x[i + 1]) - zero)
-            s2 = fast[d2] + w * (np.float32(x[i + 2]) - zero)
-            s3 = fast[d3] + w * (np.float32(x[i + 3]) - zero)
-            s4 = fast[d4] + w * (np.float32(x[i + 4]) - zero)
-            s5 = fast[d5] + w * (np.float32(x[i + 5]) - zero)
-            s6 = fast[d6] + w * (np.float32(x[i + 6]) - zero)
-            s7 = fast[d7] + w * (np.float32(x[i + 7]) - zero)
-            fast[d0], fast[d1], fast[d2], fast[d3] = s0, s1, s2, s3
-            fast[d4], fast[d5], fast[d6], fast[d7] = s4, s5, s6, s7
-        for i in range(len(pictures) & ~7, len(pictures)):
-            fast[pictures[i]] += w * (np.float32(x[i]) - zero)
+    square = np.zeros(2)
+    total = np.zeros(2)
+    number = np.zeros(2)
+    for j in range(len(values)):
+        is_column = plan.column[j] >= 0
+        if is_column or plan.length[j]:
+            weight = abs(values[j] / unit)
+            kind = int(is_column)
+            square[kind] += weight * weight
+            total[kind] += weight
+            number[kind] += 1
+    in_lists = _reach(square[0], total[0], v.list_norm)
+    in_columns = _reach(square[1], total[1], v.column_norm)
+    room = _ROOM - 2.0 * number[0] - CODE_MASK * number[1]
+    if in_lists + in_columns <= 0 or room < _ROOM / 2:
+        return 0.0
+    return room / max(in_lists + in_columns, in_columns * (1 << _FINER))
+
+
+@kernel
+def add_bounds(v, values, unit, plan, scale, scratch):  # type: ignore[no-untyped-def]
+    """Add the upper bounds of all words.  1e-4 is more than arithmetic and codes may be off."""
+    for j in range(len(values)):
+        weight = values[j] / unit * plan.step[j] * scale
+        if plan.column[j] >= 0:
+            factor = np.ceil(weight * (1 << _FINER) + 1e-4)
+            if weight < 0:
+                factor = min(factor, 0.0)
+            add_column(v.columns[plan.column[j]], np.int64(factor), scratch.columns)
+        elif plan.length[j]:
+            # The larger of the two ends of what a code stands for.
+            shift = v.zero if weight > 0 else v.zero + 1
+            for code in range(1, CODE_MASK + 1):
+                # Codes beyond those that the list has may be beyond int16 as well.
+                bound = np.ceil(weight * (code - shift) + 1e-4)
+                plan.bounds[j, code] = np.int64(min(max(bound, -_ROOM), _ROOM))
+            add_list(_codes(v, plan, j), plan.bounds[j], scratch.sums)
+
+
+@kernel
+def join_sums(n, scratch):  # type: ignore[no-untyped-def]
+    """Sums over lists and columns in one; the peak of every run of pictures.
+
+    One is added where a sum over columns was rounded down.  Vector code, as of ``add_column``.
+    """
+    for run in range((n + RUN - 1) // RUN):
+        sums = scratch.sums[run * RUN : (run + 1) * RUN]
+        columns = scratch.columns[run * RUN : (run + 1) * RUN]
+        peak = np.int16(-32768)
+        for i in range(RUN):
+            sums[i] = np.int16(sums[i] + (columns[i] >> np.int16(_FINER)) + 1)
+            peak = max(peak, sums[i])
+        scratch.peaks[run] = peak
+
+
+@kernel(inline="always")
+def _codes(v, plan, j):  # type: ignore[no-untyped-def]
+    return v.codes[plan.first[j] : plan.first[j] + plan.length[j]]
 
 
 @kernel
 def rows_ready(v, checked, d):  # type: ignore[no-untyped-def]
     """Prove the checksum of a picture's group of rows when it is first wanted."""
-    group = d >> GROUP_SHIFT
+    group = d >> v.group_shift
     if not checked[group]:
         if not rows_sound(v, group):
             return False
@@ -215,26 +269,22 @@ def round_score(score):  # type: ignore[no-untyped-def]
 def exact_scores(v, checked, words, values, plan, missing, scratch):  # type: ignore[no-untyped-def]
     """Fill ``scratch.exact`` with every picture's exact score; False where a row is damaged.
 
-    With float32 impacts and no dropped word the lists, taken in ascending order of words, give
-    the defined sum.  Otherwise the rows do: all of them if a dropped word is asked for, else
-    those that some list touches (the others score exactly 0).
+    All rows are looked at if a word has a column, or had its postings dropped; otherwise those
+    that some list names (the others score exactly 0).
     """
     n = len(v.ids)
     exact = scratch.exact
-    exact[:n] = 0.0
-    if not v.quantised and not missing:
+    everyone = missing > 0
+    for j in range(len(words)):
+        everyone |= plan.column[j] >= 0
+    exact[:n] = everyone
+    if not everyone:
         for j in range(len(words)):
-            pictures, x = _list(v, plan, j)
-            for i in range(len(pictures)):
-                exact[pictures[i]] += values[j] * np.float64(x[i])
-        return True
-    if not missing:
-        for j in range(len(words)):
-            pictures, _ = _list(v, plan, j)
-            for i in range(len(pictures)):
-                exact[pictures[i]] = 1.0
+            found = pictures_of(_codes(v, plan, j), scratch.chosen)
+            for i in range(found):
+                exact[scratch.chosen[i]] = 1.0
     for d in range(n):
-        if missing or exact[d] != 0.0:
+        if exact[d] != 0.0:
             if not rows_ready(v, checked, d):
                 return False
             exact[d] = score_row(v, d, words, values, plan.table)

@@ -138,6 +138,8 @@ class SparseView:
             if self.smaller:
                 # A compacted copy has forgotten words that pictures still have.
                 full = [seg.open_index(self.root, name) for name in self.segments]
+                for index, copy in zip(full, self._sealed, strict=True):
+                    index.remove(index.ids[~copy.contains(index.ids)])
                 whole = InvertedIndex.union([*full, self._fresh])
             self._frequency = (rows, whole.frequencies())
         return self._frequency[1], len(rows)
