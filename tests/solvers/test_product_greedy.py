@@ -83,7 +83,8 @@ def test_as_the_readable_version_and_as_another_solver(dtype: Any) -> None:
 def test_nothing_above_the_threshold() -> None:
     words = unit_words(K, D, 1.0, 0)
     found, status = coded(words, np.full((3, D), -1.0), np.float64)
-    assert not found.any() and not status.any()
+    assert not found.any()
+    assert not status.any()
 
 
 def test_a_copy_of_a_word_is_never_entered_twice_and_dependence_is_told() -> None:

@@ -278,8 +278,9 @@ class Rule(NamedTuple):
     """How the thresholds of the parts are found, and what that needs.
 
     ``batch`` runs the kernel; ``greedy``, where there is one, a faster one that has no answer where
-    words tie; ``single`` is for a vector that no path could follow.  ``common``: masses of the parts come out equal, for which Gram matrices are lifted (see ``marching``).
-    ``parts`` is how many parts there must be, None for any number.
+    words tie; ``single`` is for a vector that no path could follow.  ``common``: masses of the
+    parts come out equal, for which Gram matrices are lifted (see ``marching``).  ``parts`` is how
+    many parts there must be, None for any number.
     """
 
     batch: Callable[[tuple[Any, ...], Any, Task, float, tuple[Any, ...]], None]

@@ -304,7 +304,7 @@ def _finish(E, given, i, left, level, space, ids, values, counts):  # type: igno
 def _is_above(G, given, i, row, level, still, space, ids, values, n):  # type: ignore[no-untyped-def]
     """Whether some correlation is above ``level`` with the coefficients of the first n words."""
     L, t, base = lanes(given), space.t, i * given.shape[2]
-    top, high, one = broadcast(t, -FAR), broadcast(t, -FAR), broadcast(t, 1.0)
+    top, high = broadcast(t, -FAR), broadcast(t, -FAR)
     for j in range(0, given.shape[2], 2 * L):
         a, b = load(given, (i, row, j)), load(given, (i, row, j + L))
         high = if_less(high, a, a, high)
