@@ -84,7 +84,10 @@ def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
         zeros((cap, cap, _GROUP), np.float64),
         zeros((2, cap, _GROUP), np.float64),
         np.zeros(wide >> 6, np.int64),
-        *(np.zeros(batch, np.int64) for _ in range(4)),
+        np.zeros(batch, np.int64),
+        np.zeros(batch, np.int64),
+        np.zeros(batch, np.int64),
+        np.zeros(batch, np.int64),
         np.zeros(cap + 2, np.int64),
     )
 
