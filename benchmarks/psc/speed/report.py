@@ -218,7 +218,7 @@ def threads(X: Any, books: Sequence[Floats]) -> list[Row]:
     return rows
 
 
-PARTS = ("coders", "turns", "objectives", "growth")
+PARTS = ("coders", "turns", "threads", "objectives", "growth")
 
 
 def add_speed(report: harness.Report, full: bool, parts: Sequence[str] = PARTS) -> None:
@@ -235,6 +235,7 @@ def add_speed(report: harness.Report, full: bool, parts: Sequence[str] = PARTS) 
         taken = take_turns(coded, books)
         report.add("APSC, exact PSC and SPAMS in turns, on the same halves", table(taken))
         report.add("Ratios within those rounds", ratios(taken))
+    if "threads" in parts:
         report.add("Two threads", threads(coded, books))
         report.parameters["load while threads were compared"] = round(os.getloadavg()[0], 1)
     steps, grown = None, None
