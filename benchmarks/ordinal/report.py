@@ -2,7 +2,8 @@
 
 ``--resume`` takes sections that an earlier run of the same size and seed finished from the cache
 instead of measuring them again; ``--parts=NAME,NAME`` measures those named and takes the others
-from the cache.  Every section says when it was measured.
+from the cache.  ``--kept`` measures nothing: of sections that are not in the cache the page keeps
+its tables.  Every section says when it was measured.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
@@ -41,10 +43,15 @@ TABLES: dict[str, Callable[[Any], list[Any]]] = {
 _VERSION = 2
 
 
+def place(name: str, seed: int, full: bool) -> Path:
+    """Where a section is kept."""
+    size = "full" if full else "default"
+    return harness.cache_dir() / f"ordinal-{name}-{size}-{seed}-{_VERSION}.json"
+
+
 def section(name: str, seed: int, full: bool, resume: bool) -> dict[str, Any]:
     """One section, measured now or taken from an earlier run."""
-    size = "full" if full else "default"
-    kept = harness.cache_dir() / f"ordinal-{name}-{size}-{seed}-{_VERSION}.json"
+    kept = place(name, seed, full)
     if resume and kept.exists():
         found: dict[str, Any] = json.loads(kept.read_text())
         return found
@@ -74,20 +81,34 @@ def wanted(given: list[str]) -> tuple[bool, list[str]]:
     return resume, parts
 
 
+def starts_of(sections: Mapping[str, Any]) -> dict[str, str]:
+    """How many starts the paper's setting had, where it was measured."""
+    if "paper" not in sections:
+        return {}
+    starts, convex = sections["paper"]["starts"]
+    return {"starts": f"{starts} (convex {convex})"}
+
+
 def main() -> int:
     """Run and write docs/results/ordinal.md; ``--full`` is the paper's size and more draws."""
     resume, parts = wanted(sys.argv)
+    only_kept = "--kept" in sys.argv
+    if only_kept:
+        sys.argv.remove("--kept")
     options = harness.arguments(__doc__ or "")
     seed, full = options.seed, options.full
-    sections = {name: section(name, seed, full, resume and name not in parts) for name in SECTIONS}
-    starts, convex = sections["paper"]["starts"]
+    sections = {
+        name: section(name, seed, full, only_kept or (resume and name not in parts))
+        for name in SECTIONS
+        if not only_kept or place(name, seed, full).exists()
+    }
     report = harness.Report(
         "ordinal",
         "Ordinal embedding: SVRG-SBB against its rivals, at scale, and on what people said",
         "FULL" if full else "default size",
         {
             "seed": seed,
-            "starts": f"{starts} (convex {convex})",
+            **starts_of(sections),
             "measured": "; ".join(
                 f"{name} {found['when']} ({found['cpu']:.0f} CPU s)"
                 for name, found in sections.items()

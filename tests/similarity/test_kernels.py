@@ -99,7 +99,7 @@ def test_rows_are_canonical() -> None:
 
 
 def test_rows_longer_than_the_usual_places() -> None:
-    """Beyond 65,535 words a row the table's places are wider."""
+    """Rows of more than 65,535 words: places beyond what two bytes count."""
     X = np.random.default_rng(0).normal(size=(3, 70_000))
     rows = as_rows(X)
     work = new_work(rows)

@@ -98,7 +98,7 @@ def test_equals_dense_reference_on_any_data(
 
 
 def test_long_rows_and_full_collisions() -> None:
-    """Rows longer than the smallest table, so that words share slots."""
+    """More words than marks, so that some pass the filter for nothing."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(6, 3000)) * (rng.random((6, 3000)) < 0.6)
     triplets = rng.integers(0, 6, (30, 3))

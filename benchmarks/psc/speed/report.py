@@ -218,14 +218,46 @@ def threads(X: Any, books: Sequence[Floats]) -> list[Row]:
     return rows
 
 
-def add_speed(report: harness.Report, full: bool) -> None:
-    """Tables and figures of this file."""
+PARTS = ("coders", "turns", "threads", "objectives", "growth")
+
+
+def add_speed(report: harness.Report, full: bool, parts: Sequence[str] = PARTS) -> None:
+    """Tables and figures of this file; of parts not named the earlier run's stay."""
     X = sift()
     if X is None:
         report.left_out.append("speed (oxford1k is not here)")
         return
     coded, train = X[:CODED], X[CODED:]
     books = trained(train, K)
+    if "coders" in parts:
+        add_coders(report, coded, books)
+    if "turns" in parts:
+        taken = take_turns(coded, books)
+        report.add("APSC, exact PSC and SPAMS in turns, on the same halves", table(taken))
+        report.add("Ratios within those rounds", ratios(taken))
+    if "threads" in parts:
+        report.add("Two threads", threads(coded, books))
+        report.parameters["load while threads were compared"] = round(os.getloadavg()[0], 1)
+    steps, grown = None, None
+    if "objectives" in parts:
+        quality, steps = objectives(coded, books)
+        report.add(f"Objective on the same {CODED:,} SIFT", quality)
+        report.add("IPSC after each bisection (psc-convergence.svg)", steps)
+    if "growth" in parts:
+        grown = growth(coded, train, full)
+        size = "full" if full else "default"
+        report.add(f"Time against the number of words ({size} size; psc-cost.svg)", grown)
+        report.add(
+            "Growth with the number of words: time as K to the power",
+            [{name: f"{slope(grown, name + ', us'):.2f}" for name in ("APSC", "exact PSC", "SC")}],
+        )
+    if steps and grown:
+        draw(grown, steps)
+    report.parameters["SPAMS"] = spams_version() or "not installed"
+
+
+def add_coders(report: harness.Report, coded: Any, books: Sequence[Floats]) -> None:
+    """Every coder once, ours and others', over two codebooks and over their products."""
     exact = ProductSparseCoder(K, 2, ALPHA, "exact", codebooks=books)
     best = judge_parts(halves(coded), exact.marginals(coded), books, ALPHA)[0]
     fast = products(coded, books, best)
@@ -235,27 +267,10 @@ def add_speed(report: harness.Report, full: bool) -> None:
     ours = float(str(fast[1]["us a vector"]))
     for row in rows:
         row["times APSC"] = round(float(str(row["us a vector"])) / ours, 2)
-    size = "full" if full else "default"
     report.add(f"Speed: {CODED:,} SIFT of oxford1k, alpha {ALPHA}, k = {K}, one thread", rows)
-    taken = take_turns(coded, books)
-    report.add("APSC, exact PSC and SPAMS in turns, on the same halves", table(taken))
-    report.add("Ratios within those rounds", ratios(taken))
-    report.add("Two threads", threads(coded, books))
-    report.parameters["load while threads were compared"] = round(os.getloadavg()[0], 1)
-    quality, steps = objectives(coded, books)
-    report.add(f"Objective on the same {CODED:,} SIFT", quality)
-    report.add("IPSC after each bisection (psc-convergence.svg)", steps)
-    grown = growth(coded, train, full)
-    report.add(f"Time against the number of words ({size} size; psc-cost.svg)", grown)
-    draw(grown, steps)
-    report.add(
-        "Growth with the number of words: time as K to the power",
-        [{name: f"{slope(grown, name + ', us'):.2f}" for name in ("APSC", "exact PSC", "SC")}],
-    )
-    report.parameters["SPAMS"] = spams_version() or "not installed"
 
 
-def measure(full: bool) -> None:
+def measure(full: bool, parts: Sequence[str] = PARTS) -> None:
     """Write docs/results/psc-speed.md."""
     report = harness.Report(
         "psc-speed",
@@ -263,9 +278,10 @@ def measure(full: bool) -> None:
         "full" if full else "default",
         {"alpha": ALPHA, "k": K, "seed": SEED},
     )
-    add_speed(report, full)
+    add_speed(report, full, parts)
     report.write()
 
 
 def main() -> None:
-    measure(harness.arguments(__doc__ or "").full)
+    options = harness.arguments_with_parts(__doc__ or "", PARTS)
+    measure(options.full, options.parts)

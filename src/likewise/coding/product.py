@@ -312,14 +312,11 @@ class ProductSparseCoder(Transformer):
                 along, length = _directions(found, masses, books, parts)
                 mass = np.maximum(along - self.alpha / 2, 0) / length
             scales = np.where(coded, mass / masses, 0.0)
-        made = []
         for one, scale in zip(found, scales, strict=True):
-            values = one.data * np.repeat(scale, np.diff(one.indptr))
-            scaled = sp.csr_array((values, one.indices, one.indptr), one.shape)
+            scale_rows(one.data, one.indptr, scale)
             if not scale.all():
-                scaled.eliminate_zeros()
-            made.append(scaled)
-        return made
+                one.eliminate_zeros()
+        return found
 
 
 def _directions(
@@ -348,7 +345,26 @@ def _as(codes: Any, dtype: Any) -> Any:
 
 
 def _masses(codes: Any) -> Floats:
-    return np.asarray(codes.sum(axis=1), np.float64).ravel()
+    masses = np.empty(codes.shape[0])
+    sum_rows(codes.data, codes.indptr, masses)
+    return masses
+
+
+@kernel
+def sum_rows(values, ends, out):  # type: ignore[no-untyped-def]
+    """The sum of each row of a CSR matrix."""
+    for row in range(len(out)):
+        out[row] = 0.0
+        for p in range(ends[row], ends[row + 1]):
+            out[row] += values[p]
+
+
+@kernel
+def scale_rows(values, ends, scales):  # type: ignore[no-untyped-def]
+    """Each row of a CSR matrix times a number, in place."""
+    for row in range(len(scales)):
+        for p in range(ends[row], ends[row + 1]):
+            values[p] *= scales[row]
 
 
 @kernel

@@ -1,10 +1,10 @@
 """The one thing all learners see of a triplet: z = x * (x+ - x-), built from sorted CSR rows.
 
 Loss and gradient follow from it (docs/methods/solis.md, (2) and (3)).  The support of z lies inside
-that of the anchor x, so the anchor drives.  Its words go into a small hash table that stays in the
-first-level cache (and stays as it is while the anchor repeats); the other two rows are filtered
-through it without branches, and the few words that pass are looked up exactly.  A plain merge of
-three lists mispredicts a branch at nearly every word.
+that of the anchor x, so the anchor drives.  Its words are marked in a small set of bits that stays
+in the first-level cache (and stays as it is while the anchor repeats); the other two rows are
+filtered through it without branches, and the few words that pass are looked up in the anchor by
+bisection.  A plain merge of three lists mispredicts a branch at nearly every word.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ _LINE = 16
 class Work(NamedTuple):
     """Working memory of a pass over triplets."""
 
-    anchor: Array  # int64 (2): the row the table holds (or -1), and 64 - log2(slots)
-    table: Array  # uint16 (slots): 1 + place in the anchor of the last word with this hash, or 0
-    chain: Array  # uint16: for each place of the anchor, the one before it with the same hash
-    passed: Array  # int32: places in the other row that passed the filter
+    anchor: Array  # int64 (1): the row whose words are marked, or -1
+    marks: Array  # uint64: a bit for the words with the same last digits, set if the anchor has one
+    passed: Array  # int64: places in the other row that passed the filter
     places: Array  # int32: places in the anchor that z may touch
     gap: Array  # float64: x+ - x- at each place of the anchor; zero between triplets
     words: Array  # uint32: support of z
@@ -40,68 +39,64 @@ class Work(NamedTuple):
 def new_work(rows: Rows) -> Work:
     """Room for the longest row of ``rows``."""
     longest = int(np.diff(rows.ends).max(initial=0)) + 1
-    # One slot in sixteen taken, 16 kB for rows of 290 words; 8 and 32 times measured slower.
-    bits = max(10, (16 * longest - 1).bit_length())
-    # Places take half the cache as uint16; no picture has 65,536 words, but a matrix might.
-    place = np.uint16 if longest < 1 << 16 else np.uint32
+    # One bit in 128 set at most, 8 kB for rows of 290 words: a word in 200 passes for nothing.
+    bits = max(10, (128 * longest - 1).bit_length())
     return Work(
-        np.array([-1, 64 - bits], np.int64), np.zeros(1 << bits, place),
-        np.zeros(longest, place), np.zeros(longest, np.int32), np.zeros(2 * longest, np.int32),
+        np.array([-1], np.int64), np.zeros(1 << (bits - 6), np.uint64),
+        np.zeros(longest, np.int64), np.zeros(2 * longest, np.int32),
         np.zeros(longest), np.zeros(2 * longest, np.uint32), np.zeros(2 * longest),
     )  # fmt: skip
 
 
 @kernel(inline="always")
-def _slot(word, shift):  # type: ignore[no-untyped-def]
-    return (np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift)
+def _slot(word, last):  # type: ignore[no-untyped-def]
+    return (np.uint64(word) >> np.uint64(6)) & last
 
 
-@kernel
+@kernel(inline="always")
 def _enter(rows, a, work):  # type: ignore[no-untyped-def]
-    """Make ``a`` the anchor in the table."""
-    shift = work.anchor[1]
-    old = work.anchor[0]
-    # Overwriting a table of the usual size costs less than finding the old words' slots.
-    if old >= 0 and 32 * (rows.ends[old + 1] - rows.ends[old]) > len(work.table):
-        work.table[:] = 0
-    elif old >= 0:
-        for i in range(rows.ends[old], rows.ends[old + 1]):
-            work.table[_slot(rows.words[i], shift)] = 0
-    words = rows.words[rows.ends[a] : rows.ends[a + 1]]
-    for i in range(len(words)):
-        s = _slot(words[i], shift)
-        work.chain[i] = work.table[s]
-        work.table[s] = i + 1
+    """Mark the words of row ``a``."""
+    marks = work.marks
+    last = np.uint64(len(marks) - 1)
+    for i in range(len(marks)):
+        marks[i] = 0
+    for i in range(rows.ends[a], rows.ends[a + 1]):
+        word = np.uint64(rows.words[i])
+        marks[_slot(word, last)] |= np.uint64(1) << (word & np.uint64(63))
     work.anchor[0] = a
 
 
-@kernel
+@kernel(inline="always")
+def _place(words, start, end, word):  # type: ignore[no-untyped-def]
+    """The last place whose word is not above ``word``, without a branch to predict."""
+    at, size = np.uint64(start), np.uint64(end - start)
+    while size > 1:
+        half = size >> np.uint64(1)
+        at += half * np.uint64(words[at + half] <= word)
+        size -= half
+    return at
+
+
+@kernel(inline="always")
 def _add_shared(rows, a, other, sign, count, work):  # type: ignore[no-untyped-def]
     """Add ``sign`` times the words that ``other`` shares with the anchor to ``work.gap``."""
-    shift = work.anchor[1]
-    table = work.table
-    passed = work.passed
-    words = rows.words[rows.ends[other] : rows.ends[other + 1]]
-    values = rows.values[rows.ends[other] : rows.ends[other + 1]]
-    anchor = rows.words[rows.ends[a] : rows.ends[a + 1]]
+    marks, passed, words = work.marks, work.passed, rows.words
+    last, first, end = np.uint64(len(marks) - 1), rows.ends[a], rows.ends[a + 1]
     n = np.uint64(0)
-    for i in range(len(words)):
+    for i in range(rows.ends[other], rows.ends[other + 1]):
         passed[n] = i
-        n += np.uint64(table[_slot(words[i], shift)] != 0)
+        word = np.uint64(words[np.uint64(i)])
+        n += (marks[_slot(word, last)] >> (word & np.uint64(63))) & np.uint64(1)
     for k in range(n):
         at = np.uint64(passed[k])
-        word = words[at]
-        place = table[_slot(word, shift)]
-        while place:
-            p = np.uint64(place - 1)
-            if anchor[p] == word:
-                before = work.gap[p]
-                work.gap[p] = before + sign * np.float64(values[at])
-                # A value is never zero, so a zero means that x+ lacks the word.
-                work.places[count] = p
-                count += np.uint64(before == 0.0)
-                break
-            place = work.chain[p]
+        p = _place(words, first, end, words[at])
+        if words[p] == words[at]:
+            p -= np.uint64(first)
+            before = work.gap[p]
+            work.gap[p] = before + sign * np.float64(rows.values[at])
+            # A value is never zero, so a zero means that x+ lacks the word.
+            work.places[count] = p
+            count += np.uint64(before == 0.0)
     return count
 
 
@@ -112,7 +107,7 @@ def _hint(rows, r):  # type: ignore[no-untyped-def]
         prefetch(rows.words, i)
 
 
-@kernel
+@kernel(_nrt=False)
 def build_margin(rows, triplets, t, work):  # type: ignore[no-untyped-def]
     """z of triplet t into ``work.words`` and ``work.z``; gives the number of its non-zeros."""
     if t + _AHEAD < len(triplets):
@@ -123,7 +118,7 @@ def build_margin(rows, triplets, t, work):  # type: ignore[no-untyped-def]
         _enter(rows, a, work)
     count = _add_shared(rows, a, triplets[t, 1], 1.0, np.uint64(0), work)
     count = _add_shared(rows, a, triplets[t, 2], -1.0, count, work)
-    first = rows.ends[a]
+    first = np.uint64(rows.ends[a])
     n = np.uint64(0)
     for k in range(count):
         p = np.uint64(work.places[k])

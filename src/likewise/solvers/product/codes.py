@@ -6,6 +6,7 @@ float64 vectors in float64.  Supports, coefficients and thresholds are float64 i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from likewise._validation import finite_rows, number, whole
 from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
-from likewise.solvers.product import root_finding
+from likewise.solvers.product import greedy, root_finding
 from likewise.solvers.product.input import as_words
 from likewise.solvers.product.lanes import pad_width, zeros
 from likewise.solvers.product.marching import DONE, apart, halving, pack, together
@@ -31,6 +32,11 @@ Method = Literal["approximate", "iterative", "exact"]
 _ROWS = 512
 # This share of a vector's largest correlation is rounding.
 _STILL = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
+# A word this much (of the same) above a threshold still enters: a quarter is above rounding.
+_ABOVE = 0.25
+# How often a vector may start again at a threshold because words left; all but one in a thousand
+# are done after three.
+_STARTS = 6
 # Above so many words no float64 Gram matrix beside that for scans.
 _MANY = 4096
 # Ties are broken by these shares of the largest correlation, one after the other where needed.
@@ -72,7 +78,7 @@ class _Room(NamedTuple):
     """What a thread needs for one batch after the other: correlations, paths, and their codes."""
 
     C: NDArray[Any]
-    state: State
+    state: State | greedy.Room
     ids: NDArray[np.int32]
     values: Floats
     counts: NDArray[np.int64]
@@ -80,8 +86,10 @@ class _Room(NamedTuple):
 
 def _first(array: NDArray[Any], n: int) -> NDArray[Any]:
     """Room for n rows a part, without gaps between the parts."""
+    if array.shape[1] == n:
+        return array
     shape = (array.shape[0], n, *array.shape[2:])
-    return array.reshape(-1)[: int(np.prod(shape))].reshape(shape)
+    return array.reshape(-1)[: math.prod(shape)].reshape(shape)
 
 
 class ProductPaths:
@@ -179,7 +187,7 @@ class ProductPaths:
             out, status = self._run(grams, C, C, task, space)
             if status.any():
                 self._again(np.flatnonzero(status), here, out, task)
-            done = [pack_rows(*(a[i] for a in out)) for i in range(self.m)]
+            done = pack_rows(*out)
             rooms.append(space)
             return done
 
@@ -201,26 +209,33 @@ class ProductPaths:
     def _lift(self, task: Task) -> float:
         return self.lift if METHODS[task.method].common else 0.0
 
-    def _room(self, n: int, dtype: Any, task: Task) -> _Room:
+    def _room(self, n: int, dtype: Any, task: Task, *, ties: bool = False) -> _Room:
         most = self._largest(self._lift(task))
         shape = (self.m, n, int(most.max()) + 1)
+        state: State | greedy.Room
+        if METHODS[task.method].greedy and not ties:
+            state = greedy.room(self.k, shape[2], n, dtype)
+        else:
+            state = room(self.k, most, dtype)
         return _Room(
             zeros((self.m, n, pad_width(self.k)), dtype),
-            room(self.k, most, dtype),
+            state,
             np.zeros(shape, np.int32),
             np.zeros(shape),
             np.zeros((self.m, n), np.int64),
         )
 
     def _run(
-        self, grams: Any, C: Any, plain: Any, task: Task, space: _Room
+        self, grams: Any, C: Any, plain: Any, task: Task, space: _Room, *, ties: bool = False
     ) -> tuple[tuple[Any, Any, Any], NDArray[np.uint8]]:
         """Supports and coefficients of a batch, and which rows were not followed to the end."""
         n = C.shape[1]
         ids, values, counts = (_first(a, n) for a in (space.ids, space.values, space.counts))
         status = np.zeros(n, np.uint8)
         out = (_STILL[C.dtype], 50 + 20 * ids.shape[2], ids, values, counts, status)
-        METHODS[task.method].batch((*grams, space.state, C), plain, task, self.lift, out)
+        rule = METHODS[task.method]
+        run = rule.batch if ties else rule.greedy or rule.batch
+        run((*grams, space.state, C), plain, task, self.lift, out)
         return (ids, values, counts), status
 
     def _again(self, rows: Any, parts: Sequence[Any], out: Any, task: Task) -> None:
@@ -235,8 +250,8 @@ class ProductPaths:
             nudges = np.random.default_rng(seed).random((self.m, 1, pad_width(self.k)))
             mine = np.ascontiguousarray(plain[:, left])
             C = mine + share * scale[:, left] * nudges
-            space = self._room(len(left), np.float64, task)
-            found, status = self._run(grams, C, mine, task, space)
+            space = self._room(len(left), np.float64, task, ties=True)
+            found, status = self._run(grams, C, mine, task, space, ties=True)
             good = status == DONE
             for codes, new in zip(out, found, strict=True):
                 codes[:, rows[left[good]]] = new[:, good]
@@ -262,12 +277,14 @@ class ProductPaths:
 class Rule(NamedTuple):
     """How the thresholds of the parts are found, and what that needs.
 
-    ``batch`` runs the kernel; ``single`` is for a vector that no path could follow.  ``common``:
-    masses of the parts come out equal, for which Gram matrices are lifted (see ``marching``).
-    ``parts`` is how many parts there must be, None for any number.
+    ``batch`` runs the kernel; ``greedy``, where there is one, a faster one that has no answer where
+    words tie; ``single`` is for a vector that no path could follow.  ``common``: masses of the
+    parts come out equal, for which Gram matrices are lifted (see ``marching``).  ``parts`` is how
+    many parts there must be, None for any number.
     """
 
     batch: Callable[[tuple[Any, ...], Any, Task, float, tuple[Any, ...]], None]
+    greedy: Callable[[tuple[Any, ...], Any, Task, float, tuple[Any, ...]], None] | None
     single: Callable[[Sequence[Floats], Sequence[Floats], Task], list[Floats]]
     common: bool
     parts: int | None
@@ -275,6 +292,11 @@ class Rule(NamedTuple):
 
 def _apart(given: Any, plain: Any, task: Task, lift: float, out: Any) -> None:
     apart(*given, task.half / len(plain), *out)
+
+
+def _at_level(given: Any, plain: Any, task: Task, lift: float, out: Any) -> None:
+    still, _, *found = out
+    greedy.at_level(*given, task.half / len(plain), _ABOVE * still, _STARTS, *found)
 
 
 def _apart_single(books: Sequence[Floats], parts: Sequence[Floats], task: Task) -> list[Floats]:
@@ -298,9 +320,9 @@ def _together_single(books: Sequence[Floats], parts: Sequence[Floats], task: Tas
 
 
 METHODS: dict[Method, Rule] = {
-    "approximate": Rule(_apart, _apart_single, common=False, parts=None),
-    "iterative": Rule(_halving, _halving_single, common=False, parts=2),
-    "exact": Rule(_together, _together_single, common=True, parts=None),
+    "approximate": Rule(_apart, _at_level, _apart_single, common=False, parts=None),
+    "iterative": Rule(_halving, None, _halving_single, common=False, parts=2),
+    "exact": Rule(_together, None, _together_single, common=True, parts=None),
 }
 
 
@@ -390,12 +412,16 @@ def product_codes(
     return ProductPaths(books).code(given, task, n_threads=whole(n_threads, "n_threads"))
 
 
-def pack_rows(ids: Any, values: Any, counts: Any) -> tuple[Any, Any, Any]:
-    """A batch without the room its rows do not use."""
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    own_ids, own_values = np.empty(ends[-1], np.int32), np.empty(ends[-1])
-    pack(ids, values, counts, ends, own_ids, own_values)
-    return own_ids, own_values, counts.copy()
+def pack_rows(ids: Any, values: Any, counts: Any) -> list[tuple[Any, Any, Any]]:
+    """A batch without the room its rows do not use, part by part."""
+    sizes = counts.sum(axis=1).tolist()
+    own_ids, own_values = np.empty(sum(sizes), np.int32), np.empty(sum(sizes))
+    pack(ids, values, counts, own_ids, own_values)
+    made, start, counts = [], 0, counts.copy()
+    for size, own in zip(sizes, counts, strict=True):
+        made.append((own_ids[start : start + size], own_values[start : start + size], own))
+        start += size
+    return made
 
 
 def stack_rows(parts: Sequence[tuple[Any, Any, Any]], k: int) -> Any:

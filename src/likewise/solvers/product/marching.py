@@ -213,10 +213,12 @@ def together(G, E, state, given, plain, half, lift, still, limit, ids, values, c
                 values[i, row, p] *= mass / kept
 
 
-@kernel
-def pack(ids, values, counts, ends, all_ids, all_values):  # type: ignore[no-untyped-def]
-    """Rows of a batch to their places in a CSR matrix; ``ends`` are theirs."""
-    for row in range(counts.shape[0]):
-        start = ends[row]
-        for p in range(counts[row]):
-            all_ids[start + p], all_values[start + p] = ids[row, p], values[row, p]
+@kernel(**KERNEL)
+def pack(ids, values, counts, all_ids, all_values):  # type: ignore[no-untyped-def]
+    """Rows of a batch behind each other, the first part's before those of the next."""
+    at = 0
+    for i in range(counts.shape[0]):
+        for row in range(counts.shape[1]):
+            for p in range(counts[i, row]):
+                all_ids[at], all_values[at] = ids[i, row, p], values[i, row, p]
+                at += 1

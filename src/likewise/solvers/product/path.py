@@ -59,7 +59,7 @@ from likewise.solvers.product.scan import DUE, FAR, KERNEL, NOW, ROW, Q, ahead, 
 
 # A word whose squared distance to the span of the support is below this share of its squared
 # length is taken as a combination of it; the second where Gram matrices are in float32.
-_DEPENDENT, _DEPENDENT_SHORT = 1e-11, 1e-5
+DEPENDENT, DEPENDENT_SHORT = 1e-11, 1e-5
 
 U, SPARE, SPARE2, V0 = 1, 3, 4, 5
 H, MASS, RATE, STEP, SCALE = 0, 1, 2, 3, 4
@@ -161,7 +161,7 @@ def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
         inside, across = plus(inside, v, g), plus(across, v, one)
         store(F, (i, SPARE, a), if_same(count_up(F, a), new, broadcast(F, -1.0), v))
     rest, beyond = length - total(inside), total(across) - 1.0
-    if rest <= (_DEPENDENT if lanes(E) == 8 else _DEPENDENT_SHORT) * length:
+    if rest <= (DEPENDENT if lanes(E) == 8 else DEPENDENT_SHORT) * length:
         I[i, END, DEPENDS] = 1
         return
     rest = 1.0 / rest

@@ -115,7 +115,7 @@ class WordPaths:
         ids, values = np.empty((len(C), most + 1), np.int32), np.empty((len(C), most + 1))
         counts = np.zeros(len(C), np.int64)
         feature_sign(G, E, C, 0.5 * alpha, most, 50 + 20 * most, ids, values, counts)
-        return pack_rows(ids, values, counts)
+        return pack_rows(ids[None], values[None], counts[None])[0]
 
     def _nearest(self, X: NDArray[Any], alpha: float, n_nearest: int) -> tuple[Any, Any, Any]:
         """Row by row over its own words: those of unit length with the largest products."""

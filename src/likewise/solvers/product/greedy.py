@@ -1,0 +1,355 @@
+"""Non-negative lassos at one given threshold: words enter one by one until none is above it.
+
+The active-set method of Lawson and Hanson: the word whose correlation is highest above the
+threshold enters, and the support is solved anew (docs/methods/psc.md, (19)).  What an entry changes
+everywhere is one row, the word's Gram row with what earlier words explain of it taken away (20).
+Later entries need these rows and nothing of the coefficients, so coefficients wait for the end,
+when supports of one size are solved eight at a time, in float64.  Words whose coefficient came out
+negative leave, and the vector starts again from those that stay.
+
+Two vectors are on their way at any time, a word of the one after a word of the other: what an entry
+finds in its last cycles is what the next one waits for, and the other vector has work meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise._kernels import kernel
+from likewise.solvers.product.lanes import (
+    beside,
+    broadcast,
+    count_up,
+    if_less,
+    lanes,
+    load,
+    lowest,
+    minus,
+    most,
+    pad_width,
+    peek,
+    plus,
+    ratio,
+    store,
+    times,
+    zeros,
+)
+from likewise.solvers.product.path import DEPENDENT, DEPENDENT_SHORT
+from likewise.solvers.product.scan import FAR, KERNEL
+
+# Vectors on their way at a time; three and four are no faster.
+_SLOTS = 2
+# Vectors whose supports are solved together: a register's worth of float64.
+_GROUP = 8
+# In a slot's numbers I: vector, words in its support, the next to enter.  In H: how far that one
+# is above the threshold, and what counts as nothing.
+_ROW, _SIZE, _NEXT = 0, 1, 2
+_HEIGHT, _NOTHING = 0, 1
+# In f: 1 / pivot of every word of the support, and minus its share in the word that enters.
+_BACK, _SHARE = 0, 1
+# In x: 1 / pivots, and right-hand sides that become coefficients.
+_PIVOT, _VALUE = 0, 1
+
+
+class Room(NamedTuple):
+    """Room of one thread, for batches of vectors and supports of up to ``cap`` words out of k."""
+
+    D: NDArray[Any]  # (slots, cap, wide): rows of the words that entered, as in (20)
+    t: NDArray[Any]  # (slots, wide): correlations, the threshold taken away
+    f: NDArray[Any]  # (slots, 2, cap)
+    H: NDArray[Any]  # (slots, 2)
+    I: NDArray[np.int64]  # (slots, 3)  # noqa: E741
+    A: NDArray[np.float64]  # (cap, cap, group): Gram matrices of supports
+    x: NDArray[np.float64]  # (2, cap, group)
+    B: NDArray[np.int64]  # a set to sort words by
+    rows: NDArray[np.int64]  # (batch): vectors that are not done
+    order: NDArray[np.int64]  # (batch): the same by the size of their supports
+    starts: NDArray[np.int64]  # (batch): words that a vector starts with
+    later: NDArray[np.int64]  # (batch): vectors that words left
+    sizes: NDArray[np.int64]  # (cap + 2): where supports of each size start in order
+
+
+def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
+    """Room for supports of up to ``cap`` words out of k, and so many vectors."""
+    wide = pad_width(k)
+    return Room(
+        zeros((_SLOTS, cap, wide), dtype),
+        zeros((_SLOTS, wide), dtype),
+        zeros((_SLOTS, 2, cap), dtype),
+        zeros((_SLOTS, 2), dtype),
+        np.zeros((_SLOTS, 3), np.int64),
+        zeros((cap, cap, _GROUP), np.float64),
+        zeros((2, cap, _GROUP), np.float64),
+        np.zeros(wide >> 6, np.int64),
+        np.zeros(batch, np.int64),
+        np.zeros(batch, np.int64),
+        np.zeros(batch, np.int64),
+        np.zeros(batch, np.int64),
+        np.zeros(cap + 2, np.int64),
+    )
+
+
+# -- words enter ------------------------------------------------------------------------------
+
+
+@kernel(**KERNEL, inline="always")
+def _higher(top, word, new, other):  # type: ignore[no-untyped-def]
+    """Lane by lane the larger number, and its word."""
+    return if_less(top, new, new, top), if_less(top, new, other, word)
+
+
+@kernel(**KERNEL, inline="always")
+def _begin(given, i, row, level, t, s):  # type: ignore[no-untyped-def]
+    """t = c - level; its largest entry and that entry's word."""
+    L, one, down = lanes(t), broadcast(t, 1.0), broadcast(t, level)
+    top, word = broadcast(t, -FAR), broadcast(t, 0.0)
+    for j in range(0, t.shape[1], L):
+        new = minus(load(given, (i, row, j)), down, one)
+        store(t, (s, j), new)
+        top, word = _higher(top, word, new, count_up(t, j))
+    highest = most(top)
+    return highest, int(beside(top, highest, word))
+
+
+@kernel(**KERNEL, inline="always")
+def _block(D, t, s, j, n, step, own, top, word, words):  # type: ignore[no-untyped-def]
+    """t of the words from j on, of which ``own`` is the new row."""
+    store(D, (s, n, j), own)
+    new = minus(load(t, (s, j)), step, own)
+    store(t, (s, j), new)
+    return _higher(top, word, new, words)
+
+
+@kernel(**KERNEL, inline="always")
+def _enter(G, D, t, f, s, base, word, n):  # type: ignore[no-untyped-def]
+    """A word enters as the n-th: its pivot, and the largest of t with its word.
+
+    Four registers at a time hold the new row and one the largest so far: more do not fit into
+    sixteen of 32 bytes.
+    """
+    L, at = lanes(t), base + word
+    pivot = peek(G, (at, word))
+    for b in range(n):
+        x = peek(D, (s, b, word))
+        share = x * peek(f, (s, _BACK, b))
+        f[s, _SHARE, b] = -share
+        pivot -= x * share
+    back = t.dtype.type(1.0) / pivot
+    f[s, _BACK, n] = back
+    step = broadcast(t, peek(t, (s, word)) * back)
+    top, first, words = broadcast(t, -FAR), broadcast(t, 0.0), count_up(t, 0)
+    one, more = broadcast(t, 1.0), broadcast(t, float(L))
+    for j in range(0, t.shape[1], 4 * L):
+        a, b = load(G, (at, j)), load(G, (at, j + L))
+        d, e = load(G, (at, j + 2 * L)), load(G, (at, j + 3 * L))
+        for p in range(n):
+            x = broadcast(t, peek(f, (s, _SHARE, p)))
+            a = plus(a, x, load(D, (s, p, j)))
+            b = plus(b, x, load(D, (s, p, j + L)))
+            d = plus(d, x, load(D, (s, p, j + 2 * L)))
+            e = plus(e, x, load(D, (s, p, j + 3 * L)))
+        top, first = _block(D, t, s, j, n, step, a, top, first, words)
+        words = plus(words, one, more)
+        top, first = _block(D, t, s, j + L, n, step, b, top, first, words)
+        words = plus(words, one, more)
+        top, first = _block(D, t, s, j + 2 * L, n, step, d, top, first, words)
+        words = plus(words, one, more)
+        top, first = _block(D, t, s, j + 3 * L, n, step, e, top, first, words)
+        words = plus(words, one, more)
+    highest = most(top)
+    return pivot, highest, int(beside(top, highest, first))
+
+
+@kernel(**KERNEL)
+def _grow(G, given, i, left, level, still, space, ids, counts):  # type: ignore[no-untyped-def]
+    """Words enter into ids[i] of the first ``left`` vectors of space.rows until none is above.
+
+    Their numbers go into counts[i], -1 where the last one depends on the others.
+    """
+    D, t, f, H, I = space.D, space.t, space.f, space.H, space.I  # noqa: E741
+    base, cap, near = i * t.shape[1], D.shape[1], DEPENDENT if lanes(t) == 8 else DEPENDENT_SHORT
+    waiting, done = 0, 0
+    for s in range(_SLOTS):
+        I[s, _ROW] = -1
+    while done < left:
+        for s in range(_SLOTS):
+            row, n, word = I[s, _ROW], I[s, _SIZE], I[s, _NEXT]
+            if row < 0:
+                if waiting < left:
+                    row = space.rows[waiting]
+                    waiting += 1
+                    highest, word = _begin(given, i, row, level, t, s)
+                    H[s, _HEIGHT], H[s, _NOTHING] = highest, still * (highest + level)
+                    I[s, _ROW], I[s, _SIZE], I[s, _NEXT] = row, 0, word
+                continue
+            if n < space.starts[row]:
+                word = np.int64(ids[i, row, n])
+            elif H[s, _HEIGHT] <= H[s, _NOTHING] or n == cap:
+                counts[i, row] = -1 if H[s, _HEIGHT] > H[s, _NOTHING] else n
+                I[s, _ROW] = -1
+                done += 1
+                continue
+            ids[i, row, n] = word
+            length = peek(G, (base + word, word))
+            pivot, highest, follower = _enter(G, D, t, f, s, base, word, n)
+            I[s, _SIZE], I[s, _NEXT], H[s, _HEIGHT] = n + 1, follower, highest
+            if not pivot > near * length:
+                counts[i, row] = -1
+                I[s, _ROW] = -1
+                done += 1
+
+
+# -- coefficients -----------------------------------------------------------------------------
+
+
+@kernel(**KERNEL, inline="always")
+def _by_size(space, left, counts, i):  # type: ignore[no-untyped-def]
+    """space.order: the vectors of space.rows by the size of their supports."""
+    sizes = space.sizes
+    sizes[:] = 0
+    for x in range(left):
+        sizes[counts[i, space.rows[x]] + 1] += 1
+    for n in range(1, len(sizes)):
+        sizes[n] += sizes[n - 1]
+    for x in range(left):
+        n = counts[i, space.rows[x]]
+        space.order[sizes[n]] = space.rows[x]
+        sizes[n] += 1
+
+
+@kernel(**KERNEL, inline="always")
+def _sort(ids, i, row, n, B):  # type: ignore[no-untyped-def]
+    """Words as bits of a set: comparing them would be a riddle to the branch predictor."""
+    for p in range(n):
+        word = np.int64(ids[i, row, p])
+        B[word >> 6] |= 1 << (word & 63)
+    found = 0
+    for x in range(B.shape[0]):
+        bits = B[x]
+        B[x] = 0
+        while bits != 0:
+            ids[i, row, found] = 64 * x + lowest(bits)
+            bits &= bits - 1
+            found += 1
+
+
+@kernel(**KERNEL, inline="always")
+def _gather(E, given, i, rows, n, level, space, ids, counts):  # type: ignore[no-untyped-def]
+    """Gram matrices and right-hand sides of some supports, made up to n words with words that
+    have nothing to do with any other."""
+    A, x, base = space.A, space.x, i * given.shape[2]
+    for lane in range(_GROUP):
+        own = 0
+        if lane < len(rows):
+            row = rows[lane]
+            own = counts[i, row]
+            _sort(ids, i, row, own, space.B)
+            for a in range(own):
+                word = np.int64(ids[i, row, a])
+                x[_VALUE, a, lane] = float(peek(given, (i, row, word))) - level
+                for b in range(a + 1):
+                    A[a, b, lane] = float(peek(E, (base + word, np.int64(ids[i, row, b]))))
+        for a in range(own, n):
+            x[_VALUE, a, lane] = 0.0
+            for b in range(a):
+                A[a, b, lane] = 0.0
+            A[a, a, lane] = 1.0
+
+
+@kernel(**KERNEL, inline="always")
+def _solve(A, x, n):  # type: ignore[no-untyped-def]
+    """A u = x in place, by L D L' without square roots; what a pivot changes does not wait."""
+    one = broadcast(A, 1.0)
+    for c in range(n):
+        back, y = ratio(one, load(A, (c, c, 0))), load(x, (_VALUE, c, 0))
+        store(x, (_PIVOT, c, 0), back)
+        for a in range(c + 1, n):
+            share = times(load(A, (a, c, 0)), back)
+            for b in range(c + 1, a + 1):
+                store(A, (a, b, 0), minus(load(A, (a, b, 0)), share, load(A, (b, c, 0))))
+            store(x, (_VALUE, a, 0), minus(load(x, (_VALUE, a, 0)), share, y))
+    for a in range(n - 1, -1, -1):
+        y = times(load(x, (_VALUE, a, 0)), load(x, (_PIVOT, a, 0)))
+        store(x, (_VALUE, a, 0), y)
+        for b in range(a):
+            store(x, (_VALUE, b, 0), minus(load(x, (_VALUE, b, 0)), y, load(A, (a, b, 0))))
+
+
+@kernel(**KERNEL)
+def _finish(E, given, i, left, level, space, ids, values, counts):  # type: ignore[no-untyped-def]
+    """Coefficients of the first ``left`` vectors of space.rows: G_SS u = c_S - level.
+
+    Of those with a coefficient that is not above zero the other words are kept, and they are what
+    space.rows begins with; how many there are.
+    """
+    rows, order, again = space.rows, space.order, 0
+    _by_size(space, left, counts, i)
+    for first in range(0, left, _GROUP):
+        some = order[first : min(first + _GROUP, left)]
+        _gather(E, given, i, some, counts[i, some[-1]], level, space, ids, counts)
+        _solve(space.A, space.x, counts[i, some[-1]])
+        for lane in range(len(some)):
+            row, kept = some[lane], 0
+            for a in range(counts[i, row]):
+                word, value = ids[i, row, a], peek(space.x, (_VALUE, a, lane))
+                ids[i, row, kept], values[i, row, kept] = word, value
+                kept += value > 0.0
+            rows[again] = row
+            again += kept < counts[i, row]
+            counts[i, row] = kept
+    return again
+
+
+@kernel(**KERNEL, inline="always")
+def _is_above(G, given, i, row, level, still, space, ids, values, n):  # type: ignore[no-untyped-def]
+    """Whether some correlation is above ``level`` with the coefficients of the first n words."""
+    L, t, base = lanes(given), space.t, i * given.shape[2]
+    top, high = broadcast(t, -FAR), broadcast(t, -FAR)
+    for j in range(0, given.shape[2], 2 * L):
+        a, b = load(given, (i, row, j)), load(given, (i, row, j + L))
+        high = if_less(high, a, a, high)
+        high = if_less(high, b, b, high)
+        for p in range(n):
+            at, u = base + np.int64(ids[i, row, p]), broadcast(t, values[i, row, p])
+            a, b = minus(a, u, load(G, (at, j))), minus(b, u, load(G, (at, j + L)))
+        top = if_less(top, a, a, top)
+        top = if_less(top, b, b, top)
+    return float(most(top)) - level > still * float(most(high))
+
+
+@kernel(**KERNEL)
+def at_level(G, E, space, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
+    """Each part by itself at the half-threshold ``level``: APSC (docs/methods/psc.md, (10)).
+
+    ``still`` is the share of the largest correlation that counts as nothing.  Vectors whose words
+    depend on each other, or that are not done after ``limit`` rounds, have status 1.
+    """
+    rows, starts, later = space.rows, space.starts, space.later
+    for i in range(given.shape[0]):
+        left = given.shape[1]
+        for row in range(left):
+            rows[row], starts[row] = row, 0
+        for _ in range(limit):
+            _grow(G, given, i, left, level, still, space, ids, counts)
+            for x in range(left):
+                if counts[i, rows[x]] < 0:
+                    status[rows[x]], counts[i, rows[x]] = 1, 0
+            left = _finish(E, given, i, left, level, space, ids, values, counts)
+            n_later = left
+            for x in range(left):
+                later[x] = rows[x]
+            # Half of those that words left are done with the others: these need not enter again.
+            while left > 0:
+                left = _finish(E, given, i, left, level, space, ids, values, counts)
+            for x in range(n_later):
+                row = later[x]
+                starts[row] = counts[i, row]
+                rows[left] = row
+                left += _is_above(G, given, i, row, level, still, space, ids, values, starts[row])
+            if left == 0:
+                break
+        for x in range(left):
+            status[rows[x]] = 1
