@@ -246,7 +246,8 @@ def test_what_does_not_converge_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     from likewise.annotation import annotator
 
     real = annotator.lasso
-    monkeypatch.setattr(annotator, "lasso", lambda *a, **k: real(*a, max_rounds=2, **k))
+    few = {"max_rounds": 2, "expand": 1}
+    monkeypatch.setattr(annotator, "lasso", lambda *a, **k: real(*a, **(k | few)))
     model = SparseAnnotator().fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="6 queries did not reach tol"):
         model.transform(Q)

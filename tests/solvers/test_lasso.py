@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from likewise.errors import InvalidInput
+from likewise.solvers.lassos import queries
 from likewise.solvers.lassos.certificate import certify
 from likewise.solvers.lassos.engine import lasso
 from likewise.solvers.lassos.scan import Dictionary
@@ -162,6 +163,34 @@ def test_batches_and_threads_do_not_matter() -> None:
     for ways in ({"batch": 5}, {"batch": 64}, {"n_jobs": 2}, {"n_jobs": 50, "batch": 2}):
         many = lasso(A, Y, **ways)  # type: ignore[arg-type]
         np.testing.assert_allclose(many.x.toarray(), one.x.toarray(), atol=1e-9)
+
+
+def test_early_scans_of_parts_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dictionary of several parts: only scans of all of it count, and have the last word."""
+    A, Y = problem(6000, 24, queries=8)
+    whole = lasso(A, Y, tol=1e-9)
+    monkeypatch.setattr(queries, "PART", 1500)
+    parts = lasso(A, Y, tol=1e-9)
+    check_exact(A, Y, parts, 1e-9)
+    np.testing.assert_allclose(parts.x.toarray(), whole.x.toarray(), atol=1e-6)
+    assert (whole.scans == whole.rounds).all()
+    assert (parts.scans < parts.rounds).all()
+
+
+def test_certified_without_a_last_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a residual has hardly moved since the last scan, that scan is still proof enough."""
+    A, Y = problem(400, 40, queries=40)
+    ended: list[bool] = []
+    after = queries.Slot._absorb
+
+    def absorb(slot: Any, *given: Any) -> None:
+        after(slot, *given)
+        ended.append(slot.done)
+
+    monkeypatch.setattr(queries.Slot, "_absorb", absorb)
+    codes = lasso(A, Y, alpha=0.05)
+    check_exact(A, Y, codes, 1e-4)
+    assert any(ended)
 
 
 @pytest.mark.parametrize("solver", NEWTON)

@@ -101,10 +101,36 @@ def test_scan_lists_the_largest(nonnegative: bool, k: int) -> None:
     for b in range(5):
         wanted = np.flatnonzero(C[b] > floor[b])
         wanted = wanted[np.argsort(-C[b, wanted])][:k]
-        assert set(found.of(b).tolist()) == set(wanted.tolist())
-        unlisted = np.delete(C[b], found.of(b))
-        assert unlisted.max() <= found.floor[b] + D.doubt(R)[b]
-    np.testing.assert_allclose(D.rows(passed), columns(A[passed]))
+        ids, values = found.of(b)
+        assert set(ids.tolist()) == set(wanted.tolist())
+        np.testing.assert_allclose(values if nonnegative else np.abs(values), C[b, ids], rtol=1e-5)
+        assert np.delete(C[b], ids).max() <= found.floor[b] + D.doubt(R)[b]
+
+
+def test_parts_of_a_dictionary_are_all_of_it() -> None:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((5 * TILE + 9, 3)).astype(np.float32)
+    D = Dictionary([A[:700], A[700:]])
+    seen = [start + np.arange(len(tile)) for p in range(3) for start, tile in D.tiles(p, 3)]
+    assert np.sort(np.concatenate(seen)).tolist() == list(range(len(A)))
+    R, none = rng.standard_normal((2, 3)), np.zeros((2, len(A) // 8 + 1), np.uint8)
+    C = np.abs(R @ columns(A).T)
+    for part in range(3):
+        own = np.concatenate([s + np.arange(len(t)) for s, t in D.tiles(part, 3)])
+        found = D.scan(R, np.zeros(2), 5, none, False, part, 3)
+        for b in range(2):
+            assert set(found.of(b)[0].tolist()) == set(own[np.argsort(-C[b, own])[:5]].tolist())
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rows_and_correlations_are_those_of_the_columns(kind: type) -> None:
+    rng = np.random.default_rng(0)
+    A, r = rng.standard_normal((70, 37)).astype(kind), rng.standard_normal(37)
+    ids = rng.choice(70, 50).astype(np.int64)
+    for D in (Dictionary([A]), Dictionary([A[:9], A[9:40], A[40:]])):
+        np.testing.assert_allclose(D.rows(ids), columns(A[ids]), rtol=1e-14)
+        np.testing.assert_allclose(D.correlations(ids, r), columns(A[ids]) @ r, atol=1e-14)
+        assert D.correlations(ids[:0], r).shape == (0,)
 
 
 def test_doubt_bounds_the_error_of_float32() -> None:

@@ -96,22 +96,31 @@ def append(U, n, u, left):  # type: ignore[no-untyped-def]
 
 
 @kernel(fastmath=FAST)
+def _shift(row):  # type: ignore[no-untyped-def]
+    """Every entry takes the place of the one before."""
+    for k in range(row.shape[0] - 1):
+        row[k] = row[k + 1]
+
+
+@kernel(fastmath=FAST)
 def remove(U, n, z, p):  # type: ignore[no-untyped-def]
-    """Take column p out; Givens rotations mend the rows below it, and z = U^-T v with them."""
+    """Take column p out; Givens rotations mend the rows below it, and z = U^-T v with them.
+
+    Rows are rotated where they are and shifted afterwards: in one loop the source would overlap
+    the target, and nothing would run in vector registers (five times the time).
+    """
     for i in range(p):
-        row = U[i, p:n]
-        for k in range(row.shape[0] - 1):
-            row[k] = row[k + 1]
+        _shift(U[i, p:n])
     for i in range(p, n - 1):
         a, b = U[i, i + 1], U[i + 1, i + 1]
-        length = np.hypot(a, b)
-        cosine, sine = a / length, b / length
-        upper, left = U[i, i + 1 : n], U[i, i : n - 1]
-        lower = U[i + 1, i + 1 : n]
+        scale = 1 / np.sqrt(a * a + b * b)
+        cosine, sine = a * scale, b * scale
+        upper, lower = U[i, i + 1 : n], U[i + 1, i + 1 : n]
         for k in range(lower.shape[0]):
             t, v = upper[k], lower[k]
-            left[k] = cosine * t + sine * v
+            upper[k] = cosine * t + sine * v
             lower[k] = cosine * v - sine * t
+        _shift(U[i, i:n])
         t, v = z[i], z[i + 1]
         z[i], z[i + 1] = cosine * t + sine * v, cosine * v - sine * t
 

@@ -3,13 +3,14 @@
 For each row y of Y:  min over x of 1/2 |A x - y|^2 + gamma |x|_1, the columns of A being the rows
 of the dictionary, scaled to unit length (docs/methods/siso.md, (1)).  Each query keeps a small
 working set; one matrix product per round finds, for a whole batch of them, the columns that violate
-optimality; the k worst join the working set, whose lasso is then solved exactly.  gamma comes down
-from where x = 0 as long as newcomers suffice (continuation).  A query that is done makes room for
-the next, so the products stay wide.
+optimality; the k worst join the working set, whose lasso is then solved exactly, and so on over
+what the scan listed.  gamma comes down from where x = 0 as long as newcomers suffice
+(continuation).  A query that is done makes room for the next, so the products stay wide.
 
 The end is certified: after a scan of *all* columns, (P - D) / P <= tol.  Scans are float32, yet the
 certificate is a float64 one: columns whose float32 correlation is within the error bound of gamma
-are computed again in float64, and all others are then known to stay below gamma.
+are computed again in float64, and all others are then known to stay below gamma, also a little
+later (docs/methods/siso.md, (27)).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Codes:
     gap : array of shape (q,)
         (P - D) / P over all columns, NaN where it was not certified.
     rounds : int array of shape (q,)
-        Scans or searches.
+        Scans, of all or of a part, or searches.
     scans : int array of shape (q,)
         Those of the whole dictionary.
     pivots : int array of shape (q,)
@@ -158,7 +159,7 @@ def lasso(
 
     References
     ----------
-    Problem, certificate and the rounds over working sets: docs/methods/siso.md, (1) to (7).
+    Problem, certificate and the rounds over working sets: docs/methods/siso.md, (1) to (7), (27).
     """
     check_settings(
         {"alpha": alpha, "tol": tol},

@@ -20,7 +20,7 @@ from likewise.solvers.lassos.cholesky import (
     gram_product,
     project,
 )
-from likewise.solvers.lassos.homotopy import DONE, FULL, STUCK, leave, make_way
+from likewise.solvers.lassos.homotopy import DONE, STUCK, leave, make_way
 
 
 @kernel
@@ -61,14 +61,14 @@ def _worst(c, s, barred, w, nonnegative):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def search(G, U, x, c, b, s, act, size, most, gamma, nonnegative, limit):  # type: ignore[no-untyped-def]
+def search(G, U, x, c, b, s, act, size, gamma, nonnegative, limit):  # type: ignore[no-untyped-def]
     """Bring x to the optimum; ``size`` is (working set, support, pivots).  Gives the state.
 
-    ``most`` is the largest possible support.
+    The largest possible support is the size of ``U``.
     """
-    w, n, room = size[0], size[1], U.shape[0]
-    d, u, v, rhs = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
-    unused = np.zeros(room + 1)
+    w, n, most = size[0], size[1], U.shape[0]
+    d, u, v, rhs = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    unused = np.zeros(most + 1)
     dc, dense = np.zeros(w), np.empty(w)
     barred = np.zeros(w, np.uint8)
     state, settled = STUCK, False
@@ -90,9 +90,6 @@ def search(G, U, x, c, b, s, act, size, most, gamma, nonnegative, limit):  # typ
                 rest = project(U, n, G, act, who, u)
                 if rest <= DEPENDENT * G[who, who]:
                     break
-            if n == room:
-                state = FULL
-                break
             append(U, n, u, rest)
             act[n], s[who], x[who] = who, sign, sign * coefficient
             n += 1

@@ -28,11 +28,15 @@ from likewise.solvers.lassos.cholesky import (
     remove,
 )
 
-DONE, PAUSED, FULL, STUCK = 0, 1, 2, 3
+DONE, PAUSED, STUCK = 0, 1, 2
 
 # Rates below this are round-off: the correlation and its bound move together (exact copies).
 _STILL = 1e-12
 _AT_ONCE = 1e-14
+# Columns this near to their bound begin there; one this close to the span of the support (as a
+# share of its squared length) may have to change places with another, which the walk does.
+_AT_BOUND = 1 - 1e-9
+_CLOSE = 1e-9
 _WAITS, _NEVER = 1, 2
 
 
@@ -106,16 +110,48 @@ def make_way(U, n, x, s, act, u, sign, v):  # type: ignore[no-untyped-def]
     return who, size
 
 
+@kernel(fastmath=FAST)
+def _enter_at_once(G, U, n, z, c, b, s, act, w, db, u, nonnegative, limit):  # type: ignore[no-untyped-def]
+    """Columns that begin at their bound join the support together; gives its new size.
+
+    Whether the coefficient of a column would grow is known from its own row of the factor, before
+    any direction is solved for: those that would not are left to the walk.  Should a later one
+    turn it round, it leaves as any other does.
+    """
+    at_bound = np.empty(w, np.int64)
+    m = 0
+    for j in range(w):
+        size = c[j] if nonnegative else abs(c[j])
+        if s[j] == 0.0 and size >= b[j] * _AT_BOUND:
+            at_bound[m] = j
+            m += 1
+    order = np.argsort(-b[at_bound[:m]])
+    for o in order[: min(limit, U.shape[0] - n)]:
+        j = at_bound[o]
+        sign = 1.0 if c[j] > 0.0 else -1.0
+        rest = project(U, n, G, act, j, u)
+        part = sign * db[j]
+        for i in range(n):
+            part -= u[i] * z[i]
+        if rest <= _CLOSE * G[j, j] or sign * part >= 0.0:
+            continue
+        append(U, n, u, rest)
+        z[n] = part / U[n, n]
+        act[n], s[j] = j, sign
+        n += 1
+    return n
+
+
 @kernel
-def follow(G, U, x, c, b, s, act, size, most, target, nonnegative, most_entries, limit):  # type: ignore[no-untyped-def]
+def follow(G, U, x, c, b, s, act, size, target, nonnegative, most_entries, limit):  # type: ignore[no-untyped-def]
     """Lower all bounds to ``target``, or until ``most_entries`` columns have entered.
 
-    ``size`` is (working set, support, pivots) and is brought up to date; ``most`` is the largest
-    possible support.  Gives (state, share of the way still to go).
+    ``size`` is (working set, support, pivots) and is brought up to date; the largest possible
+    support is the size of ``U``.  Gives (state, share of the way still to go).
     """
     w, n = size[0], size[1]
-    room = U.shape[0]
-    z, d, u, v = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
+    most = U.shape[0]
+    z, d, u, v = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
     dc, db, dense = np.zeros(w), np.empty(w), np.empty(w)
     barred = np.zeros(w, np.uint8)
     for k in range(w):
@@ -123,7 +159,11 @@ def follow(G, U, x, c, b, s, act, size, most, target, nonnegative, most_entries,
     for i in range(n):
         z[i] = s[act[i]] * db[act[i]]
     forward(U, n, z)
-    left, entries, waiting, state = 1.0, 0, False, STUCK
+    before = n
+    n = _enter_at_once(G, U, n, z, c, b, s, act, w, db, u, nonnegative, most_entries)
+    entries = n - before
+    size[2] += entries
+    left, waiting, state = 1.0, False, STUCK
     for _ in range(limit):
         backward(U, n, z, d)
         gram_product(G, s, act, n, d, w, dense, dc)
@@ -166,9 +206,6 @@ def follow(G, U, x, c, b, s, act, size, most, target, nonnegative, most_entries,
             rest = project(U, n, G, act, who, u)
             if rest <= DEPENDENT * G[who, who]:
                 break
-        if n == room:
-            state = FULL
-            break
         part = sign * db[who]
         for i in range(n):
             part -= u[i] * z[i]

@@ -20,14 +20,20 @@ Search = Callable[[Floats, int], NDArray[np.int64]]
 
 # A correlation beyond gamma by less than this share is round-off, not a violation.
 _SLACK = 1e-10
-# While gamma comes down: how far in one round at most, and how many of the newcomers may enter
-# before the next scan brings better ones.
-EARLY, DROP = 0.35, 0.7
-ENTER = 0.2
-# A scan lists POOL times ``expand`` columns; they join the working set in portions, judged anew
-# by their correlations in between: a second look at a few hundred columns costs next to nothing.
-POOL = 3
-PORTIONS = 2
+# While gamma comes down: how far at one look at most (first and later) and at least, and how many
+# of the newcomers should enter.
+EARLY, DROP, LEAST = 0.2, 0.7, 0.8
+ENTER = 0.3
+# A scan lists columns that correlate more than NEAR times the level, and of these the best: a share
+# of all, but some times ``expand``.  Looking at them once more costs about a tenth of a scan.
+NEAR, LISTED, POOL = 0.8, 1 / 256, 3
+# They join the working set in portions of ``expand``, those above FAR times the level, and are
+# judged anew by their correlations in between; until the level is so far below what the list ends
+# with (DEEP) that better ones are likely elsewhere, or so often.
+PORTIONS, FAR, DEEP, LOOKS = 2, 0.5, 0.65, 20
+# As long as the support is small, and the level so many times gamma, a mistake costs little: scans
+# see one part of so many rows, each time another.
+PART, SMALL, ABOVE = 25_000, 50, 4
 
 
 @dataclass(frozen=True)
@@ -101,70 +107,70 @@ class Slot:
 
     # -- the two kinds of news --------------------------------------------------------------
 
-    def floor(self, doubt: float) -> float:
+    def early(self) -> bool:
+        """Whether a part of the dictionary will do: gamma is far, the support small."""
+        far = self.scans > 0 and self.set.level > ABOVE * self.gamma
+        return far and self.set.support < SMALL
+
+    def floor(self) -> float:
         """Correlations up to this are of no interest in the next scan."""
         if self.scans == 0:
             return 0.0
-        if self.set.level > self.gamma:
-            return 0.5 * self.set.level
-        return self.gamma - doubt
+        return NEAR * self.set.level
 
-    def after_scan(self, ids: Ids, floor: float, doubt: float) -> None:
-        """All columns were looked at: ``ids`` are the largest outside, no other exceeds floor."""
+    def after_scan(self, ids: Ids, values: Floats, floor: float, complete: bool) -> None:
+        """Columns were looked at, all if ``complete``: ``ids`` are the largest outside, and no
+        other exceeds ``floor``."""
+        first = self.scans == 0
         self.rounds += 1
-        self.scans += 1
-        rows = self.dictionary.rows(ids)
-        signed = rows @ self.set.r
-        c = self._size(signed)
-        beyond = max(float(c.max(initial=0.0)), floor + doubt)
-        if self.scans == 1:
-            if beyond > (1 + 1e-9) * float(c.max(initial=0.0)):
+        self.scans += complete
+        self._new_list(floor, floor if complete else np.inf)
+        over = self.rounds >= self.settings.max_rounds
+        if first:
+            signed = self.dictionary.correlations(ids, self.set.r)
+            if floor > (1 + 1e-9) * float(self._size(signed).max(initial=0.0)):
                 # A column that was not listed may correlate more: all is float32 noise, or there
                 # are many copies.  gamma would be wrong.
                 ids, _ = self._precisely()
-                rows = self.dictionary.rows(ids)
-                signed = rows @ self.set.r
-                c = self._size(signed)
-            self._first(c)
+                signed = self.dictionary.correlations(ids, self.set.r)
+            self._first(self._size(signed))
             if self.done or self.set.w:
                 return
-        elif self.set.level == self.gamma or self.rounds >= self.settings.max_rounds:
-            # Float64 from here on: every unlisted column is below floor + doubt.
-            gap = self.set.gap(self.gamma, max(beyond, self.gamma))
-            if gap > self.settings.tol and not self._violates(c):
+        elif self.set.level == self.gamma or over:
+            # Float64 from here on: every unlisted column is below the floor.
+            signed = self.dictionary.correlations(ids, self.set.r)
+            gap = self._gap(signed)
+            if gap > self.settings.tol and not self._violates(signed):
                 # float32 cannot tell: so many columns are close to gamma that some were not
                 # listed (copies, mostly), or the working set is not solved.
                 ids, beyond = self._precisely()
                 gap = self.set.gap(self.gamma, beyond)
                 ids = ids[~self._inside(ids)]
-                rows = self.dictionary.rows(ids)
-                signed = rows @ self.set.r
-                c = self._size(signed)
-            if gap <= self.settings.tol or self.rounds >= self.settings.max_rounds:
+                signed = self.dictionary.correlations(ids, self.set.r)
+            if gap <= self.settings.tol or over:
                 self._finish(gap, gap <= self.settings.tol)
                 return
-            if not self._violates(c):
+            if not self._violates(signed):
                 # Only the working set itself is not solved well enough.
                 self.tries += 1
                 if self.tries > 3:
                     self._finish(gap, False)
                     return
                 self.set.polish()
+        else:
+            signed = values
         # Where the search has run dry once, scans go on: late residuals are nearly orthogonal to
         # all columns, which no index is good at.
         self.whole = self.scans > 1
-        self._absorb(ids, rows, signed)
+        self._absorb(ids, signed)
 
     def after_search(self, ids: Ids) -> None:
         """A search suggested columns; they are judged by their exact correlations."""
         self.rounds += 1
         ids = np.unique(ids[ids >= 0])
         ids = ids[~self._inside(ids)]
-        rows = self.dictionary.rows(ids)
-        signed = rows @ self.set.r
-        c = self._size(signed)
-        good = c > self.floor(0.0)
-        if self.set.level == self.gamma and not self._violates(c):
+        signed = self.dictionary.correlations(ids, self.set.r)
+        if self.set.level == self.gamma and not self._violates(signed):
             # Nothing found is not nothing there: only a scan can tell.
             if self.settings.certify:
                 self.whole = True
@@ -174,18 +180,41 @@ class Slot:
         if self.rounds >= self.settings.max_rounds:
             self._finish(np.nan, False)
             return
-        self._absorb(ids[good], rows[good], signed[good])
+        # Columns that were not found may correlate as they like.
+        self._new_list(self.set.level, np.inf)
+        self._absorb(ids, signed)
+
+    def _new_list(self, least: float, unseen: float) -> None:
+        """There is a new list: what it ends with, what no other column exceeds, and from now on
+        which columns have left the working set, as they are in neither."""
+        self.least, self.unseen = least, unseen
+        self.r = self.set.r.copy()
+        self.left: list[Ids] = []
 
     def _precisely(self) -> tuple[Ids, float]:
         """The columns that correlate most, and how much, in float64."""
-        return self.dictionary.scan_precisely(
-            self.set.r, POOL * self.settings.expand, self.settings.nonnegative
-        )
+        k = _list_length(self.dictionary, self.settings)
+        return self.dictionary.scan_precisely(self.set.r, k, self.settings.nonnegative)
 
     # -- expansion and shrinkage ------------------------------------------------------------
 
-    def _violates(self, c: Floats) -> bool:
-        return bool((c > self.gamma * (1 + _SLACK)).any())
+    def _violates(self, signed: Floats) -> bool:
+        return bool((self._size(signed) > self.gamma * (1 + _SLACK)).any())
+
+    def _gap(self, signed: Floats) -> float:
+        """Relative gap by what is known of all columns: correlations of those listed, and a bound
+        on the others that holds for later residuals than that of the scan.
+
+        References
+        ----------
+        docs/methods/siso.md, (27).
+        """
+        left = np.concatenate([np.zeros(0, np.int64), *self.left])
+        left = left[~self._inside(left)]
+        known = np.concatenate([signed, self.dictionary.correlations(left, self.set.r)])
+        beyond = self.unseen + float(np.linalg.norm(self.set.r - self.r))
+        largest = max(float(self._size(known).max(initial=0.0)), beyond, self.gamma)
+        return self.set.gap(self.gamma, largest)
 
     def _inside(self, ids: Ids) -> NDArray[np.bool_]:
         return np.asarray((self.members[ids >> 3] >> (ids & 7).astype(np.uint8)) & 1 == 1)
@@ -215,22 +244,25 @@ class Slot:
         l1 = float(np.abs(x).sum())
         return 0 < self.gamma * l1 <= 0.5 * float(self.set.y @ self.set.y)
 
-    def _absorb(self, ids: Ids, rows: Floats, signed: Floats) -> None:
-        """Expand and solve, several times over the same list."""
-        portions = PORTIONS if self.set.level > self.gamma else 10 * PORTIONS
-        for portion in range(portions):
-            if portion:
-                signed = rows @ self.set.r
-                signed[self._inside(ids)] = 0.0
-                if not self._violates(self._size(signed)):
-                    return
-            self._expand(ids, rows, signed)
+    def _absorb(self, ids: Ids, signed: Floats) -> None:
+        """Expand and solve, several times over the same list, as long as it may hold the best."""
+        for _ in range(LOOKS):
+            self._expand(ids, signed)
+            if DEEP * self.least > self.set.level > self.gamma:
+                return
+            signed = self.dictionary.correlations(ids, self.set.r)
+            signed[self._inside(ids)] = 0.0
+            if self.set.level == self.gamma and not self._violates(signed):
+                gap = self._gap(signed)
+                if gap <= self.settings.tol:
+                    self._finish(gap, True)
+                return
 
-    def _expand(self, ids: Ids, rows: Floats, signed: Floats) -> None:
+    def _expand(self, ids: Ids, signed: Floats) -> None:
         """Let the best columns in, at the cost of the worst without a coefficient; then solve."""
         c = self._size(signed)
         last = self.set.level == self.gamma
-        new = c > (self.gamma * (1 + _SLACK) if last else 0.5 * self.set.level)
+        new = c > (self.gamma * (1 + _SLACK) if last else FAR * self.set.level)
         at, old = self.set.outside()
         both = np.concatenate([old, c[new]])
         k = -(-self.settings.expand // PORTIONS)
@@ -239,11 +271,13 @@ class Slot:
         free = at[old < least]
         if last:
             free = self._may_go(free)
-        gone = self.set.admit(ids[new], rows[new], signed[new], free)
+        came = ids[new]
+        gone = self.set.admit(came, self.dictionary.rows(came), signed[new], free)
         mark(self.members, gone, False)
-        mark(self.members, ids[new], True)
+        mark(self.members, came, True)
+        self.left.append(gone)
         if last:
-            self._remember(gone, ids[new])
+            self._remember(gone, came)
         level, support = self.set.level, self.set.support
         target = max(self.gamma, self.ratio * level)
         if target < 1.2 * self.gamma or last:
@@ -254,7 +288,7 @@ class Slot:
             entered = max(self.set.support - support, 1)
             power = min(max(ENTER * k / entered, 0.5), 2.0)
             least = EARLY if 3 * self.set.support < k else DROP
-            self.ratio = min(max((self.set.level / level) ** power, least), 0.8)
+            self.ratio = min(max((self.set.level / level) ** power, least), LEAST)
 
     def _solve(self, target: float, most_entries: int) -> None:
         self.set.solve(target, most_entries, 1e-4 * self.settings.tol * target)
@@ -288,6 +322,7 @@ def run(
     solved: dict[int, QueryCode] = {}
     slots = [Slot(dictionary, settings) for _ in range(settings.batch)]
     waiting = iter(range(len(Y)))
+    part, parts = 0, max(1, dictionary.n // PART)
     while len(solved) < len(Y):
         for slot in slots:
             while slot.query < 0 and (query := next(waiting, -1)) >= 0:
@@ -296,7 +331,11 @@ def run(
                 if slot.done:
                     solved[query] = slot.release()
         busy = [slot for slot in slots if slot.query >= 0]
-        _scan(dictionary, [s for s in busy if search is None or s.whole], settings)
+        scanning = [s for s in busy if search is None or s.whole]
+        early = [s for s in scanning if s.early()] if parts > 1 else []
+        part = (part + 1) % parts
+        _scan(dictionary, [s for s in scanning if s not in early], settings)
+        _scan(dictionary, early, settings, part, parts)
         if search is not None:
             _search(search, [s for s in busy if not s.whole and not s.done], settings)
         for slot in busy:
@@ -306,16 +345,24 @@ def run(
     return [solved[query] for query in range(len(Y))]
 
 
-def _scan(dictionary: Dictionary, slots: list[Slot], settings: Settings) -> None:
+def _list_length(dictionary: Dictionary, settings: Settings) -> int:
+    """How many columns a scan lists for a query."""
+    return max(POOL * settings.expand, int(LISTED * dictionary.n))
+
+
+def _scan(
+    dictionary: Dictionary, slots: list[Slot], settings: Settings, part: int = 0, parts: int = 1
+) -> None:
     if not slots:
         return
     R = np.stack([slot.set.r for slot in slots])
     members = np.stack([slot.members for slot in slots])
     doubt = dictionary.doubt(R)
-    floor = np.array([slot.floor(d) for slot, d in zip(slots, doubt, strict=True)])
-    found = dictionary.scan(R, floor, POOL * settings.expand, members, settings.nonnegative)
+    floor = np.array([slot.floor() for slot in slots]) - doubt
+    k = _list_length(dictionary, settings)
+    found = dictionary.scan(R, floor, k, members, settings.nonnegative, part, parts)
     for b, slot in enumerate(slots):
-        slot.after_scan(found.of(b), float(found.floor[b]), float(doubt[b]))
+        slot.after_scan(*found.of(b), float(found.floor[b] + doubt[b]), parts == 1)
 
 
 def _search(search: Search, slots: list[Slot], settings: Settings) -> None:

@@ -19,11 +19,15 @@ from numpy.typing import NDArray
 
 from likewise._kernels import kernel
 from likewise.errors import InvalidInput
+from likewise.solvers.lassos.cholesky import FAST
+from likewise.solvers.prefetch import prefetch
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-TILE = 2048
+TILE = 1024
+# Columns of a tile that are looked at together: one above the floor and each is looked at.
+_FEW = 32
 _UNIT = 2.0**-24
 
 
@@ -76,39 +80,57 @@ class Dictionary:
 
     def rows(self, ids: Ids) -> Floats:
         """Columns of the lasso, exactly: float64, scaled."""
-        if len(self.blocks) == 1:
-            found = self.blocks[0][ids].astype(np.float64)
-        else:
-            found = np.empty((len(ids), self.width))
-            home = np.searchsorted(self.starts, ids, side="right") - 1
-            for h in np.unique(home):
-                here = home == h
-                found[here] = self.blocks[h][ids[here] - self.starts[h]]
-        found *= self.scale[ids][:, None]
+        found = np.empty((len(ids), self.width))
+        for block, own, here in self._homes(ids):
+            _fetch(block, own, self.scale[ids[here]], here, found)
         return found
 
-    def tiles(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """(number of the first row, rows), a view of what is stored."""
+    def correlations(self, ids: Ids, r: Floats) -> Floats:
+        """a_i'r of some columns in float64, from where the rows lie: nothing is copied."""
+        found = np.empty(len(ids))
+        for block, own, here in self._homes(ids):
+            _correlate(block, own, self.scale[ids[here]], here, r, found)
+        return found
+
+    def _homes(self, ids: Ids) -> Iterator[tuple[NDArray[Any], Ids, Ids]]:
+        """(block, rows of it, their places among ``ids``) for every block that is asked for."""
+        if len(self.blocks) == 1:
+            yield self.blocks[0], ids, np.arange(len(ids))
+            return
+        home = np.searchsorted(self.starts, ids, side="right") - 1
+        for h in np.unique(home):
+            here = np.flatnonzero(home == h)
+            yield self.blocks[h], ids[here] - self.starts[h], here
+
+    def tiles(self, part: int = 0, parts: int = 1) -> Iterator[tuple[int, NDArray[Any]]]:
+        """(number of the first row, rows), a view of what is stored; every ``parts``-th of them."""
+        number = 0
         for first, block in zip(self.starts, self.blocks, strict=False):
             for start in range(0, len(block), TILE):
-                yield int(first) + start, block[start : start + TILE]
+                if number % parts == part:
+                    yield int(first) + start, block[start : start + TILE]
+                number += 1
 
-    def scan(self, R: Floats, floor: Floats, k: int, members: Any, nonnegative: bool) -> Candidates:
+    def scan(
+        self, R: Floats, floor: Floats, k: int, members: Any, nonnegative: bool,
+        part: int = 0, parts: int = 1,
+    ) -> Candidates:  # fmt: skip
         """The k columns with the largest correlation above ``floor`` for each row of R.
 
-        ``members`` (rows of R, n / 8 bytes) marks columns to pass over, one bit each.
+        ``members`` (rows of R, n / 8 bytes) marks columns to pass over, one bit each.  Of several
+        ``parts`` of the dictionary one is looked at.
         """
         B = len(R)
-        R32 = np.ascontiguousarray(R, np.float32).T
+        R32 = np.ascontiguousarray(R, np.float32)
         found = Candidates(B, k, floor)
-        product = np.empty((TILE, B), np.float32)
-        for start, tile in self.tiles():
-            out = product[: len(tile)]
+        product = np.empty(B * TILE, np.float32)
+        for start, tile in self.tiles(part, parts):
+            out = product[: B * len(tile)].reshape(B, len(tile))
             scale = self._scale32[start : start + len(tile)]
             if tile.dtype != np.float32:
                 tile = (tile * self.scale[start : start + len(tile), None]).astype(np.float32)
                 scale = np.ones_like(scale)
-            np.matmul(tile, R32, out=out)
+            np.matmul(R32, tile.T, out=out)
             _sift(
                 out, scale, start, members, found.floor, k, nonnegative,
                 found.ids, found.values, found.count,
@@ -133,7 +155,7 @@ class Dictionary:
 
 
 class Candidates:
-    """What a scan kept of each query: ``count`` ids and values, in no order.
+    """What a scan kept of each query: ``count`` ids and float32 correlations, in no order.
 
     Every column that is neither listed nor a member has a float32 correlation of at most
     ``floor``, which a full list has raised.
@@ -144,11 +166,38 @@ class Candidates:
         self.values = np.empty((B, 2 * k), np.float32)
         self.count = np.zeros(B, np.int64)
         # Rounded down: a floor may be lower than asked, never higher.
-        self.floor = np.nextafter(floor.astype(np.float32), np.float32(-np.inf))
+        low = np.maximum(floor, 0.0).astype(np.float32)
+        self.floor = np.nextafter(low, np.float32(-np.inf))
 
-    def of(self, b: int) -> Ids:
-        """Ids found for query b."""
-        return self.ids[b, : self.count[b]]
+    def of(self, b: int) -> tuple[Ids, Floats]:
+        """Ids and correlations found for query b."""
+        n = self.count[b]
+        return self.ids[b, :n], self.values[b, :n].astype(np.float64)
+
+
+@kernel(fastmath=FAST)
+def _correlate(block, rows, scale, places, r, out):  # type: ignore[no-untyped-def]
+    """out[places] = scale * block[rows] @ r, summed in float64."""
+    n = rows.shape[0]
+    for i in range(n):
+        # Rows lie anywhere: the one after the next is on its way while this one is summed.
+        ahead = rows[min(i + 2, n - 1)] * block.shape[1]
+        for k in range(0, block.shape[1], 16):
+            prefetch(block, ahead + k)
+        row = block[rows[i]]
+        total = 0.0
+        for k in range(r.shape[0]):
+            total += np.float64(row[k]) * r[k]
+        out[places[i]] = total * scale[i]
+
+
+@kernel
+def _fetch(block, rows, scale, places, out):  # type: ignore[no-untyped-def]
+    """out[places] = scale * block[rows]."""
+    for i in range(rows.shape[0]):
+        row, to, factor = block[rows[i]], out[places[i]], scale[i]
+        for k in range(to.shape[0]):
+            to[k] = np.float64(row[k]) * factor
 
 
 @kernel
@@ -156,12 +205,12 @@ def _select(values, ids, count, k):  # type: ignore[no-untyped-def]
     """Bring the k largest of the first ``count`` to the front (Hoare's quickselect)."""
     low, high = 0, count - 1
     while low < high:
-        pivot = values[(low + high) // 2]
+        pivot = abs(values[(low + high) // 2])
         i, j = low, high
         while i <= j:
-            while values[i] > pivot:
+            while abs(values[i]) > pivot:
                 i += 1
-            while values[j] < pivot:
+            while abs(values[j]) < pivot:
                 j -= 1
             if i <= j:
                 values[i], values[j] = values[j], values[i]
@@ -177,40 +226,43 @@ def _select(values, ids, count, k):  # type: ignore[no-untyped-def]
 
 
 @kernel(fastmath={"nnan", "ninf", "nsz", "reassoc", "contract"})
-def _any_above(row, factor, floor):  # type: ignore[no-untyped-def]
-    most = np.float32(-1.0)
-    for b in range(row.shape[0]):
-        most = max(most, np.abs(row[b]) * factor - floor[b])
-    return most > 0
+def _largest(row, scale):  # type: ignore[no-untyped-def]
+    most = np.float32(0.0)
+    for i in range(row.shape[0]):
+        most = max(most, np.abs(row[i] * scale[i]))
+    return most
 
 
 @kernel
 def _sift(C, scale, start, members, floor, k, nonnegative, ids, values, count):  # type: ignore[no-untyped-def]
-    """Sort a tile's correlations (rows, queries) into the lists."""
-    for i in range(C.shape[0]):
-        factor, column = scale[i], start + i
-        if not _any_above(C[i], factor, floor):
-            continue
-        bit = np.uint8(1 << (column & 7))
-        for b in range(C.shape[1]):
-            value = C[i, b] * factor
-            if value < 0 and not nonnegative:
-                value = -value
-            if value > floor[b] and not members[b, column >> 3] & bit:
-                at = count[b]
-                ids[b, at], values[b, at] = column, value
-                count[b] = at + 1
-                if count[b] == ids.shape[1]:
-                    _keep_largest(ids[b], values[b], count, floor, b, k)
+    """Sort a tile's correlations (queries, rows) into the lists, a few columns at a time."""
+    n = C.shape[1]
+    for b in range(C.shape[0]):
+        row = C[b]
+        for first in range(0, n, _FEW):
+            last = min(first + _FEW, n)
+            if not _largest(row[first:last], scale[first:last]) > floor[b]:
+                continue
+            for i in range(first, last):
+                value = row[i] * scale[i]
+                if not (value if nonnegative else abs(value)) > floor[b]:
+                    continue
+                column = start + i
+                if not members[b, column >> 3] & np.uint8(1 << (column & 7)):
+                    at = count[b]
+                    ids[b, at], values[b, at] = column, value
+                    count[b] = at + 1
+                    if count[b] == ids.shape[1]:
+                        _keep_largest(ids[b], values[b], count, floor, b, k)
 
 
 @kernel
 def _keep_largest(ids, values, count, floor, b, k):  # type: ignore[no-untyped-def]
     """Keep the k largest; from now on only larger ones count."""
     _select(values, ids, count[b], k)
-    least = values[0]
+    least = abs(values[0])
     for i in range(k):
-        least = min(least, values[i])
+        least = min(least, abs(values[i]))
     floor[b], count[b] = least, k
 
 

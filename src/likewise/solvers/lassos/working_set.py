@@ -17,12 +17,14 @@ from likewise.solvers.lassos.certificate import relative_gap
 from likewise.solvers.lassos.cholesky import DEPENDENT, append, project
 from likewise.solvers.lassos.coordinate_descent import descend
 from likewise.solvers.lassos.feature_sign import search
-from likewise.solvers.lassos.homotopy import DONE, FULL, PAUSED, STUCK, follow
+from likewise.solvers.lassos.homotopy import DONE, PAUSED, STUCK, follow
 from likewise.solvers.lassos.scan import Floats, Ids
 
 # More pivots than this in one walk are a sign of trouble, not of a hard problem.
 _PIVOTS = 20_000
 _EPOCHS = 2_000
+# Columns there are places for at first.
+_ROOM = 320
 
 
 @kernel
@@ -75,12 +77,13 @@ class WorkingSet:
 
     def __init__(self, width: int, n: int, *, solver: str, nonnegative: bool) -> None:
         self.solver, self.nonnegative = SOLVERS[solver], nonnegative
-        self.most = min(width, n)
+        # No more columns than this are independent.  Memory that is not touched costs nothing.
+        most = min(width, n)
         self.size = np.zeros(3, np.int64)
         self.rows = np.empty((0, width))
         self.G = np.empty((0, 0))
-        self.U = np.empty((min(self.most, 64),) * 2)
-        self.act = np.zeros(self.most + 1, np.int64)
+        self.U = np.empty((most, most))
+        self.act = np.zeros(most + 1, np.int64)
         self.x, self.c, self.b, self.s = (np.zeros(0) for _ in range(4))
         self.ids = np.zeros(0, np.int64)
 
@@ -105,7 +108,7 @@ class WorkingSet:
         have = len(self.ids)
         if w <= have:
             return
-        room = max(w, int(1.3 * have), 160)
+        room = max(w, int(1.6 * have), _ROOM)
         old = self.w
         for name in ("x", "c", "b", "s", "ids"):
             array = getattr(self, name)
@@ -115,12 +118,6 @@ class WorkingSet:
         rows, G = np.empty((room, self.rows.shape[1])), np.zeros((room, room))
         rows[:old], G[:old, :old] = self.rows[:old], self.G[:old, :old]
         self.rows, self.G = rows, G
-
-    def _more_support(self) -> None:
-        room = min(self.most, 2 * len(self.U))
-        U = np.empty((room, room))
-        U[: len(self.U), : len(self.U)] = self.U
-        self.U = U
 
     # -- columns come and go ----------------------------------------------------------------
 
@@ -158,8 +155,6 @@ class WorkingSet:
         """Begin with these coefficients for the columns admitted so far."""
         w = self.w
         self.x[:w] = np.maximum(x, 0) if self.nonnegative else x
-        while len(self.U) < min(self.most, int(np.count_nonzero(x))):
-            self._more_support()
         _factor(self.G, self.U, self.x, self.s, self.act, self.size)
         self.refresh()
 
@@ -173,12 +168,10 @@ class WorkingSet:
             wrong = _rebase(self.c, self.b, self.s, self.w, self.level)
             state, left = follow(
                 self.G, self.U, self.x, self.c, self.b, self.s, self.act, self.size,
-                self.most, target, self.nonnegative, most_entries, _PIVOTS,
+                target, self.nonnegative, most_entries, _PIVOTS,
             )  # fmt: skip
             self.level = target + left * (self.level - target)
-            if state == FULL:
-                self._more_support()
-            elif state == STUCK:
+            if state == STUCK:
                 _factor(self.G, self.U, self.x, self.s, self.act, self.size)
             elif state == PAUSED or wrong <= 1e-6 * self.level:
                 break
@@ -189,14 +182,11 @@ class WorkingSet:
         for _ in range(8):
             state = search(
                 self.G, self.U, self.x, self.c, self.b, self.s, self.act, self.size,
-                self.most, target, self.nonnegative, _PIVOTS,
+                target, self.nonnegative, _PIVOTS,
             )  # fmt: skip
             if state == DONE:
                 break
-            if state == FULL:
-                self._more_support()
-            else:
-                _factor(self.G, self.U, self.x, self.s, self.act, self.size)
+            _factor(self.G, self.U, self.x, self.s, self.act, self.size)
             self.refresh()
         self.settled, self.level = state == DONE, target
 
