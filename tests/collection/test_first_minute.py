@@ -77,20 +77,28 @@ def test_near_duplicates_need_nothing_else(tmp_path: Path) -> None:
 
 def test_a_file_is_read_and_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "pictures" / "a.jpg", small_scenes()["rocket"])
-    opened, decoded = [], []
-    whole_read, whole_decode = Path.read_bytes, images._load
+    opened: list[str] = []
+    decoded: list[str] = []
+    whole_read = Path.read_bytes
 
     def read(self: Path) -> bytes:
         opened.append(self.name)
         return whole_read(self)
 
-    def load(*given: object) -> object:
-        decoded.append(1)
-        return whole_decode(*given)
+    def counted(name: str) -> None:
+        decoder = getattr(images, name)
+
+        def decode_and_count(*given: object) -> object:
+            found = decoder(*given)
+            decoded.extend([name] if found is not None else [])
+            return found
+
+        monkeypatch.setattr(images, name, decode_and_count)
 
     with Collection.create(tmp_path / "c.lw") as col:
         monkeypatch.setattr(Path, "read_bytes", read)
-        monkeypatch.setattr(images, "_load", load)
+        counted("_load")
+        counted("plain_pixels")
         assert col.add(tmp_path / "pictures", workers=0).added == 1
     assert opened.count("a.jpg") == 1
     assert len(decoded) == 1
