@@ -185,7 +185,6 @@ def decode(
     max_side: int | None = None,
     slack: float = 1.0,
     max_pixels: int = MAX_PIXELS,
-    may_warn: bool = False,
 ) -> Picture:
     """Decode a path or the bytes of a picture to upright 8-bit RGB.
 
@@ -205,9 +204,6 @@ def decode(
         them anyway.
     max_pixels : int, optional
         Larger pictures are refused.
-    may_warn : bool, default=False
-        Whether libjpeg may write to the standard error what it thinks of damaged data.  Where it
-        may, the bytes of a small JPEG are decoded to the same pixels in two thirds of the time.
 
     Returns
     -------
@@ -240,7 +236,7 @@ def decode(
         pixels = None
         # Below twice the side that is wanted libjpeg reduces nothing.
         as_it_is = max_side is None or max(image.size) <= min(slack, 2.0) * max_side
-        if may_warn and as_it_is and info.format == "JPEG" and isinstance(source, bytes):
+        if as_it_is and info.format == "JPEG" and isinstance(source, bytes):
             pixels = plain_pixels(source, image.mode, image.size)
         if pixels is None:
             size, extent = _load(image, _coding(info.format), max_side)

@@ -20,7 +20,7 @@ from likewise.index.blocks import Block
 from likewise.index.errors import DamagedIndex
 from likewise.index.hashing import xxh64
 from likewise.index.inverted import InvertedIndex
-from likewise.index.layout import HEADER_BYTES, places
+from likewise.index.layout import CODE_BITS, CODE_MASK, HEADER_BYTES, places
 
 CUT_SHORT = """
 import os, sys
@@ -85,6 +85,30 @@ def test_offsets_whose_differences_wrap_are_refused(tmp_path: Path) -> None:
     # Nothing but the check itself: with the fault in place a search would crash.
     with pytest.raises(DamagedIndex, match="out of range"):
         forged.views()
+
+
+@pytest.mark.parametrize("section", ["codes", "column_words"])
+def test_a_picture_twice_in_a_list_or_a_word_twice_in_columns_is_refused(
+    section: str, tmp_path: Path
+) -> None:
+    """A list longer than there are pictures would be read beyond its place."""
+    X = np.zeros((400, 4), np.float32)
+    X[:40, 0] = 1  # a long list
+    X[:, 1:3] = 1  # columns
+    X[40:, 3] = 1
+    (block,) = InvertedIndex.build(X)._state.blocks
+    where, rows_at, _ = places(block.sizes)
+    buffer = block.buffer.copy()
+    at, kind, length = where[section]
+    values = buffer[at : at + length * np.dtype(kind).itemsize].view(kind)
+    if section == "codes":
+        assert (values[1:40] >> CODE_BITS == 1).all()
+        values[20] &= CODE_MASK
+    else:
+        values[1] = values[0]
+    checksum = int(xxh64(buffer.view("<u4"), HEADER_BYTES // 4, rows_at // 4))
+    with pytest.raises(DamagedIndex, match="out of range"):
+        Block.of_buffer(block.sizes, checksum, buffer, tmp_path, None).views()
 
 
 def forge(folder: Path, payload: bytes, bits: bytes = b"") -> None:

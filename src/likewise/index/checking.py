@@ -14,6 +14,7 @@ from likewise._kernels import kernel
 from likewise.index.hashing import xxh64
 from likewise.index.layout import (
     CODE_BITS,
+    CODE_MASK,
     HEADER_BYTES,
     RARE_LENGTH,
     Array,
@@ -64,8 +65,13 @@ def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
                 last = np.int64(its_codes[i])
         else:
             last = np.int64(0)
+            before = np.int64(-1)
             for i in range(length):
                 last += np.int64(its_codes[i] >> CODE_BITS)
+                # An entry without a code is only a part of a long way.
+                if its_codes[i] & CODE_MASK:
+                    good = bool(good and last > before)
+                    before = last
         if not good or last >= pictures:
             return False
     return True
@@ -110,6 +116,8 @@ def check_core(buffer: Array, s: Sizes, v: Views, checksum: int) -> None:
         and ends[-1] == s.entries
         and bool((ends[1:] >= ends[:-1]).all())
         and bool((v.ids >= 0).all())
+        and bool((v.column_words[1:] > v.column_words[:-1]).all())
+        and bool((v.column_words < s.width).all())
         and bool(_check_directory(v, s.words, s.codes))
         and bool(_check_lists(v, s.pictures))
     )

@@ -51,7 +51,7 @@ def spaces_to_describe(store: Store) -> SpaceSet:
     found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
     for space in found:
         # Now, and not as a problem of every picture.
-        space.make_ready()
+        space.load()
     return SpaceSet(found)
 
 
@@ -73,7 +73,7 @@ def learn_generation(
     """
     number = space.generation + 1
     pictures = store.every_path()
-    space.make_ready()
+    space.load()
     survey = _survey(store, space, pictures, workers, report, seed)
     learned = replace(space, files={}).learn(survey)
     if learned is None:

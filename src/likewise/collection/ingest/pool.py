@@ -32,6 +32,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from likewise._validation import number
 from likewise.collection.errors import CollectionError
+from likewise.jpegs import take_stderr
 
 AHEAD = 3
 """Tasks a worker has at a time: enough to be busy while the parent is, few enough for memory."""
@@ -48,7 +49,6 @@ LONGEST = 86_400.0
 START_SECONDS = 120.0
 """Seconds by the clock that starting a worker may take."""
 _MOST = 16
-_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _TICK = 0.5
 _WATCH = 2.0
 """Seconds between two looks at who rests."""
@@ -121,6 +121,8 @@ class _Worker(Generic[T]):
     is_new: bool = True
     since: float = 0.0
     term: int = 0
+    is_early: bool = False
+    """Hired before there was work: it may leave for want of it without having begun."""
 
     def send(self, work: Callable[[T], Any], task: T, seconds: float, stay: float) -> None:
         if not self.tasks:
@@ -231,7 +233,7 @@ def run(
                         kind, answer = one.connection.recv()
                     except (EOFError, OSError):
                         failure, task = _part_with(staff, one, again, seconds)
-                        if one.ready and not one.process.exitcode:
+                        if (one.ready or one.is_early) and not one.process.exitcode:
                             # It had waited long enough and left just when it was given work.
                             again.appendleft(task)
                         elif not one.ready:
@@ -332,6 +334,7 @@ def hire_early(count: int, modules: tuple[str, ...] = ()) -> None:
         with _resting_lock:
             term = _term
         one = _start(term, modules)
+        one.is_early = True
         with _resting_lock:
             if term == _term:
                 _resting.append(one)
@@ -400,8 +403,7 @@ def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
 
 @contextmanager
 def _own_children() -> Iterator[None]:
-    """Processes started inside know nothing of the user's script, ignore Ctrl-C, and compute on one
-    thread each.
+    """Processes started inside know nothing of the user's script, and ignore Ctrl-C.
 
     A spawned process imports the main module of its parent first, which for a script without a
     guard would run it again; workers need nothing from it.  ``_serve`` alone would make them deaf
@@ -412,19 +414,11 @@ def _own_children() -> Iterator[None]:
         name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)
     }
     vars(main).update(dict.fromkeys(hidden))
-    # A BLAS asks for it when it is loaded; each thread of its pool would wait busily for work.
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
         with _without_ctrl_c():
             yield
     finally:
         vars(main).update(hidden)
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 @contextmanager
@@ -469,8 +463,7 @@ def _serve(connection: Connection, modules: tuple[str, ...]) -> None:
         if work not in begun:
             _prepare(task)
             if not begun:
-                gc.freeze()  # what is loaded by now stays: nobody need look whether it is in use
-                _close_stderr()
+                _settle()
                 _tell(connection, ("ready", None))
             begun.add(work)
         _limit_time(seconds)
@@ -481,6 +474,18 @@ def _serve(connection: Connection, modules: tuple[str, ...]) -> None:
             told = "".join(traceback.format_exception(error))
             answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{told}")
         _tell(connection, answer)
+
+
+def _settle() -> None:
+    """Before the first task: what is loaded by now stays, and other threads are no help.
+
+    What goes wrong from now on is told to the parent, so decoders may have the standard error.
+    """
+    from likewise.solvers.blas_threads import libraries
+
+    gc.freeze()
+    libraries().limit(limits=1)
+    take_stderr()
 
 
 def _prepare(task: Any) -> None:
@@ -524,17 +529,6 @@ def _limit_time(seconds: float) -> None:
     if hard != resource.RLIM_INFINITY:
         until = min(until, hard)
     resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
-
-
-def _close_stderr() -> None:
-    """Decoders speak of damaged data there, without saying of which picture.
-
-    What goes wrong from now on is told to the parent; before, nobody else could tell it.
-    """
-    with suppress(OSError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 2)
-        os.close(nowhere)
 
 
 def _leave_no_core() -> None:

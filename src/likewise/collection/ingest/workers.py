@@ -98,7 +98,7 @@ def describe(task: DescribeTask) -> PictureDescription:
     side, slack = decode_size(task.spaces)
     try:
         content = read_content(candidate.path)
-        picture = decode(content, max_side=max(side, FIRST_SIDE), slack=slack, may_warn=True)
+        picture = decode(content, max_side=max(side, FIRST_SIDE), slack=slack)
         digest = digest_of(content)
     except UnreadableImage as error:
         return _failed(candidate, f"{TRANSIENT}{error.reason}")

@@ -266,10 +266,6 @@ class Space(SpaceRow, ABC):
     def load(self) -> None:
         """Have networks and files ready, or fail now rather than as a problem of every picture."""
 
-    def make_ready(self) -> None:
-        """Before workers are given pictures: fail now, and make what all of them would make."""
-        self.load()
-
     def bind(self, others: Mapping[str, Space]) -> dict[str, Any]:
         """Before a space is added: its recipe with what it takes from other spaces there are."""
         return dict(self.recipe)

@@ -16,7 +16,7 @@ from likewise.collection.spaces.base import Pixels, Recipe, Space, TextRow, Word
 from likewise.errors import InvalidInput
 from likewise.features.deep.card import builtin_card
 from likewise.features.deep.errors import INSTALL
-from likewise.features.deep.network import MODEL, is_installed, make_ready, network
+from likewise.features.deep.network import MODEL, is_installed, network
 from likewise.features.deep.recipes import (
     KEEP,
     N_DEEP,
@@ -54,9 +54,6 @@ class NetworkSpace(Space):
 
     def load(self) -> None:
         network()
-
-    def make_ready(self) -> None:
-        make_ready()
 
 
 class DeepSpace(NetworkSpace):

@@ -117,10 +117,6 @@ class FittedKind(Space):
         if self.source.is_available():
             self.source.load()
 
-    def make_ready(self) -> None:
-        if self.source.is_available():
-            self.source.make_ready()
-
     def can_learn(self) -> bool:
         # The rows its source has are enough, wherever they were made.
         return True

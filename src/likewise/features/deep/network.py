@@ -74,22 +74,10 @@ def network() -> Network:
     return load(weights_path(), cache_folder())
 
 
-def make_ready() -> None:
-    """See to it that other processes can open the network: sound weights, and a graph that is kept.
-
-    The network itself is opened here only to build that graph.
-    """
-    if not (is_installed() and from_cache(_kept(checked_hash(weights_path()), cache_folder()))):
-        network()
-
-
-def _kept(sha256: str, cache: Path) -> Path:
-    return cache / f"{MODEL}-{sha256[:16]}-{_BUILT}.onnx"
-
-
 def load(weights: Path, cache: Path) -> Network:
     """The network of a weights file: from the cache if it is there and sound, else built."""
-    kept = _kept(checked_hash(weights), cache)
+    sha256 = checked_hash(weights)
+    kept = cache / f"{MODEL}-{sha256[:16]}-{_BUILT}.onnx"
     if (model := from_cache(kept)) is not None:
         with contextlib.suppress(UnusableModel):
             return check_network(Network(model, MODEL))

@@ -147,6 +147,8 @@ class Slot:
                 gap = self.set.gap(self.gamma, beyond)
                 ids = ids[~self._inside(ids)]
                 signed = self.dictionary.correlations(ids, self.set.r)
+                # What the scan listed and this list does not hold is unseen from now on.
+                self.unseen = max(self.unseen, self.gamma * (1 + _SLACK))
             if gap <= self.settings.tol or over:
                 self._finish(gap, gap <= self.settings.tol)
                 return
@@ -187,7 +189,8 @@ class Slot:
     def _new_list(self, least: float, unseen: float) -> None:
         """There is a new list: what it ends with, what no other column exceeds, and from now on
         which columns have left the working set, as they are in neither."""
-        self.least, self.unseen = least, unseen
+        self.least: float = least
+        self.unseen: float = unseen
         self.r = self.set.r.copy()
         self.left: list[Ids] = []
 
