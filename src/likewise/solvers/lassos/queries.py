@@ -82,6 +82,7 @@ class Slot:
         self.rounds = self.scans = self.tries = 0
         self.gap, self.done, self.converged = np.nan, False, False
         self.best, self.ratio = np.inf, EARLY
+        self.unseen = np.inf
         self.gone: set[int] = set()
         self.sticky: set[int] = set()
         # The first look is always a whole scan: gamma needs the largest correlation of all.
@@ -189,8 +190,7 @@ class Slot:
     def _new_list(self, least: float, unseen: float) -> None:
         """There is a new list: what it ends with, what no other column exceeds, and from now on
         which columns have left the working set, as they are in neither."""
-        self.least: float = least
-        self.unseen: float = unseen
+        self.least, self.unseen = least, unseen
         self.r = self.set.r.copy()
         self.left: list[Ids] = []
 
