@@ -80,7 +80,7 @@ class Draw:
         """Words that some z of the training triplets has."""
         rows = as_rows(self.X)
         total, squares = np.zeros(rows.width), np.zeros(rows.width)
-        moments(rows, self.triplets, new_work(rows), total, squares)
+        moments(rows, self.triplets, new_work(rows, len(self.triplets)), total, squares)
         return np.asarray(squares > 0)
 
     def postings(self, weights: Floats) -> float:

@@ -11,9 +11,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from likewise._kernels import kernel
 from likewise.errors import InvalidInput
-from likewise.similarity.margin_kernels import build_margin, new_work
+from likewise.similarity import margin_kernels
+from likewise.similarity.margin_kernels import find_margin, margins, new_work
 from likewise.similarity.rows import as_rows
+
+
+@kernel(cache=False)
+def at_margin(rows, triplets, t, work):  # type: ignore[no-untyped-def]
+    return find_margin(rows, triplets, t, work)
+
 
 SCRIPT = """
 import sys
@@ -64,17 +72,39 @@ def test_margin_vector_is_the_formula(dtype: type) -> None:
     rows = as_rows(sp.csr_array(X))
     triplets = np.concatenate([[[3, 4, 5]], rng.integers(0, 15, (60, 3))])
     triplets[20:30, 0] = 2  # the anchor repeats
-    work = new_work(rows)
+    work = new_work(rows, len(triplets))
     wide = X.astype(np.float64)
     for t, (a, p, n) in enumerate(triplets):
-        count = build_margin(rows, triplets, t, work)
+        at, end = at_margin(rows, triplets, t, work)
         z = np.zeros(500)
-        words = work.words[:count]
-        assert len(np.unique(words)) == count
-        z[words] = work.z[:count]
-        assert (work.z[:count] != 0).all()
+        words = work.words[at:end]
+        assert len(np.unique(words)) == end - at
+        z[words] = work.z[at:end]
+        assert (work.z[at:end] != 0).all()
         np.testing.assert_array_equal(z, wide[a] * (wide[p] - wide[n]))
         assert not work.gap.any()
+
+
+def test_windows_that_end_or_have_no_room_give_the_same_margins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Windows of 7 triplets, then of what fits; room for a few z only, the rest built when due."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 60)) * (rng.random((3000, 60)) < 0.3)
+    rows = as_rows(sp.csr_array(X))
+    triplets = rng.integers(0, 3000, (400, 3))
+    weights = rng.normal(size=60)
+    whole = np.empty(len(triplets))
+    margins(rows, triplets, weights, new_work(rows, len(triplets)), whole)
+    a, p, n = (X[triplets[:, c]] for c in range(3))
+    # Sums of at most 60 products in another order.
+    np.testing.assert_allclose(whole, (a * (p - n)) @ weights, rtol=1e-12, atol=1e-12)
+    for first, room in ((7, 1 << 21), (1000, 600), (1000, 0)):
+        monkeypatch.setattr(margin_kernels, "_FIRST", first)
+        monkeypatch.setattr(margin_kernels, "_ROOM", room)
+        pieces = np.empty(len(triplets))
+        margins(rows, triplets, weights, new_work(rows, len(triplets)), pieces)
+        np.testing.assert_array_equal(pieces, whole)
 
 
 def test_rows_are_canonical() -> None:
@@ -102,8 +132,8 @@ def test_rows_longer_than_the_usual_places() -> None:
     """Rows of more than 65,535 words: places beyond what two bytes count."""
     X = np.random.default_rng(0).normal(size=(3, 70_000))
     rows = as_rows(X)
-    work = new_work(rows)
-    count = build_margin(rows, np.array([[0, 1, 2]]), 0, work)
+    work = new_work(rows, 1)
+    at, end = at_margin(rows, np.array([[0, 1, 2]]), 0, work)
     z = np.zeros(70_000)
-    z[work.words[:count]] = work.z[:count]
+    z[work.words[at:end]] = work.z[at:end]
     np.testing.assert_array_equal(z, X[0] * (X[1] - X[2]))

@@ -111,7 +111,7 @@ class WeightedSimilarity(Estimator, ABC):
 
     def _margins(self, rows: Rows, triplets: Triplets) -> Floats:
         out = np.empty(len(triplets))
-        margins(rows, triplets, self.weights_, new_work(rows), out)
+        margins(rows, triplets, self.weights_, new_work(rows, len(triplets)), out)
         return out
 
     def _matrix(self, X: Any, name: str) -> Any:

@@ -83,5 +83,5 @@ class OASIS(OnlineRival):
             words, d = np.zeros(longest, np.int64), np.zeros(longest)
             oasis_full(rows, triplets, sample_weight, state, counters, C, margin, words, d)
         else:
-            work = new_work(rows)
+            work = new_work(rows, len(triplets))
             oasis_diagonal(rows, triplets, sample_weight, state, counters, C, margin, work)

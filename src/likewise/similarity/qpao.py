@@ -111,11 +111,10 @@ class QPAO(WeightedSimilarity):
         triplets = as_triplets(triplets, len(rows.ends) - 1)
         weight = as_sample_weight(sample_weight, len(triplets))
         limit = np.full(len(triplets), C) if not len(weight) else C * weight
-        work = new_work(rows)
         ends = np.zeros(len(triplets) + 1, np.int64)
-        count_margins(rows, triplets, work, ends)
+        count_margins(rows, triplets, new_work(rows, len(triplets)), ends)
         words, z = np.empty(ends[-1], np.uint32), np.empty(ends[-1])
-        write_margins(rows, triplets, work, ends, words, z)
+        write_margins(rows, triplets, new_work(rows, len(triplets)), ends, words, z)
         total, dual = np.zeros(rows.width), np.zeros(len(triplets))
         n_iter, primal, gap = 0, 0.0, np.inf
         while n_iter < max_iter and not gap <= tol * primal:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.similarity.margin_kernels import build_margin
+from likewise.similarity.margin_kernels import find_margin
 
 ROUNDS, LOSSES = 0, 1
 
@@ -20,10 +20,10 @@ ROUNDS, LOSSES = 0, 1
 def oasis_diagonal(rows, triplets, sample_weight, w, counters, C, margin, work):  # type: ignore[no-untyped-def]
     """w += min(C s, loss / |z|^2) z."""
     for t in range(len(triplets)):
-        count = build_margin(rows, triplets, t, work)
+        at, end = find_margin(rows, triplets, t, work)
         value = 0.0
         power = 0.0
-        for k in range(count):
+        for k in range(at, end):
             value += w[work.words[k]] * work.z[k]
             power += work.z[k] ** 2
         s = sample_weight[t] if len(sample_weight) else 1.0
@@ -34,7 +34,7 @@ def oasis_diagonal(rows, triplets, sample_weight, w, counters, C, margin, work):
         counters[LOSSES] += 1
         if power > 0.0:
             step = min(C * s, loss / power)
-            for k in range(count):
+            for k in range(at, end):
                 w[work.words[k]] += step * work.z[k]
 
 

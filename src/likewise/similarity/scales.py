@@ -51,7 +51,7 @@ def measured_scales(
             chosen = np.sort(generator(random_state).choice(n, SAMPLE, replace=False))
         sample = triplets[chosen]
     total, squares = np.zeros(rows.width), np.zeros(rows.width)
-    moments(rows, sample, new_work(rows), total, squares)
+    moments(rows, sample, new_work(rows, len(sample)), total, squares)
     touched = np.flatnonzero(squares)
     mean = total[touched] / len(sample)
     rms = np.sqrt(squares[touched] / len(sample))

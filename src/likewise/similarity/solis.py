@@ -338,7 +338,7 @@ class SOLIS(OnlineLearner):
 
     def _learn(self, rows: Rows, triplets: Triplets, sample_weight: Floats) -> None:
         kernel, _ = METHODS[self._method]
-        work = new_work(rows)
+        work = new_work(rows, len(triplets))
         self._weights = None
         kernel(
             rows, triplets, sample_weight, self._state, self._counters, self._rule, self._cost, work

@@ -14,7 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 from likewise._kernels import kernel
-from likewise.similarity.margin_kernels import build_margin
+from likewise.similarity.margin_kernels import find_margin
 
 # Places in the array of counters.  STEPS is the methods' clock, n of (11), LAST_LOSS its
 # value at the last loss round.
@@ -119,14 +119,14 @@ def averaging_time(counters, clock):  # type: ignore[no-untyped-def]
 def tg(rows, triplets, sample_weight, state, counters, rule, cost, work):  # type: ignore[no-untyped-def]
     """Truncated gradient: w <- T1(w + eta s z, eta l1 c)."""
     for t in range(len(triplets)):
-        count = build_margin(rows, triplets, t, work)
-        if count == 0 and rule.skip_empty:
+        at, end = find_margin(rows, triplets, t, work)
+        if at == end and rule.skip_empty:
             counters[SKIPPED] += 1
             continue
         n = counters[STEPS]
         value = 0.0
         plain = 0.0
-        for k in range(count):
+        for k in range(at, end):
             word = work.words[k]
             plain += work.z[k]
             value += tg_weight(state[word], word, n, rule, cost) * work.z[k]
@@ -135,7 +135,7 @@ def tg(rows, triplets, sample_weight, state, counters, rule, cost, work):  # typ
         _count(counters, lost, rule)
         if not lost:
             continue
-        for k in range(count):
+        for k in range(at, end):
             word = work.words[k]
             v = tg_weight(state[word], word, n, rule, cost) + rule.eta * s * work.z[k]
             v = _truncate(v, rule.eta * rule.l1 * _cost(cost, word), rule.theta)
@@ -147,14 +147,14 @@ def tg(rows, triplets, sample_weight, state, counters, rule, cost, work):  # typ
 def afb(rows, triplets, sample_weight, state, counters, rule, cost, work):  # type: ignore[no-untyped-def]
     """Adaptive forward-backward: w <- soft(w + eta s z/H, eta l1 c/H), H = delta + sqrt G."""
     for t in range(len(triplets)):
-        count = build_margin(rows, triplets, t, work)
-        if count == 0 and rule.skip_empty:
+        at, end = find_margin(rows, triplets, t, work)
+        if at == end and rule.skip_empty:
             counters[SKIPPED] += 1
             continue
         n = counters[STEPS]
         value = 0.0
         plain = 0.0
-        for k in range(count):
+        for k in range(at, end):
             word = work.words[k]
             plain += work.z[k]
             value += afb_weight(state[word], word, n, rule, cost) * work.z[k]
@@ -163,7 +163,7 @@ def afb(rows, triplets, sample_weight, state, counters, rule, cost, work):  # ty
         _count(counters, lost, rule)
         if not lost:
             continue
-        for k in range(count):
+        for k in range(at, end):
             word = work.words[k]
             v = afb_weight(state[word], word, n, rule, cost)
             g = s * work.z[k]
@@ -181,14 +181,14 @@ def afb(rows, triplets, sample_weight, state, counters, rule, cost, work):  # ty
 def da(rows, triplets, sample_weight, state, counters, rule, cost, work):  # type: ignore[no-untyped-def]
     """Dual averaging: w = soft(sum of s z, l1 c tau + gamma rho sqrt tau) / (gamma sqrt tau)."""
     for t in range(len(triplets)):
-        count = build_margin(rows, triplets, t, work)
-        if count == 0 and rule.skip_empty:
+        at, end = find_margin(rows, triplets, t, work)
+        if at == end and rule.skip_empty:
             counters[SKIPPED] += 1
             continue
         tau = averaging_time(counters, rule.clock)
         value = 0.0
         plain = 0.0
-        for k in range(count):
+        for k in range(at, end):
             word = work.words[k]
             plain += work.z[k]
             value += da_weight(state[word], word, tau, rule, cost) * work.z[k]
@@ -196,7 +196,7 @@ def da(rows, triplets, sample_weight, state, counters, rule, cost, work):  # typ
         lost = s > 0.0 and rule.start * plain + value < rule.margin
         _count(counters, lost, rule)
         if lost:
-            for k in range(count):
+            for k in range(at, end):
                 state[work.words[k], 0] += s * work.z[k]
 
 
@@ -204,14 +204,14 @@ def da(rows, triplets, sample_weight, state, counters, rule, cost, work):  # typ
 def ada(rows, triplets, sample_weight, state, counters, rule, cost, work):  # type: ignore[no-untyped-def]
     """Adaptive dual averaging: w = eta soft(sum of s z, l1 c tau) / (delta + sqrt G)."""
     for t in range(len(triplets)):
-        count = build_margin(rows, triplets, t, work)
-        if count == 0 and rule.skip_empty:
+        at, end = find_margin(rows, triplets, t, work)
+        if at == end and rule.skip_empty:
             counters[SKIPPED] += 1
             continue
         tau = averaging_time(counters, rule.clock)
         value = 0.0
         plain = 0.0
-        for k in range(count):
+        for k in range(at, end):
             word = work.words[k]
             plain += work.z[k]
             value += ada_weight(state[word], word, tau, rule, cost) * work.z[k]
@@ -219,7 +219,7 @@ def ada(rows, triplets, sample_weight, state, counters, rule, cost, work):  # ty
         lost = s > 0.0 and rule.start * plain + value < rule.margin
         _count(counters, lost, rule)
         if lost:
-            for k in range(count):
+            for k in range(at, end):
                 g = s * work.z[k]
                 state[work.words[k], 0] += g
                 state[work.words[k], 1] += g * g
