@@ -19,8 +19,8 @@ from tests.cli.process import few_views
 from tests.doors import store_of
 
 HEAVY = {
-    "cv2", "faiss", "fastapi", "llvmlite", "numba", "onnx", "onnxruntime", "PIL", "scipy",
-    "sklearn", "ssl", "uvicorn",
+    "cv2", "faiss", "fastapi", "llvmlite", "numba", "onnx", "onnxruntime", "PIL", "pydantic",
+    "scipy", "sklearn", "ssl", "uvicorn",
 }  # fmt: skip
 RUN = """
 import os, sys

@@ -45,6 +45,7 @@ from likewise.cli import (
 )
 from likewise.cli.options import STOPPED
 from likewise.cli.output import printable, say
+from likewise.cli.plain_values import read_plain_values
 from likewise.cli.typed import read_minus_words
 from likewise.errors import LikewiseError, tell_os_error
 
@@ -122,6 +123,7 @@ def main() -> None:
     if sys.stderr.isatty():
         tell_before_compiling(_say_preparing)
     sys.argv[1:] = read_minus_words(sys.argv[1:])
+    read_plain_values()
     try:
         _app_for(sys.argv[1:])(prog_name="likewise")
     except KeyboardInterrupt:
