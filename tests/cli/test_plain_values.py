@@ -38,7 +38,7 @@ def show(
 ) -> None:
     """Prints what it was given, with the kinds."""
     for name, value in sorted(locals().items()):
-        print(name, repr(value))
+        typer.echo(f"{name} {value!r}")
 
 
 LINES = [

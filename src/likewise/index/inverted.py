@@ -21,7 +21,8 @@ from likewise.index.blocks import Block, cut_blocks, join
 from likewise.index.layout import BLOCK_ENTRIES, BLOCK_PICTURES, Array
 from likewise.index.rows import id_vector, picture_rows, query_rows, weight_vector
 from likewise.index.scoring import Scratch, new_plan, new_scratch
-from likewise.index.searching import score_block, search_block, sort_heaps
+from likewise.index.searching import score_block, search_blocks
+from likewise.index.table import Table, make_table
 
 
 class IndexStats(NamedTuple):
@@ -70,6 +71,7 @@ class InvertedIndex:
         self._state = files.State((), 0, 0, None)
         self._lock = threading.RLock()
         self._scratches: list[Scratch] = []
+        self._table: Table | None = None
 
     @classmethod
     def build(cls, X: Any, ids: Any = None) -> InvertedIndex:
@@ -299,26 +301,20 @@ class InvertedIndex:
         """
         rows = query_rows(Q, weights)
         k = whole(k, "k")
-        blocks = self._state.blocks
+        table = self._current_table()
         n = len(rows.ends) - 1
-        best = min(k, sum(block.living for block in blocks))
-        scores = np.full((n, best), -np.inf, np.float32)
-        ids = np.full((n, best), -1, np.int64)
-        sizes = np.zeros(n, np.int64)
+        best = min(k, table.living)
+        scores = np.empty((n, best), np.float32)
+        ids = np.empty((n, best), np.int64)
         if best and n:
             scratch = self._take_scratch()
             plan = new_plan(int(np.diff(rows.ends).max()))
-            seen = 0
-            for block in sorted(blocks, key=lambda b: b.living):
-                # A k-th score from fewer pictures than this block has is a poor guide to it.
-                guess = seen < block.living
-                if not search_block(
-                    block.views(), block.checked, block.dead, rows.ends, rows.words, rows.values,
-                    plan, scratch, guess, scores, ids, sizes,
-                ):  # fmt: skip
-                    raise block.damaged_rows()
-                seen += block.living
-            sort_heaps(scores, ids, sizes)
+            damaged = search_blocks(
+                table.numbers, table.norms, rows.ends, rows.words, rows.values, plan, scratch,
+                scores, ids,
+            )  # fmt: skip
+            if damaged >= 0:
+                raise table.blocks[damaged].damaged_rows()
             self._scratches.append(scratch)
         if best < k:
             gap = ((0, 0), (0, int(k) - best))
@@ -362,6 +358,17 @@ class InvertedIndex:
             done += block.living
         self._scratches.append(scratch)
         return out
+
+    def _current_table(self) -> Table:
+        """The blocks as one search takes them; each is looked at for being whole every time."""
+        blocks = self._state.blocks
+        table = self._table
+        if table is None or table.of is not blocks:
+            self._table = table = make_table(blocks)
+        else:
+            for block in blocks:
+                block.views()
+        return table
 
     def _take_scratch(self) -> Scratch:
         """Working memory nobody else uses; taking and giving back are atomic."""

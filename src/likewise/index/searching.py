@@ -1,4 +1,4 @@
-"""Top-k of one block: nominate by an upper bound, score the nominees exactly.
+"""Top-k, block by block: nominate by an upper bound, score the nominees exactly.
 
 Every posting of the query is added, as an upper bound in a few bits, to the sums of its picture
 (see ``scoring``).  A picture can be among the k best only if its sum reaches theta, the k-th exact
@@ -25,6 +25,7 @@ from likewise.index.scoring import (
     rows_ready,
     score_row,
 )
+from likewise.index.table import LIVING, marks_at, views_at
 from likewise.index.topk import offer, replace_root, worse
 from likewise.solvers.prefetch import prefetch
 
@@ -137,35 +138,56 @@ def _search_by_bounds(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def search_block(  # type: ignore[no-untyped-def]
-    v, checked, dead, query_ends, words, values, plan, scratch, guess, scores, ids, sizes
+def search_blocks(  # type: ignore[no-untyped-def]
+    numbers, norms, query_ends, words, values, plan, scratch, scores, ids
 ):
-    """Offer this block's pictures to the heap of every query; False where a row is damaged."""
-    n = len(v.ids)
+    """The best pictures of all blocks (rows of a ``Table``) for every query, best first.
+
+    The number of a block with a damaged row; -1 where there is none.
+    """
     k = scores.shape[1]
     for q in range(len(query_ends) - 1):
         its_words = words[query_ends[q] : query_ends[q + 1]]
         its_values = values[query_ends[q] : query_ends[q + 1]]
-        missing = find_lists(v, its_words, plan)
+        unit = query_unit(its_values)
         fill_table(its_words, plan.table)
-        size = -2
-        if not missing and len(its_words) and _PICTURES * k <= n:
-            size = _search_by_bounds(
-                v, checked, dead, its_words, its_values, query_unit(its_values), plan, scratch,
-                guess, scores[q], ids[q], sizes[q], k,
+        size = 0
+        seen = 0
+        for b in range(len(numbers)):
+            v = views_at(numbers[b], norms[b])
+            dead, checked = marks_at(numbers[b])
+            living = numbers[b, LIVING]
+            # A k-th score from fewer pictures than this block has is a poor guide to it.
+            size = _search_block(
+                v, checked, dead, its_words, its_values, unit, plan, scratch, seen < living,
+                scores[q], ids[q], size, k,
             )  # fmt: skip
-            # Whole runs: there are sums behind the last picture.
-            scratch.sums[: n + RUN] = 0
-            scratch.columns[: n + RUN] = 0
-        if size == -2:
-            if not exact_scores(v, checked, its_words, its_values, plan, missing, scratch):
-                size = -1
-            else:
-                size = _offer_all(v, dead, scratch, scores[q], ids[q], sizes[q], k)
-        if size == -1:
-            return False
-        sizes[q] = size
-    return True
+            if size < 0:
+                return b
+            seen += living
+        _sort_heap(scores[q], ids[q], size)
+    return -1
+
+
+@kernel
+def _search_block(  # type: ignore[no-untyped-def]
+    v, checked, dead, words, values, unit, plan, scratch, guess, scores, ids, size, k
+):
+    """Offer this block's pictures to the heap; its new size, -1 where a row is damaged."""
+    n = len(v.ids)
+    missing = find_lists(v, words, plan)
+    if not missing and len(words) and _PICTURES * k <= n:
+        found = _search_by_bounds(
+            v, checked, dead, words, values, unit, plan, scratch, guess, scores, ids, size, k
+        )
+        # Whole runs: there are sums behind the last picture.
+        scratch.sums[: n + RUN] = 0
+        scratch.columns[: n + RUN] = 0
+        if found != -2:
+            return found
+    if not exact_scores(v, checked, words, values, plan, missing, scratch):
+        return -1
+    return _offer_all(v, dead, scratch, scores, ids, size, k)
 
 
 @kernel
@@ -184,15 +206,14 @@ def score_block(v, checked, query_ends, words, values, plan, scratch, out):  # t
 
 
 @kernel
-def sort_heaps(scores, ids, sizes):  # type: ignore[no-untyped-def]
-    """Best first, in place; what a heap lacks becomes id -1 and score -inf."""
-    for q in range(len(sizes)):
-        # The root is the worst: put it last, again and again.
-        for last in range(sizes[q] - 1, 0, -1):
-            score = scores[q, last]
-            id_ = ids[q, last]
-            scores[q, last] = scores[q, 0]
-            ids[q, last] = ids[q, 0]
-            replace_root(scores[q], ids[q], last, score, id_)
-        scores[q, sizes[q] :] = -np.inf
-        ids[q, sizes[q] :] = -1
+def _sort_heap(scores, ids, size):  # type: ignore[no-untyped-def]
+    """Best first, in place; what the heap lacks becomes id -1 and score -inf."""
+    # The root is the worst: put it last, again and again.
+    for last in range(size - 1, 0, -1):
+        score = scores[last]
+        id_ = ids[last]
+        scores[last] = scores[0]
+        ids[last] = ids[0]
+        replace_root(scores, ids, last, score, id_)
+    scores[size:] = -np.inf
+    ids[size:] = -1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ class FittedKind(Space):
         known = {"recipe": dict(source.recipe), "files": dict(source.files), "width": source.width}
         return {**self.recipe, "of": known}
 
-    @property
+    @cached_property
     def source(self) -> Space:
         """The space whose rows are fitted, as it was when this one was added."""
         known = self.recipe["of"]
