@@ -66,6 +66,11 @@ def ask_for_all_memory(task: int) -> tuple[int, str]:
     return task, ""
 
 
+def pid_after(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
 def pid_of(task: int) -> int:
     return os.getpid()
 
@@ -210,6 +215,26 @@ def test_tasks_are_taken_as_they_are_needed() -> None:
     next(answers)
     assert len(taken) <= 2 * pool.AHEAD
     answers.close()
+
+
+def test_more_tasks_ahead_are_dealt_out_in_turn() -> None:
+    waits = [0.5, 0.5, *[0.0] * 18]
+    taken: list[float] = []
+
+    def source() -> Iterator[float]:
+        for seconds in waits:
+            taken.append(seconds)
+            yield seconds
+
+    depth = 9
+    answers = run(pid_after, source(), 2, failed, ahead=lambda: depth)
+    found = [next(answers)]
+    assert len(taken) == 2 * depth
+    depth = pool.AHEAD
+    found += answers
+    assert len(found) == len(waits)
+    assert min(found.count(pid) for pid in set(found)) >= depth
+    assert len(set(found)) == 2
 
 
 def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,25 +92,34 @@ def _kept(root: Path, key: bytes, side: int) -> bytes | None:
 
 def _keep(root: Path, key: bytes, content: bytes, side: int) -> bytes:
     place = str(_place(root, key, side))
-    part = f"{place}.{secrets.token_hex(4)}"
-    try:
+    # A full or read-only disk costs speed, not the picture.
+    with suppress(OSError):
         try:
-            _write(part, content)
+            _write_new(place, content)
         except FileNotFoundError:  # the first of its folder
             private_folder(root / FOLDER)
             private_folder(Path(place).parent)
-            _write(part, content)
-        os.replace(part, place)
-    except OSError:
-        # A full or read-only disk costs speed, not the picture.
-        with suppress(OSError):
-            os.unlink(part)
+            _write_new(place, content)
+        except FileExistsError:
+            # Kept meanwhile by somebody else, or cut off: whoever reads it sees one or the other.
+            part = f"{place}.{secrets.token_hex(4)}"
+            _write_new(part, content)
+            os.replace(part, place)
     return content
 
 
-def _write(path: str, content: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
+def _write_new(path: str, content: bytes) -> None:
+    """A new file, under its own name: who reads it too early finds no whole JPEG, and a second name
+    would cost half as much again as the file."""
+    with open(path, "xb", buffering=0) as file:
+        try:
+            if file.write(content) == len(content):
+                return
+        except OSError:
+            with suppress(OSError):
+                os.unlink(path)
+            raise
+    os.unlink(path)
 
 
 def prune(root: Path, most: int = MOST_BYTES) -> None:

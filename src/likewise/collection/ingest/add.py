@@ -8,6 +8,7 @@ and time, and everything else is simply still to do.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,8 +21,14 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.ingest.backfill import fill_gaps, note_unmade
 from likewise.collection.ingest.generations import spaces_to_describe
-from likewise.collection.ingest.growth import grow_spaces, next_growth
-from likewise.collection.ingest.pool import Workers, run
+from likewise.collection.ingest.growth import (
+    expect_stragglers,
+    grow_spaces,
+    grows_without_workers,
+    is_outgrown_by,
+    next_growth,
+)
+from likewise.collection.ingest.pool import AHEAD, Workers, n_threads, run
 from likewise.collection.ingest.shots import fill_shots
 from likewise.collection.ingest.walk import Candidate, candidates
 from likewise.collection.ingest.workers import (
@@ -46,6 +53,12 @@ from likewise.collection.store.store import REMOVED, Store
 _BATCH = 32
 _SECONDS = 1.0
 _STRETCH = 64
+_AHEAD = 24
+"""Pictures each worker has while spaces learn here: half a second of work."""
+_LONG = 500
+"""Pictures of an add from which it learns before its last ones are described, not after."""
+_TAIL = 0.1
+"""Share of the pictures that may come after: more might be of another kind, and teach it again."""
 _FEW_NAMED = 1_000
 """Paths somebody names, up to which each is asked whether it is wanted again."""
 
@@ -207,11 +220,13 @@ def _take_in(
     batch: list[PictureDescription] = []
     last = time.monotonic()
     done = 0
+    count = n_workers(workers, len(todo))
+    growth = _Growth(store, len(todo), n_threads(count))
     met_before = len(result.skipped)
 
     def put() -> None:
         nonlocal last
-        _commit(store, batch, wish, result)
+        _commit(store, batch, growth.generations, wish, result)
         batch.clear()
         last = time.monotonic()
         met = result.added + result.duplicates + len(result.skipped) - met_before
@@ -227,30 +242,81 @@ def _take_in(
 
     if todo:
         course.reached(0, len(result.skipped))
-    count = n_workers(workers, len(todo))
     result.unmade = note_unmade(store, adding_some=bool(todo))
     # In stretches: after a space has learned, workers get to know it.
     while done < len(todo):
         spaces = spaces_to_describe(store)
-        until = next_growth(store)
-        # Never a handful: between two stretches the workers wait.
-        room = max(until - store.n_images(), _STRETCH)
-        stretch = todo[done : done + room]
+        stretch = todo[done : done + growth.plan(done)]
         tasks = _tasks(store, stretch, spaces, result)
         try:
             # One slow picture must not hold back those that are done.
-            for one in run(describe, tasks, count, describe_failure, tick=tick):
+            for one in run(describe, tasks, count, describe_failure, tick=tick, ahead=growth.ahead):
                 batch.append(one)
+                growth.n_described += 1
                 put_by_the_clock()
+                if growth.is_due_now():
+                    put()
+                    growth.grow(count, course.note)
         finally:
             # Ctrl-C too: what was described is not described again.
             put()
         done += len(stretch)
-        if store.n_images() >= until:
-            grow_spaces(store, workers=count, report=course.note)
+        if growth.stragglers:
+            fill_gaps(store, workers=count, report=course.note, among=growth.stragglers)
+        if not growth.is_over and store.n_images() >= growth.until:
+            growth.grow(count, course.note)
         for name, space in store.spaces().items():
             if space.generation:
                 space_rows.seal_segment(store, name)
+
+
+class _Growth:
+    """When spaces learn during an add: at the end of a stretch, or, where that takes rows only,
+    while workers describe its last pictures.
+    """
+
+    def __init__(self, store: Store, total: int, n_workers: int) -> None:
+        self._store, self._total = store, total
+        self._queued = _AHEAD * n_workers
+        self._meanwhile = total >= _LONG and grows_without_workers(store)
+        self._due = 0
+        self.until, self.n_described, self.is_over = 0, 0, False
+        self.stragglers: list[str] = []
+        """Spaces that pictures of this stretch may lack rows in."""
+        self.generations: dict[str, int] = {}
+
+    def plan(self, done: int) -> int:
+        """Pictures of the stretch that begins when so many are done."""
+        store, n, left = self._store, self._store.n_images(), self._total - done
+        self.until = next_growth(store)
+        self.generations = {name: one.generation for name, one in store.spaces().items()}
+        self.stragglers, self.n_described, self.is_over = [], 0, False
+        # Never a handful: between two stretches the workers wait.
+        room = max(self.until - n, _STRETCH)
+        self._due = sys.maxsize
+        if self._meanwhile:
+            early = left - self._queued
+            if room < early:
+                self._due, room = room, room + self._queued
+            elif early >= (n + left) / (1 + _TAIL) - n and is_outgrown_by(store, n + early):
+                # It would have to learn when all are in: a moment before, nobody waits for it.
+                self._due, self.until = early, n + early
+        return min(room, left)
+
+    def ahead(self) -> int:
+        """Tasks a worker has at a time: many shortly before this process is busy."""
+        soon = self._due - _BATCH <= self.n_described + self._queued
+        return _AHEAD if soon and not self.is_over else AHEAD
+
+    def is_due_now(self) -> bool:
+        return not self.is_over and self.n_described >= self._due
+
+    def grow(self, workers: Workers, report: Report) -> None:
+        self.is_over = True
+        grow_spaces(self._store, workers=workers, report=report)
+        self.generations = {name: one.generation for name, one in self._store.spaces().items()}
+        if self.n_described >= self._due:
+            self.stragglers = expect_stragglers(self._store)
 
 
 def _tasks(
@@ -280,7 +346,13 @@ def find_moved(store: Store, image: int) -> list[str]:
     return [path for path in store.files_of(image) if not os.path.exists(path)]
 
 
-def _commit(store: Store, batch: list[PictureDescription], wish: _Wish, result: AddResult) -> None:
+def _commit(
+    store: Store,
+    batch: list[PictureDescription],
+    generations: Mapping[str, int],
+    wish: _Wish,
+    result: AddResult,
+) -> None:
     if not batch:
         return
     metadata, removed = wish.metadata, removed_hashes(store)
@@ -314,7 +386,9 @@ def _commit(store: Store, batch: list[PictureDescription], wish: _Wish, result: 
             if one.remark is not None:
                 result.remarks.append((path, one.remark))
             for key, vector in one.vectors.items():
-                vectors[key].append((image, vector))
+                # A space that has learned since has rows of its own for it.
+                if generations.get(key[0]) == key[1]:
+                    vectors[key].append((image, vector))
         for (space, generation), some in vectors.items():
             change.put_vectors(c, space, generation, some)
 

@@ -7,7 +7,7 @@ not look for gaps.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from likewise.collection.ingest.derived_rows import derive_rows
 from likewise.collection.ingest.generations import describe_all
@@ -42,11 +42,18 @@ def note_unmade(store: Store, *, adding_some: bool) -> list[str]:
     return found
 
 
-def fill_gaps(store: Store, *, workers: Workers | None, report: Report) -> None:
-    """Rows that a space lacks: its back-fill was interrupted, or they could not be made."""
+def fill_gaps(
+    store: Store,
+    *,
+    workers: Workers | None,
+    report: Report,
+    among: Container[str] | None = None,
+) -> None:
+    """Rows that a space (of those ``among``) lacks: its back-fill was interrupted, or they could
+    not be made."""
     for space in open_spaces(store).values():
         lacks = backfill_of(store, space.name)
-        if lacks is None or not space.generation:
+        if lacks is None or not space.generation or (among is not None and space.name not in among):
             continue
         if not (space.is_available() or space.takes_rows_of):
             continue

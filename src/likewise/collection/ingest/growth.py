@@ -10,6 +10,7 @@ from likewise.collection.ingest.pool import Workers
 from likewise.collection.jobs import Report
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
+from likewise.collection.store.backfills import RUNNING, WAITING, backfill_of, put_backfill
 from likewise.collection.store.store import Store
 
 
@@ -21,6 +22,33 @@ def next_growth(store: Store) -> int:
         if at is not None:
             points.append(at)
     return min(points)
+
+
+def grows_without_workers(store: Store) -> bool:
+    """Whether all that spaces learn comes from rows: workers may go on describing meanwhile."""
+    spaces = open_spaces(store).values()
+    return all(one.takes_rows_of for one in spaces if one.can_learn() or one.idf is not None)
+
+
+def is_outgrown_by(store: Store, n_pictures: int) -> bool:
+    """Whether some space will have to learn once there are so many pictures."""
+    spaces = open_spaces(store).values()
+    return any(space.can_learn() and space.has_outgrown(n_pictures) for space in spaces)
+
+
+def expect_stragglers(store: Store) -> list[str]:
+    """Spaces made of others' rows: pictures described before they learned come without theirs.
+
+    Written down before the first of them is, so that whoever comes after a crash fills them.
+    """
+    spaces = open_spaces(store).values()
+    names = [one.name for one in spaces if one.takes_rows_of and one.generation]
+    lacking = {name: backfill_of(store, name) for name in names}
+    with store.write() as c:
+        for name, lacks in lacking.items():
+            if lacks is None or lacks.state != RUNNING:
+                put_backfill(c, name, WAITING)
+    return names
 
 
 def grow_spaces(store: Store, *, workers: Workers, report: Report, at_end: bool = False) -> None:

@@ -179,13 +179,15 @@ def run(
     seconds: float | None = None,
     stay: float = STAY,
     try_slow_again: bool = True,
+    ahead: Callable[[], int] = lambda: AHEAD,
 ) -> Iterator[R]:
     """``work`` of every task, in any order; ``on_failure`` of those that have no answer.
 
     ``tick`` is called about twice a second, whatever the workers do.  With no workers the work is
     done here, without limits.  ``seconds`` is the processor time of a task (default: that of a
-    picture), ``stay`` how long a worker then waits for more.  Workers elsewhere know when to leave,
-    and try what failed again, by themselves.
+    picture), ``stay`` how long a worker then waits for more, ``ahead`` how many tasks each has at a
+    time (more than ``AHEAD`` where the caller is about to be busy).  Workers elsewhere know when to
+    leave, and try what failed again, by themselves.
     """
     if workers == 0:
         yield from map(work, tasks)
@@ -201,6 +203,10 @@ def run(
     staff: list[_Worker[T]] = []
     false_starts = 0
     ticked = time.monotonic()
+
+    def next_task() -> list[T]:
+        return [again.popleft()] if again else list(itertools.islice(source, 1))
+
     try:
         while True:
             for gone in [one for one in staff if one.has_left()]:
@@ -210,7 +216,7 @@ def run(
                 # Hired when there is work for it: a handful of tasks needs no second worker.
                 idle = place >= len(staff)
                 while idle or len(staff[place].tasks) < AHEAD:
-                    found = [again.popleft()] if again else list(itertools.islice(source, 1))
+                    found = next_task()
                     if not found:
                         break
                     if idle:
@@ -219,6 +225,10 @@ def run(
                     staff[place].send(work, found[0], seconds, stay)
                 if idle:
                     break
+            # What goes beyond that in turn: nobody shall have all of it when the tasks end.
+            for depth, one in itertools.product(range(AHEAD, ahead()), staff):
+                if len(one.tasks) <= depth and (found := next_task()):
+                    one.send(work, found[0], seconds, stay)
             busy = [one for one in staff if one.tasks]
             if not busy:
                 return
