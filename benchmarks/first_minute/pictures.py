@@ -1,7 +1,8 @@
 """The folders of the first minute, made once and kept in the cache: real photographs, resized.
 
-``small``: photographs of at most 600 pixels.  ``large``: 12 megapixels with EXIF, upscaled from
-real ones, with noise, since upscaled pixels alone compress too well to be like a camera's.
+``small``: photographs of at most 600 pixels, ``tiny`` of 256.  ``large``: 12 megapixels with EXIF,
+upscaled from real ones, with noise, since upscaled pixels alone compress too well to be like a
+camera's.
 ``heic``: the same in HEIC.  ``screens``: 3840 x 2160 PNG of windows with text.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -50,10 +52,10 @@ def _sources() -> Iterator[Path]:
     yield from found
 
 
-def _small(source: Path, number: int) -> bytes:
+def _small(source: Path, number: int, side: int = 533) -> bytes:
     pixels = decode(source).pixels
     height, width = pixels.shape[:2]
-    scale = 533 / max(height, width)
+    scale = side / max(height, width)
     size = (round(width * scale), round(height * scale))
     made = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_CUBIC), np.uint8)
     return _jpeg(made, number, 90)
@@ -114,6 +116,7 @@ def _screen(source: Path, number: int) -> bytes:
 
 _KINDS: dict[str, tuple[str, Callable[[Path, int], bytes]]] = {
     "small": (".jpg", _small),
+    "tiny": (".jpg", partial(_small, side=256)),
     "large": (".jpg", _large),
     "heic": (".heic", _heic),
     "screens": (".png", _screen),

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
 from likewise.errors import LikewiseError
 from likewise.images import ImageInfo
+from tests.collection.loop_cases import copied
 from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.doors import store_of
 
@@ -677,3 +679,73 @@ def test_rows_written_together_are_those_written_one_by_one(tmp_path: Path) -> N
     (vectors, gaps) = tables("c.lw", together=True)
     assert [row[:2] for row in vectors] == [(1, b"cccc"), (2, b"bbbb")]
     assert gaps == []
+
+
+# -- segments of an earlier format ------------------------------------------------------------
+
+OLD_INDEX = Path(__file__).parents[1] / "index" / "version1" / "uint8"
+"""What the first release saved, of other rows: whatever is made of it must come from the rows."""
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Iterator[Collection]:
+    """A collection whose sparse rows are in a segment with an index of the first format."""
+    with Collection.open(copied(tmp_path)) as col:
+        store = store_of(col)
+        assert space_rows.seal_segment(store, "mine", at_least=1)
+        (row,) = store.segments("mine", store.spaces()["mine"].generation)
+        index = store.root / row.name / "index"
+        shutil.rmtree(index)
+        shutil.copytree(OLD_INDEX, index)
+    with Collection.open(tmp_path / "c.lw") as col:
+        yield col
+
+
+def segment_of(col: Collection) -> str:
+    store = store_of(col)
+    (row,) = store.segments("mine", store.spaces()["mine"].generation)
+    return row.name
+
+
+def test_segments_of_an_earlier_format_are_written_once_more(sealed: Collection) -> None:
+    store = store_of(sealed)
+    old = segment_of(sealed)
+    assert not seg.is_current(store.root, old)
+    raw = seg.read_sparse(store.root, old)
+    space_rows.tidy(store)
+    new = segment_of(sealed)
+    assert new != old
+    assert seg.is_current(store.root, new)
+    assert not (store.root / old).exists()
+    made = seg.read_sparse(store.root, new)
+    assert made.ids.tolist() == raw.ids.tolist()
+    assert (made.rows != raw.rows).nnz == 0
+    assert sealed.verify() == []
+    space_rows.tidy(store)
+    assert segment_of(sealed) == new
+
+
+def test_what_a_crash_leaves_of_that_is_the_old_segment(
+    sealed: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, old = store_of(sealed), segment_of(sealed)
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(change, "put_segment", die)
+        with pytest.raises(KeyboardInterrupt):
+            space_rows.tidy(store)
+    assert segment_of(sealed) == old
+    space_rows.tidy(store)
+    assert segment_of(sealed) != old
+    assert sealed.verify() == []
+
+
+def test_rows_that_cannot_be_read_stop_no_job(sealed: Collection) -> None:
+    store, old = store_of(sealed), segment_of(sealed)
+    (store.root / old / "rows.lwa").write_bytes(b"no rows")
+    space_rows.tidy(store)
+    assert segment_of(sealed) == old
+    assert sealed.verify() != []

@@ -142,6 +142,16 @@ def _manifest_bytes(path: Path) -> bytes:
         raise DamagedIndex(str(path), "it is a folder; a file expected") from None
 
 
+def is_current(folder: Path) -> bool:
+    """Whether a saved index is of today's format, by a few bytes; one that cannot be read is."""
+    try:
+        with open(folder / MANIFEST, "rb") as file:
+            head = file.read(_HEAD.size)
+    except OSError:
+        return True
+    return len(head) < _HEAD.size or _HEAD.unpack(head)[1] >= _VERSION
+
+
 def _read_manifest(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
     if len(data) < _HEAD.size:
         raise DamagedIndex(str(path), f"{len(data)} bytes; at least {_HEAD.size} expected")

@@ -53,8 +53,8 @@ from likewise.collection.store.store import REMOVED, Store
 _BATCH = 32
 _SECONDS = 1.0
 _STRETCH = 64
-_AHEAD = 24
-"""Pictures each worker has while spaces learn here: half a second of work."""
+_AHEAD = 40
+"""Pictures each worker has while spaces learn here: a second of work beside that."""
 _LONG = 500
 """Pictures of an add from which it learns before its last ones are described, not after."""
 _TAIL = 0.1

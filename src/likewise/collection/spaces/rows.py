@@ -2,8 +2,8 @@
 
 Rows are kept raw (term counts, for words); the index holds them weighted by the frozen idf of the
 generation.  ``seal_segment`` and ``merge_segments`` move rows of the live generation from the
-catalog to segments and from small segments to large ones; ``tidy`` is what every job does when it
-starts and ends.
+catalog to segments and from small segments to large ones, ``renew_segments`` those of an earlier
+format to today's; ``tidy`` is what every job does when it starts and ends.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,6 +106,19 @@ def merge_segments(store: Store, name: str, *, at_least: int | None = None) -> b
     return True
 
 
+def renew_segments(store: Store, name: str) -> None:
+    """Write segments of an earlier format once more, so that nobody builds their index again."""
+    space = store.spaces()[name]
+    for row in store.segments(name, space.generation):
+        if space.row_format.is_current(store.root, row.name):
+            continue
+        # What is damaged is told by whoever reads it; it is no reason to do nothing else.
+        with suppress(DamagedCollection):
+            joined = _join(store, space, [row], np.zeros(0, np.int64))
+            with store.write(durable=True) as c:
+                name_segment(c, space, joined)
+
+
 class JoinedSegment(NamedTuple):
     """A segment written in the place of others, not yet named in the catalog."""
 
@@ -153,7 +167,7 @@ def name_segment(c: Any, space: SpaceRow, joined: JoinedSegment) -> None:
 
 
 def tidy(store: Store) -> None:
-    """What every job does when it starts and ends: sweep, seal, merge."""
+    """What every job does when it starts and ends: sweep, seal, merge, renew."""
     with store.write() as c:
         change.drop_unfinished(c)
     for name, space in store.spaces().items():
@@ -161,4 +175,5 @@ def tidy(store: Store) -> None:
             while seal_segment(store, name):
                 pass
             merge_segments(store, name)
+            renew_segments(store, name)
     seg.sweep(store.root, store.named_files())

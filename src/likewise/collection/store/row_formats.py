@@ -81,6 +81,10 @@ class RowFormat(ABC):
     ) -> int:
         """Write a segment whole, synced; gives its size in bytes."""
 
+    def is_current(self, root: Path, name: str) -> bool:
+        """Whether a segment is of today's format: an older one is read, but more slowly."""
+        return True
+
     @abstractmethod
     def verify_segment(self, root: Path, name: str) -> tuple[NDArray[np.int64], list[str]]:
         """Ids of a segment, and what is wrong with it beyond what reading it would say."""
@@ -178,6 +182,9 @@ class SparseFormat(RowFormat):
         self, root: Path, name: str, ids: NDArray[np.int64], raw: Any, idf: BagOfWords | None
     ) -> int:
         return seg.write_sparse(root, name, seg.SparseRows(ids, raw), apply_idf(idf, raw))
+
+    def is_current(self, root: Path, name: str) -> bool:
+        return seg.is_current(root, name)
 
     def verify_segment(self, root: Path, name: str) -> tuple[NDArray[np.int64], list[str]]:
         ids = seg.read_sparse(root, name).ids

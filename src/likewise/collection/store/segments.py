@@ -22,6 +22,7 @@ from likewise._csr import Rows
 from likewise._durable import private_folder, rename_whole
 from likewise._lazy import sparse
 from likewise.collection.errors import DamagedCollection
+from likewise.index.files import is_current as index_is_current
 from likewise.index.inverted import InvertedIndex
 from likewise.neighbours.container import DamagedFile, map_arrays, open_arrays, save_arrays
 
@@ -127,6 +128,11 @@ def read_sparse(root: Path, name: str) -> SparseRows:
 def open_index(root: Path, name: str) -> InvertedIndex:
     """The mapped index of a sparse segment."""
     return InvertedIndex.open(root / name / _INDEX)
+
+
+def is_current(root: Path, name: str) -> bool:
+    """Whether the index of a sparse segment is of today's format."""
+    return index_is_current(root / name / _INDEX)
 
 
 def write_dense(root: Path, name: str, data: DenseRows) -> int:
