@@ -22,7 +22,7 @@ from likewise.collection.store.store import Store
 from tests.collection.pictures import write_pictures
 from tests.doors import store_of
 
-FIRST, AHEAD = 8, 1
+FIRST, QUEUED = 8, 2
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def pictures(tmp_path: Path) -> list[Path]:
 def col(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collection]:
     """A space that describes pictures and one that is fitted to its rows; adds count as long."""
     monkeypatch.setattr(adding, "_LONG", 4)
-    monkeypatch.setattr(adding, "_AHEAD", AHEAD)
+    monkeypatch.setattr(adding, "_QUEUED", QUEUED)
     monkeypatch.setattr(adding, "_BATCH", 2)
     monkeypatch.setattr(adding, "_STRETCH", 1)
     with Collection.create(tmp_path / "c.lw", deep=False) as made:
@@ -84,11 +84,10 @@ def test_it_learns_before_the_last_pictures_are_in(
 
     monkeypatch.setattr(growth, "learn_space", noted)
     col.add(pictures[0].parent, workers=workers)
-    # Pictures that workers have at hand when it begins come later: some are in already.
-    assert FIRST <= grown[0] < FIRST + 3
     assert len(grown) == 2
-    queued = AHEAD * max(workers, 1)
-    assert len(pictures) - queued <= grown[1] < len(pictures)
+    assert grown[0] == FIRST
+    # From the same pictures, whoever describes them.
+    assert grown[1] == len(pictures) - QUEUED
     assert col.spaces["fit"].generation == 2
     check_whole(col, len(pictures))
 
@@ -115,7 +114,7 @@ def test_who_learns_from_pictures_waits_for_the_workers(
 def test_what_came_without_a_row_is_made_up_for_after_a_crash(
     col: Collection, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adding, "_AHEAD", 6)
+    monkeypatch.setattr(adding, "_QUEUED", 6)
     store = store_of(col)
 
     def lacking() -> set[int]:

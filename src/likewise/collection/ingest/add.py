@@ -53,8 +53,9 @@ from likewise.collection.store.store import REMOVED, Store
 _BATCH = 32
 _SECONDS = 1.0
 _STRETCH = 64
-_AHEAD = 40
-"""Pictures each worker has while spaces learn here: a second of work beside that."""
+_QUEUED = 80
+"""Pictures that workers have at hand while spaces learn here: a second of work for two.  However
+many workers there are, so that a space learns from the same pictures."""
 _LONG = 500
 """Pictures of an add from which it learns before its last ones are described, not after."""
 _TAIL = 0.1
@@ -277,7 +278,7 @@ class _Growth:
 
     def __init__(self, store: Store, total: int, n_workers: int) -> None:
         self._store, self._total = store, total
-        self._queued = _AHEAD * n_workers
+        self._ahead = max(AHEAD, -(-_QUEUED // n_workers))
         self._meanwhile = total >= _LONG and grows_without_workers(store)
         self._due = 0
         self.until, self.n_described, self.is_over = 0, 0, False
@@ -295,9 +296,9 @@ class _Growth:
         room = max(self.until - n, _STRETCH)
         self._due = sys.maxsize
         if self._meanwhile:
-            early = left - self._queued
+            early = left - _QUEUED
             if room < early:
-                self._due, room = room, room + self._queued
+                self._due, room = room, room + _QUEUED
             elif early >= (n + left) / (1 + _TAIL) - n and is_outgrown_by(store, n + early):
                 # It would have to learn when all are in: a moment before, nobody waits for it.
                 self._due, self.until = early, n + early
@@ -305,8 +306,8 @@ class _Growth:
 
     def ahead(self) -> int:
         """Tasks a worker has at a time: many shortly before this process is busy."""
-        soon = self._due - _BATCH <= self.n_described + self._queued
-        return _AHEAD if soon and not self.is_over else AHEAD
+        soon = self._due - _BATCH <= self.n_described + _QUEUED
+        return self._ahead if soon and not self.is_over else AHEAD
 
     def is_due_now(self) -> bool:
         return not self.is_over and self.n_described >= self._due
