@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import io
 import json
 import os
 import sqlite3
@@ -17,11 +18,12 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from likewise import _durable
+from likewise import _durable, jpegs
 from likewise._durable import sync_file, write_whole
-from likewise.collection import jobs
+from likewise.collection import jobs, thumbnails
 from likewise.collection.errors import CollectionError
 from likewise.collection.ingest import pool
 from likewise.collection.store import filters, segments
@@ -164,6 +166,57 @@ def test_windows_is_not_asked_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(PermissionError):
         write_whole(path, b"new")
     assert os.listdir(tmp_path) == []
+
+
+@linux
+def test_windows_removes_no_thumbnail_that_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that a full disk cut off is closed before it is removed."""
+
+    class Full(io.FileIO):
+        def write(self, content: Any) -> int:
+            super().write(content[:3])
+            raise OSError(errno.ENOSPC, "no space left on device")
+
+    real = os.unlink
+
+    def unlink(path: Any) -> None:
+        handles = Path("/proc/self/fd").iterdir()
+        if any(os.path.realpath(one) == os.path.realpath(path) for one in handles):
+            raise PermissionError(errno.EACCES, "used by another process", str(path))
+        real(path)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            thumbnails, "open", lambda path, mode, buffering: Full(path, mode), raising=False
+        )
+        thumbnails.put_thumbnail(tmp_path, b"key", b"\xff\xd8\xff whole \xff\xd9", 320)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_windows_replaces_no_thumbnail_that_somebody_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held(source: Any, target: Any) -> None:
+        raise PermissionError(errno.EACCES, "used by another process", str(target))
+
+    whole = b"\xff\xd8\xff whole \xff\xd9"
+    thumbnails.put_thumbnail(tmp_path, b"key", whole, 320)
+    monkeypatch.setattr(os, "replace", held)
+    thumbnails.put_thumbnail(tmp_path, b"key", whole, 320)
+    (place,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert place.read_bytes() == whole
+
+
+def test_windows_leaves_every_jpeg_to_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library there may have a standard error of its own: nothing would be heard of damage."""
+    monkeypatch.setattr(jpegs, "os", Elsewhere(os, name="nt"))
+    monkeypatch.setattr(jpegs, "_taken", False)
+    jpegs.take_stderr()
+    pixels = np.zeros((8, 8, 3), np.uint8)
+    assert jpegs.plain_pixels(jpegs.write_jpeg(pixels, 90), "RGB", (8, 8)) is None
 
 
 @pytest.fixture

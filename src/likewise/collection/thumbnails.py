@@ -104,22 +104,24 @@ def _keep(root: Path, key: bytes, content: bytes, side: int) -> bytes:
             # Kept meanwhile by somebody else, or cut off: whoever reads it sees one or the other.
             part = f"{place}.{secrets.token_hex(4)}"
             _write_new(part, content)
-            os.replace(part, place)
+            try:
+                os.replace(part, place)
+            except OSError:  # Windows replaces no file that somebody reads
+                os.unlink(part)
     return content
 
 
 def _write_new(path: str, content: bytes) -> None:
     """A new file, under its own name: who reads it too early finds no whole JPEG, and a second name
     would cost half as much again as the file."""
-    with open(path, "xb", buffering=0) as file:
-        try:
-            if file.write(content) == len(content):
-                return
-        except OSError:
-            with suppress(OSError):
-                os.unlink(path)
-            raise
-    os.unlink(path)
+    file = open(path, "xb", buffering=0)  # noqa: SIM115 (what is there already is not removed)
+    is_whole = False
+    try:
+        with file:
+            is_whole = file.write(content) == len(content)
+    finally:
+        if not is_whole:
+            os.unlink(path)  # closed by now: Windows removes no open file
 
 
 def prune(root: Path, most: int = MOST_BYTES) -> None:
