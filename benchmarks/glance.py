@@ -56,7 +56,7 @@ def psc(axis: Any) -> None:
 
 
 def s3ml(axis: Any) -> None:
-    here = rows("s3ml", "Held out")
+    here = rows("s3ml", "Second set")
     kinds = [("QUIC (skggm)", "QUIC", PEER), ("skglm, dual", "skglm", THIRD)]
     kinds.append(("gglasso (ADMM)", "gglasso", GREY))
     for place, (solver, name, colour) in enumerate(reversed(kinds)):
