@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -36,6 +37,16 @@ def test_every_command_and_every_option_says_what_it_is_for() -> None:
         assert re.match(r"[A-Z].*[.)]", told, flags=re.DOTALL), f"{name}: {told!r}"
         for one in command.params:
             assert (getattr(one, "help", None) or "").strip(), f"{name}: {one.name} has no help"
+
+
+@pytest.mark.parametrize("words", [["search"], ["tags", "read"], ["link"]], ids=" ".join)
+def test_lines_of_help_are_as_long_as_the_terminal(words: list[str], empty: Likewise) -> None:
+    """Not as long as those of the source: a paragraph ends where it ends."""
+    said = empty(*words, "--help").stdout.split("╭")[0]
+    lines = [line.strip() for line in said.splitlines()]
+    for line, following in itertools.pairwise(lines):
+        if line and following and not line.startswith("Usage"):
+            assert len(line) + len(following.split()[0]) > 150, line
 
 
 def test_the_readme_names_every_command() -> None:

@@ -9,6 +9,7 @@ imported before a command needs it.
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import os
 import sys
@@ -159,9 +160,22 @@ def _app_for(arguments: list[str]) -> typer.Typer:
     groups = [one for one in app.registered_groups if one.name == wanted]
     if not commands and not groups:
         return app
+    for command in commands:
+        command.help = _help_of(command)
+    for group in groups:
+        assert group.typer_instance is not None
+        for command in group.typer_instance.registered_commands:
+            command.help = _help_of(command)
     small = copy.copy(app)
     small.registered_commands, small.registered_groups = commands, groups
     return small
+
+
+def _help_of(command: CommandInfo) -> str:
+    """What a command says of itself, a paragraph in one line: typer keeps the line ends of all but
+    the first, which are those of this source and not of who reads."""
+    said = command.help or inspect.getdoc(command.callback) or ""
+    return "\n\n".join(" ".join(part.split()) for part in said.split("\n\n"))
 
 
 def _name_of(command: CommandInfo) -> str:
