@@ -333,6 +333,34 @@ def switches(machine: Machine) -> str:
     return " ".join(f"`{name}={value}`" for name, value in machine.environment.items()) or "none"
 
 
+_OTHERS = (
+    "Imitated are processors of x86-64; arm64, which rounds in ways of its own, was not tried."
+)
+
+
+def summary(outcomes: Sequence[Outcome]) -> list[str]:
+    """What the tables say, and what it means for who uses it."""
+    ran = [one for one in outcomes if not one.same_as]
+    wrong = [one.name for one in ran if one.died or one.failed]
+    bits = differing(outcomes)
+    kept = [name for name, others in bits.items() if not others]
+    broken = [name for name in bits if name not in kept]
+    holds = [f"{ran[0].passed:,} tests pass on {len(ran) - len(wrong)} of {len(ran)} processors"]
+    holds += [f"the same bits on all of them: {', '.join(kept)}"] if kept else []
+    fails = [f"Something fails on {', '.join(wrong)}."] if wrong else []
+    fails += [f"Bits differ: {', '.join(broken)}."] if broken else []
+    return [
+        f"**Holds.** {'; '.join(holds)}.",
+        "",
+        f"**Does not.** {' '.join([*fails, _OTHERS])}",
+        "",
+        "**For you.** A collection ranks alike on another computer of this kind, and what people",
+        "said is folded into the same weights; what BLAS learns (metrics, maps, fitted spaces)",
+        "agrees within what rounding does to sums.",
+        "",
+    ]
+
+
 def rendered(
     machines: Sequence[Machine],
     outcomes: Sequence[Outcome],
@@ -346,6 +374,7 @@ def rendered(
     lines = [
         "# The tests under the arithmetic of several processors",
         "",
+        *summary(outcomes),
         "By `make test-machines` (`tests/machines.py`): each library is told to choose its code",
         "for another processor, and the rooms that compute are tested in a process of their own.",
         "",

@@ -223,6 +223,8 @@ def test_the_page_says_it_all(tmp_path: Path) -> None:
     assert "Machine: a processor; numpy 1." in page
     assert "Source: `c3`, 2001-02-03." in page
     assert "On old also `tests/loop.py`." in page
+    assert "**Holds.** 10 tests pass on 1 of 2 processors." in page
+    assert "**Does not.** Something fails on old. Bits differ: sums." in page
     found[1] = replace(found[1], same_as="as it is")
     machines.as_csv(every, found, tmp_path / "machines.csv", "c3", "2001-02-03")
     with (tmp_path / "machines.csv").open() as file:

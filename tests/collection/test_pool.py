@@ -81,6 +81,7 @@ def raise_on_seven(task: int) -> tuple[int, str]:
     return task, ""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal of POSIX")
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
@@ -356,6 +357,7 @@ def test_workers_hired_early_for_nothing_are_dismissed() -> None:
     assert worker.process.exitcode is not None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal of POSIX")
 def test_one_hired_early_that_left_is_no_false_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many of them: they had waited long enough, and are replaced."""
     pool.hire_early(5)

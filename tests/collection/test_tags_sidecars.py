@@ -312,6 +312,7 @@ with Collection.open(sys.argv[1]) as col:
 """
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal of POSIX")
 def test_an_export_that_is_killed(col: Collection, home: Path) -> None:
     wanted = ready(col, home)
     done = subprocess.run([sys.executable, "-c", KILLED, str(col.root)], check=False)
