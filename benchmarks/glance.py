@@ -62,12 +62,12 @@ def s3ml(axis: Any) -> None:
     for place, (solver, name, colour) in enumerate(reversed(kinds)):
         times = [float(r["times ours"]) for r in here if r["solver"] == solver]
         axis.plot(times, [place] * len(times), "o", color=colour, markersize=4, alpha=0.8)
-        axis.annotate(name, (0.42, place), va="center", color=colour)
+        axis.annotate(name, (0.21, place), va="center", color=colour)
     axis.axvline(1, color=OURS)
     axis.annotate("ours", (1, 2.45), (3, 0), textcoords="offset points", color=OURS, va="center")
     axis.set(
         title="Inverse covariance: times as long as ours",
-        xscale="log", xlim=(0.4, 50), ylim=(-0.6, 2.8), yticks=[],
+        xscale="log", xlim=(0.2, 60), ylim=(-0.6, 2.8), yticks=[],
     )  # fmt: skip
     axis.set_xticks([1, 3, 10, 30], ["1", "3", "10", "30"])
     axis.minorticks_off()
