@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from likewise._kernels import kernel
 from likewise.solvers.product.lanes import (
-    beside,
     broadcast,
-    count_up,
     if_less,
+    label,
+    labels,
     lanes,
     load,
     lowest,
@@ -35,6 +35,7 @@ from likewise.solvers.product.lanes import (
     ratio,
     store,
     times,
+    word_of,
     zeros,
 )
 from likewise.solvers.product.path import DEPENDENT, DEPENDENT_SHORT
@@ -44,9 +45,9 @@ from likewise.solvers.product.scan import FAR, KERNEL
 _SLOTS = 2
 # Vectors whose supports are solved together: a register's worth of float64.
 _GROUP = 8
-# In a slot's numbers I: vector, words in its support, the next to enter.  In H: how far that one
-# is above the threshold, and what counts as nothing.
-_ROW, _SIZE, _NEXT = 0, 1, 2
+# In a slot's numbers I: vector, words in its support.  In H: how far the next word to enter is above
+# the threshold, with that word for a label, and what counts as nothing.
+_ROW, _SIZE = 0, 1
 _HEIGHT, _NOTHING = 0, 1
 # In f: 1 / pivot of every word of the support, and minus its share in the word that enters.
 _BACK, _SHARE = 0, 1
@@ -61,7 +62,7 @@ class Room(NamedTuple):
     t: NDArray[Any]  # (slots, wide): correlations, the threshold taken away
     f: NDArray[Any]  # (slots, 2, cap)
     H: NDArray[Any]  # (slots, 2)
-    I: NDArray[np.int64]  # (slots, 3)  # noqa: E741
+    I: NDArray[np.int64]  # (slots, 2)  # noqa: E741
     A: NDArray[np.float64]  # (cap, cap, group): Gram matrices of supports
     x: NDArray[np.float64]  # (2, cap, group)
     B: NDArray[np.int64]  # a set to sort words by
@@ -80,7 +81,7 @@ def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
         zeros((_SLOTS, wide), dtype),
         zeros((_SLOTS, 2, cap), dtype),
         zeros((_SLOTS, 2), dtype),
-        np.zeros((_SLOTS, 3), np.int64),
+        np.zeros((_SLOTS, 2), np.int64),
         zeros((cap, cap, _GROUP), np.float64),
         zeros((2, cap, _GROUP), np.float64),
         np.zeros(wide >> 6, np.int64),
@@ -96,36 +97,36 @@ def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
 
 
 @kernel(**KERNEL, inline="always")
-def _higher(top, word, new, other):  # type: ignore[no-untyped-def]
-    """Lane by lane the larger number, and its word."""
-    return if_less(top, new, new, top), if_less(top, new, other, word)
+def _higher(top, new, bits, words):  # type: ignore[no-untyped-def]
+    """Lane by lane the larger number, with its word for a label."""
+    new = label(new, bits, words)
+    return if_less(top, new, new, top)
 
 
 @kernel(**KERNEL, inline="always")
-def _begin(given, i, row, level, t, s):  # type: ignore[no-untyped-def]
-    """t = c - level; its largest entry and that entry's word."""
+def _begin(given, i, row, level, t, s, bits):  # type: ignore[no-untyped-def]
+    """t = c - level; its largest entry, which says its word."""
     L, one, down = lanes(t), broadcast(t, 1.0), broadcast(t, level)
-    top, word = broadcast(t, -FAR), broadcast(t, 0.0)
+    top = broadcast(t, -FAR)
     for j in range(0, t.shape[1], L):
         new = minus(load(given, (i, row, j)), down, one)
         store(t, (s, j), new)
-        top, word = _higher(top, word, new, count_up(t, j))
-    highest = most(top)
-    return highest, int(beside(top, highest, word))
+        top = _higher(top, new, bits, labels(t, j))
+    return most(top)
 
 
 @kernel(**KERNEL, inline="always")
-def _block(D, t, s, j, n, step, own, top, word, words):  # type: ignore[no-untyped-def]
+def _block(D, t, s, j, n, step, own, top, bits, words):  # type: ignore[no-untyped-def]
     """t of the words from j on, of which ``own`` is the new row."""
     store(D, (s, n, j), own)
     new = minus(load(t, (s, j)), step, own)
     store(t, (s, j), new)
-    return _higher(top, word, new, words)
+    return _higher(top, new, bits, words)
 
 
 @kernel(**KERNEL, inline="always")
-def _enter(G, D, t, f, s, base, word, n):  # type: ignore[no-untyped-def]
-    """A word enters as the n-th: its pivot, and the largest of t with its word.
+def _enter(G, D, t, f, s, base, word, n, bits):  # type: ignore[no-untyped-def]
+    """A word enters as the n-th: its pivot, and the largest of t, which says its word.
 
     Four registers at a time hold the new row and one the largest so far: more do not fit into
     sixteen of 32 bytes.
@@ -140,8 +141,7 @@ def _enter(G, D, t, f, s, base, word, n):  # type: ignore[no-untyped-def]
     back = t.dtype.type(1.0) / pivot
     f[s, _BACK, n] = back
     step = broadcast(t, peek(t, (s, word)) * back)
-    top, first, words = broadcast(t, -FAR), broadcast(t, 0.0), count_up(t, 0)
-    one, more = broadcast(t, 1.0), broadcast(t, float(L))
+    top = broadcast(t, -FAR)
     for j in range(0, t.shape[1], 4 * L):
         a, b = load(G, (at, j)), load(G, (at, j + L))
         d, e = load(G, (at, j + 2 * L)), load(G, (at, j + 3 * L))
@@ -151,16 +151,11 @@ def _enter(G, D, t, f, s, base, word, n):  # type: ignore[no-untyped-def]
             b = plus(b, x, load(D, (s, p, j + L)))
             d = plus(d, x, load(D, (s, p, j + 2 * L)))
             e = plus(e, x, load(D, (s, p, j + 3 * L)))
-        top, first = _block(D, t, s, j, n, step, a, top, first, words)
-        words = plus(words, one, more)
-        top, first = _block(D, t, s, j + L, n, step, b, top, first, words)
-        words = plus(words, one, more)
-        top, first = _block(D, t, s, j + 2 * L, n, step, d, top, first, words)
-        words = plus(words, one, more)
-        top, first = _block(D, t, s, j + 3 * L, n, step, e, top, first, words)
-        words = plus(words, one, more)
-    highest = most(top)
-    return pivot, highest, int(beside(top, highest, first))
+        top = _block(D, t, s, j, n, step, a, top, bits, labels(t, j))
+        top = _block(D, t, s, j + L, n, step, b, top, bits, labels(t, j + L))
+        top = _block(D, t, s, j + 2 * L, n, step, d, top, bits, labels(t, j + 2 * L))
+        top = _block(D, t, s, j + 3 * L, n, step, e, top, bits, labels(t, j + 3 * L))
+    return pivot, most(top)
 
 
 @kernel(**KERNEL)
@@ -171,19 +166,21 @@ def _grow(G, given, i, left, level, still, space, ids, counts):  # type: ignore[
     """
     D, t, f, H, I = space.D, space.t, space.f, space.H, space.I  # noqa: E741
     base, cap, near = i * t.shape[1], D.shape[1], DEPENDENT if lanes(t) == 8 else DEPENDENT_SHORT
-    waiting, done = 0, 0
+    waiting, done, bits = 0, 0, np.int64(0)
+    while t.shape[1] > 1 << bits:
+        bits += 1
     for s in range(_SLOTS):
         I[s, _ROW] = -1
     while done < left:
         for s in range(_SLOTS):
-            row, n, word = I[s, _ROW], I[s, _SIZE], I[s, _NEXT]
+            row, n, word = I[s, _ROW], I[s, _SIZE], word_of(H[s, _HEIGHT], bits)
             if row < 0:
                 if waiting < left:
                     row = space.rows[waiting]
                     waiting += 1
-                    highest, word = _begin(given, i, row, level, t, s)
+                    highest = _begin(given, i, row, level, t, s, bits)
                     H[s, _HEIGHT], H[s, _NOTHING] = highest, still * (highest + level)
-                    I[s, _ROW], I[s, _SIZE], I[s, _NEXT] = row, 0, word
+                    I[s, _ROW], I[s, _SIZE] = row, 0
                 continue
             if n < space.starts[row]:
                 word = np.int64(ids[i, row, n])
@@ -194,8 +191,8 @@ def _grow(G, given, i, left, level, still, space, ids, counts):  # type: ignore[
                 continue
             ids[i, row, n] = word
             length = peek(G, (base + word, word))
-            pivot, highest, follower = _enter(G, D, t, f, s, base, word, n)
-            I[s, _SIZE], I[s, _NEXT], H[s, _HEIGHT] = n + 1, follower, highest
+            pivot, highest = _enter(G, D, t, f, s, base, word, n, bits)
+            I[s, _SIZE], H[s, _HEIGHT] = n + 1, highest
             if not pivot > near * length:
                 counts[i, row] = -1
                 I[s, _ROW] = -1
