@@ -26,7 +26,6 @@ from likewise.solvers.product.lanes import (
     labels,
     lanes,
     load,
-    lowest,
     minus,
     most,
     pad_width,
@@ -65,7 +64,8 @@ class Room(NamedTuple):
     I: NDArray[np.int64]  # (slots, 2)  # noqa: E741
     A: NDArray[np.float64]  # (cap, cap, group): Gram matrices of supports
     x: NDArray[np.float64]  # (2, cap, group)
-    B: NDArray[np.int64]  # a set to sort words by
+    W: NDArray[np.int64]  # (cap, group): their words
+    at: NDArray[np.int64]  # (group): their vectors
     rows: NDArray[np.int64]  # (batch): vectors that are not done
     order: NDArray[np.int64]  # (batch): the same by the size of their supports
     starts: NDArray[np.int64]  # (batch): words that a vector starts with
@@ -84,7 +84,8 @@ def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
         np.zeros((_SLOTS, 2), np.int64),
         zeros((cap, cap, _GROUP), np.float64),
         zeros((2, cap, _GROUP), np.float64),
-        np.zeros(wide >> 6, np.int64),
+        zeros((cap, _GROUP), np.int64),
+        np.zeros(_GROUP, np.int64),
         np.zeros(batch, np.int64),
         np.zeros(batch, np.int64),
         np.zeros(batch, np.int64),
@@ -218,37 +219,26 @@ def _by_size(space, left, counts, i):  # type: ignore[no-untyped-def]
 
 
 @kernel(**KERNEL, inline="always")
-def _sort(ids, i, row, n, B):  # type: ignore[no-untyped-def]
-    """Words as bits of a set: comparing them would be a riddle to the branch predictor."""
-    for p in range(n):
-        word = np.int64(ids[i, row, p])
-        B[word >> 6] |= 1 << (word & 63)
-    found = 0
-    for x in range(B.shape[0]):
-        bits = B[x]
-        B[x] = 0
-        while bits != 0:
-            ids[i, row, found] = 64 * x + lowest(bits)
-            bits &= bits - 1
-            found += 1
-
-
-@kernel(**KERNEL, inline="always")
 def _gather(E, given, i, rows, n, level, space, ids, counts):  # type: ignore[no-untyped-def]
     """Gram matrices and right-hand sides of some supports, made up to n words with words that
-    have nothing to do with any other."""
-    A, x, base = space.A, space.x, i * given.shape[2]
+    have nothing to do with any other.
+
+    Lane after lane within, so that every loop is as long for one group as for the next.
+    """
+    A, x, at, W, base = space.A, space.x, space.at, space.W, i * given.shape[2]
     for lane in range(_GROUP):
-        own = 0
-        if lane < len(rows):
-            row = rows[lane]
-            own = counts[i, row]
-            _sort(ids, i, row, own, space.B)
-            for a in range(own):
-                word = np.int64(ids[i, row, a])
-                x[_VALUE, a, lane] = float(peek(given, (i, row, word))) - level
-                for b in range(a + 1):
-                    A[a, b, lane] = float(peek(E, (base + word, np.int64(ids[i, row, b]))))
+        at[lane] = rows[min(lane, len(rows) - 1)]
+    for a in range(n):
+        for lane in range(_GROUP):
+            # Beyond its support a row has words of an earlier one: they are overwritten below.
+            word = np.int64(peek(ids, (i, peek(at, (lane,)), a)))
+            W[a, lane] = word
+            x[_VALUE, a, lane] = float(peek(given, (i, peek(at, (lane,)), word))) - level
+        for b in range(a + 1):
+            for lane in range(_GROUP):
+                A[a, b, lane] = float(peek(E, (base + peek(W, (a, lane)), peek(W, (b, lane)))))
+    for lane in range(_GROUP):
+        own = counts[i, rows[lane]] if lane < len(rows) else 0
         for a in range(own, n):
             x[_VALUE, a, lane] = 0.0
             for b in range(a):
@@ -290,12 +280,13 @@ def _finish(E, given, i, left, level, space, ids, values, counts):  # type: igno
         _solve(space.A, space.x, counts[i, some[-1]])
         for lane in range(len(some)):
             row, kept = some[lane], 0
-            for a in range(counts[i, row]):
-                word, value = ids[i, row, a], peek(space.x, (_VALUE, a, lane))
-                ids[i, row, kept], values[i, row, kept] = word, value
+            n = counts[i, row]
+            for a in range(n):
+                value = peek(space.x, (_VALUE, a, lane))
+                ids[i, row, kept], values[i, row, kept] = peek(space.W, (a, lane)), value
                 kept += value > 0.0
             rows[again] = row
-            again += kept < counts[i, row]
+            again += kept < n
             counts[i, row] = kept
     return again
 

@@ -315,6 +315,28 @@ def lowest(typing, bits):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
+def below(typing, a, number):  # type: ignore[no-untyped-def]
+    """One bit for each lane of whole numbers: whether it is below a number."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        count = args[0].type.count
+        less = builder.icmp_signed("<", args[0], _broadcast(builder, args[1], count))
+        return builder.zext(builder.bitcast(less, ir.IntType(count)), ir.IntType(64))
+
+    return types.int64(a, a.scalar), code
+
+
+@intrinsic
+def n_bits(typing, bits):  # type: ignore[no-untyped-def]
+    """How many bits are set."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), code
+
+
+@intrinsic
 def lanes(typing, array):  # type: ignore[no-untyped-def]
     """How many numbers of an array a register holds, known to the compiler."""
     count = BYTES * 8 // array.dtype.bitwidth
@@ -328,6 +350,11 @@ def lanes(typing, array):  # type: ignore[no-untyped-def]
 def pad_width(k: int) -> int:
     """Words with the room that four registers at a time need."""
     return (k + 63) & ~63
+
+
+def pad_support(n: int) -> int:
+    """Words of a support with the room that a register of their numbers needs."""
+    return (n + 15) & ~15
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
