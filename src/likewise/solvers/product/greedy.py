@@ -7,6 +7,10 @@ Later entries need these rows and nothing of the coefficients, so coefficients w
 when supports of one size are solved eight at a time, in float64.  Words whose coefficient came out
 negative leave, and the vector starts again from those that stay.
 
+The largest of many numbers brings its word along in its last bits (``lanes.label``), so that one
+maximum of registers finds both; which of two words enters that are above the threshold by the same
+amount up to 2^-16 (of 128 words in float32) changes the order of entries and not where they end.
+
 Two vectors are on their way at any time, a word of the one after a word of the other: what an entry
 finds in its last cycles is what the next one waits for, and the other vector has work meanwhile.
 """
@@ -44,8 +48,8 @@ from likewise.solvers.product.scan import FAR, KERNEL
 _SLOTS = 2
 # Vectors whose supports are solved together: a register's worth of float64.
 _GROUP = 8
-# In a slot's numbers I: vector, words in its support.  In H: how far the next word to enter is above
-# the threshold, with that word for a label, and what counts as nothing.
+# In a slot's numbers I: vector, words in its support.  In H: how far the next word to enter is
+# above the threshold, with that word for a label, and what counts as nothing.
 _ROW, _SIZE = 0, 1
 _HEIGHT, _NOTHING = 0, 1
 # In f: 1 / pivot of every word of the support, and minus its share in the word that enters.

@@ -27,7 +27,7 @@ _SCALARS = {
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The type of such values, float32, float64 or (to be moved only) int32."""
+    """The type of such values: float32, float64, or int32 (only to be loaded and compared)."""
 
     def __init__(self, scalar: Any) -> None:
         super().__init__(name=f"lanes({scalar})")

@@ -19,7 +19,16 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.product.lanes import below, broadcast, load, lowest, minus, n_bits, peek, store
+from likewise.solvers.product.lanes import (
+    below,
+    broadcast,
+    load,
+    lowest,
+    minus,
+    n_bits,
+    peek,
+    store,
+)
 from likewise.solvers.product.path import (
     ACT,
     DEPENDS,
