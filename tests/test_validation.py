@@ -124,9 +124,9 @@ def test_rows_keep_their_memory_and_their_type() -> None:
     assert check.finite_rows(X.astype(np.float64), "X", dtype=np.float32).dtype == np.float32
     assert check.finite_rows(X.T, "X").flags.c_contiguous
     assert check.finite_rows(np.zeros((0, 4)), "X").shape == (0, 4)
-    # A sum beyond float64 does not make its numbers infinite.
-    huge = np.full((2, 2), 1.5e308)
-    assert check.finite_rows(huge, "X") is huge
+    # A sum beyond the type of the numbers does not make them infinite.
+    for huge in (np.full((2, 2), 1.5e308), np.full((2, 2), 3e38, np.float32)):
+        assert check.finite_rows(huge, "X") is huge
 
 
 @pytest.mark.parametrize(

@@ -239,8 +239,10 @@ def finite_rows(
 
     found = np.ascontiguousarray(matrix(X, name, width, dtype=dtype, of=of, objects=objects))
     with np.errstate(over="ignore", invalid="ignore"):
-        # No temporary array: a sum is finite only if all of it is, and nearly always then.
-        finite = np.isfinite(found.sum(dtype=np.float64))
+        # No temporary array: a sum is finite only if all of it is, and nearly always then.  It is
+        # added in the type of the numbers, which takes half the time; what is too large for that
+        # is looked through below.
+        finite = np.isfinite(found.sum())
     if not finite:
         bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
         if len(bad):

@@ -11,17 +11,22 @@ from numpy.typing import NDArray
 
 from likewise.solvers.product.lanes import (
     BYTES,
+    below,
     beside,
     broadcast,
     count_up,
     if_less,
     if_same,
+    label,
+    labels,
     lanes,
     least,
     load,
     lowest,
     minus,
     most,
+    n_bits,
+    pad_support,
     pad_width,
     peek,
     plus,
@@ -29,6 +34,7 @@ from likewise.solvers.product.lanes import (
     store,
     times,
     total,
+    word_of,
     zeros,
 )
 
@@ -75,7 +81,40 @@ def _lowest(bits):  # type: ignore[no-untyped-def]
     return lowest(bits)
 
 
+@njit
+def _largest(A, bits):  # type: ignore[no-untyped-def]
+    """The largest of row 1 and its word, words counted from 5."""
+    top = most(label(load(A, (1, 0)), bits, labels(A, 5)))
+    return top, word_of(top, bits)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_label_comes_along_with_the_largest(dtype: type) -> None:
+    """Numbers of either sign are off by what the last seven bits of their type are worth."""
+    n = BYTES // np.dtype(dtype).itemsize
+    rng = np.random.default_rng(1)
+    for sign in (1.0, -1.0):
+        A: NDArray[Any] = (sign * rng.random((2, n))).astype(dtype)
+        top, word = _largest(A, np.int64(7))
+        assert word == 5 + A[1].argmax()
+        assert abs(top - A[1].max()) <= 2**7 * np.finfo(dtype).eps * abs(A[1].max())
+
+
+@njit
+def _below(ids, number):  # type: ignore[no-untyped-def]
+    bits = below(load(ids, (0, 0)), number)
+    return bits, n_bits(bits)
+
+
+def test_whole_numbers_below_another() -> None:
+    ids = np.random.default_rng(2).integers(0, 100, (1, 16)).astype(np.int32)
+    bits, count = _below(ids, np.int32(50))
+    assert bits == sum(1 << lane for lane in range(16) if ids[0, lane] < 50)
+    assert count == (ids < 50).sum()
+
+
 def test_room_and_bits() -> None:
+    assert [pad_support(n) for n in (1, 16, 17)] == [16, 16, 32]
     assert [pad_width(k) for k in (1, 64, 65, 128)] == [64, 64, 128, 128]
     for shape in ((3, 5), (1, 64, 64)):
         made = zeros(shape, np.float32)

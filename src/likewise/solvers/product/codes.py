@@ -21,7 +21,7 @@ from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import one_blas_thread
 from likewise.solvers.product import greedy, root_finding
 from likewise.solvers.product.input import as_words
-from likewise.solvers.product.lanes import pad_width, zeros
+from likewise.solvers.product.lanes import pad_support, pad_width, zeros
 from likewise.solvers.product.marching import DONE, apart, halving, pack, together
 from likewise.solvers.product.path import State, room
 
@@ -211,10 +211,11 @@ class ProductPaths:
 
     def _room(self, n: int, dtype: Any, task: Task, *, ties: bool = False) -> _Room:
         most = self._largest(self._lift(task))
-        shape = (self.m, n, int(most.max()) + 1)
+        cap = int(most.max()) + 1
+        shape = (self.m, n, pad_support(cap))
         state: State | greedy.Room
         if METHODS[task.method].greedy and not ties:
-            state = greedy.room(self.k, shape[2], n, dtype)
+            state = greedy.room(self.k, cap, n, dtype)
         else:
             state = room(self.k, most, dtype)
         return _Room(

@@ -7,6 +7,10 @@ Later entries need these rows and nothing of the coefficients, so coefficients w
 when supports of one size are solved eight at a time, in float64.  Words whose coefficient came out
 negative leave, and the vector starts again from those that stay.
 
+The largest of many numbers brings its word along in its last bits (``lanes.label``), so that one
+maximum of registers finds both; which of two words enters that are above the threshold by the same
+amount up to 2^-16 (of 128 words in float32) changes the order of entries and not where they end.
+
 Two vectors are on their way at any time, a word of the one after a word of the other: what an entry
 finds in its last cycles is what the next one waits for, and the other vector has work meanwhile.
 """
@@ -20,13 +24,12 @@ from numpy.typing import NDArray
 
 from likewise._kernels import kernel
 from likewise.solvers.product.lanes import (
-    beside,
     broadcast,
-    count_up,
     if_less,
+    label,
+    labels,
     lanes,
     load,
-    lowest,
     minus,
     most,
     pad_width,
@@ -35,6 +38,7 @@ from likewise.solvers.product.lanes import (
     ratio,
     store,
     times,
+    word_of,
     zeros,
 )
 from likewise.solvers.product.path import DEPENDENT, DEPENDENT_SHORT
@@ -44,9 +48,9 @@ from likewise.solvers.product.scan import FAR, KERNEL
 _SLOTS = 2
 # Vectors whose supports are solved together: a register's worth of float64.
 _GROUP = 8
-# In a slot's numbers I: vector, words in its support, the next to enter.  In H: how far that one
-# is above the threshold, and what counts as nothing.
-_ROW, _SIZE, _NEXT = 0, 1, 2
+# In a slot's numbers I: vector, words in its support.  In H: how far the next word to enter is
+# above the threshold, with that word for a label, and what counts as nothing.
+_ROW, _SIZE = 0, 1
 _HEIGHT, _NOTHING = 0, 1
 # In f: 1 / pivot of every word of the support, and minus its share in the word that enters.
 _BACK, _SHARE = 0, 1
@@ -61,10 +65,11 @@ class Room(NamedTuple):
     t: NDArray[Any]  # (slots, wide): correlations, the threshold taken away
     f: NDArray[Any]  # (slots, 2, cap)
     H: NDArray[Any]  # (slots, 2)
-    I: NDArray[np.int64]  # (slots, 3)  # noqa: E741
+    I: NDArray[np.int64]  # (slots, 2)  # noqa: E741
     A: NDArray[np.float64]  # (cap, cap, group): Gram matrices of supports
     x: NDArray[np.float64]  # (2, cap, group)
-    B: NDArray[np.int64]  # a set to sort words by
+    W: NDArray[np.int64]  # (cap, group): their words
+    at: NDArray[np.int64]  # (group): their vectors
     rows: NDArray[np.int64]  # (batch): vectors that are not done
     order: NDArray[np.int64]  # (batch): the same by the size of their supports
     starts: NDArray[np.int64]  # (batch): words that a vector starts with
@@ -80,10 +85,11 @@ def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
         zeros((_SLOTS, wide), dtype),
         zeros((_SLOTS, 2, cap), dtype),
         zeros((_SLOTS, 2), dtype),
-        np.zeros((_SLOTS, 3), np.int64),
+        np.zeros((_SLOTS, 2), np.int64),
         zeros((cap, cap, _GROUP), np.float64),
         zeros((2, cap, _GROUP), np.float64),
-        np.zeros(wide >> 6, np.int64),
+        zeros((cap, _GROUP), np.int64),
+        np.zeros(_GROUP, np.int64),
         np.zeros(batch, np.int64),
         np.zeros(batch, np.int64),
         np.zeros(batch, np.int64),
@@ -96,36 +102,36 @@ def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
 
 
 @kernel(**KERNEL, inline="always")
-def _higher(top, word, new, other):  # type: ignore[no-untyped-def]
-    """Lane by lane the larger number, and its word."""
-    return if_less(top, new, new, top), if_less(top, new, other, word)
+def _higher(top, new, bits, words):  # type: ignore[no-untyped-def]
+    """Lane by lane the larger number, with its word for a label."""
+    new = label(new, bits, words)
+    return if_less(top, new, new, top)
 
 
 @kernel(**KERNEL, inline="always")
-def _begin(given, i, row, level, t, s):  # type: ignore[no-untyped-def]
-    """t = c - level; its largest entry and that entry's word."""
+def _begin(given, i, row, level, t, s, bits):  # type: ignore[no-untyped-def]
+    """t = c - level; its largest entry, which says its word."""
     L, one, down = lanes(t), broadcast(t, 1.0), broadcast(t, level)
-    top, word = broadcast(t, -FAR), broadcast(t, 0.0)
+    top = broadcast(t, -FAR)
     for j in range(0, t.shape[1], L):
         new = minus(load(given, (i, row, j)), down, one)
         store(t, (s, j), new)
-        top, word = _higher(top, word, new, count_up(t, j))
-    highest = most(top)
-    return highest, int(beside(top, highest, word))
+        top = _higher(top, new, bits, labels(t, j))
+    return most(top)
 
 
 @kernel(**KERNEL, inline="always")
-def _block(D, t, s, j, n, step, own, top, word, words):  # type: ignore[no-untyped-def]
+def _block(D, t, s, j, n, step, own, top, bits, words):  # type: ignore[no-untyped-def]
     """t of the words from j on, of which ``own`` is the new row."""
     store(D, (s, n, j), own)
     new = minus(load(t, (s, j)), step, own)
     store(t, (s, j), new)
-    return _higher(top, word, new, words)
+    return _higher(top, new, bits, words)
 
 
 @kernel(**KERNEL, inline="always")
-def _enter(G, D, t, f, s, base, word, n):  # type: ignore[no-untyped-def]
-    """A word enters as the n-th: its pivot, and the largest of t with its word.
+def _enter(G, D, t, f, s, base, word, n, bits):  # type: ignore[no-untyped-def]
+    """A word enters as the n-th: its pivot, and the largest of t, which says its word.
 
     Four registers at a time hold the new row and one the largest so far: more do not fit into
     sixteen of 32 bytes.
@@ -140,8 +146,7 @@ def _enter(G, D, t, f, s, base, word, n):  # type: ignore[no-untyped-def]
     back = t.dtype.type(1.0) / pivot
     f[s, _BACK, n] = back
     step = broadcast(t, peek(t, (s, word)) * back)
-    top, first, words = broadcast(t, -FAR), broadcast(t, 0.0), count_up(t, 0)
-    one, more = broadcast(t, 1.0), broadcast(t, float(L))
+    top = broadcast(t, -FAR)
     for j in range(0, t.shape[1], 4 * L):
         a, b = load(G, (at, j)), load(G, (at, j + L))
         d, e = load(G, (at, j + 2 * L)), load(G, (at, j + 3 * L))
@@ -151,16 +156,11 @@ def _enter(G, D, t, f, s, base, word, n):  # type: ignore[no-untyped-def]
             b = plus(b, x, load(D, (s, p, j + L)))
             d = plus(d, x, load(D, (s, p, j + 2 * L)))
             e = plus(e, x, load(D, (s, p, j + 3 * L)))
-        top, first = _block(D, t, s, j, n, step, a, top, first, words)
-        words = plus(words, one, more)
-        top, first = _block(D, t, s, j + L, n, step, b, top, first, words)
-        words = plus(words, one, more)
-        top, first = _block(D, t, s, j + 2 * L, n, step, d, top, first, words)
-        words = plus(words, one, more)
-        top, first = _block(D, t, s, j + 3 * L, n, step, e, top, first, words)
-        words = plus(words, one, more)
-    highest = most(top)
-    return pivot, highest, int(beside(top, highest, first))
+        top = _block(D, t, s, j, n, step, a, top, bits, labels(t, j))
+        top = _block(D, t, s, j + L, n, step, b, top, bits, labels(t, j + L))
+        top = _block(D, t, s, j + 2 * L, n, step, d, top, bits, labels(t, j + 2 * L))
+        top = _block(D, t, s, j + 3 * L, n, step, e, top, bits, labels(t, j + 3 * L))
+    return pivot, most(top)
 
 
 @kernel(**KERNEL)
@@ -171,19 +171,21 @@ def _grow(G, given, i, left, level, still, space, ids, counts):  # type: ignore[
     """
     D, t, f, H, I = space.D, space.t, space.f, space.H, space.I  # noqa: E741
     base, cap, near = i * t.shape[1], D.shape[1], DEPENDENT if lanes(t) == 8 else DEPENDENT_SHORT
-    waiting, done = 0, 0
+    waiting, done, bits = 0, 0, np.int64(0)
+    while t.shape[1] > 1 << bits:
+        bits += 1
     for s in range(_SLOTS):
         I[s, _ROW] = -1
     while done < left:
         for s in range(_SLOTS):
-            row, n, word = I[s, _ROW], I[s, _SIZE], I[s, _NEXT]
+            row, n, word = I[s, _ROW], I[s, _SIZE], word_of(H[s, _HEIGHT], bits)
             if row < 0:
                 if waiting < left:
                     row = space.rows[waiting]
                     waiting += 1
-                    highest, word = _begin(given, i, row, level, t, s)
+                    highest = _begin(given, i, row, level, t, s, bits)
                     H[s, _HEIGHT], H[s, _NOTHING] = highest, still * (highest + level)
-                    I[s, _ROW], I[s, _SIZE], I[s, _NEXT] = row, 0, word
+                    I[s, _ROW], I[s, _SIZE] = row, 0
                 continue
             if n < space.starts[row]:
                 word = np.int64(ids[i, row, n])
@@ -194,8 +196,8 @@ def _grow(G, given, i, left, level, still, space, ids, counts):  # type: ignore[
                 continue
             ids[i, row, n] = word
             length = peek(G, (base + word, word))
-            pivot, highest, follower = _enter(G, D, t, f, s, base, word, n)
-            I[s, _SIZE], I[s, _NEXT], H[s, _HEIGHT] = n + 1, follower, highest
+            pivot, highest = _enter(G, D, t, f, s, base, word, n, bits)
+            I[s, _SIZE], H[s, _HEIGHT] = n + 1, highest
             if not pivot > near * length:
                 counts[i, row] = -1
                 I[s, _ROW] = -1
@@ -221,37 +223,26 @@ def _by_size(space, left, counts, i):  # type: ignore[no-untyped-def]
 
 
 @kernel(**KERNEL, inline="always")
-def _sort(ids, i, row, n, B):  # type: ignore[no-untyped-def]
-    """Words as bits of a set: comparing them would be a riddle to the branch predictor."""
-    for p in range(n):
-        word = np.int64(ids[i, row, p])
-        B[word >> 6] |= 1 << (word & 63)
-    found = 0
-    for x in range(B.shape[0]):
-        bits = B[x]
-        B[x] = 0
-        while bits != 0:
-            ids[i, row, found] = 64 * x + lowest(bits)
-            bits &= bits - 1
-            found += 1
-
-
-@kernel(**KERNEL, inline="always")
 def _gather(E, given, i, rows, n, level, space, ids, counts):  # type: ignore[no-untyped-def]
     """Gram matrices and right-hand sides of some supports, made up to n words with words that
-    have nothing to do with any other."""
-    A, x, base = space.A, space.x, i * given.shape[2]
+    have nothing to do with any other.
+
+    Lane after lane within, so that every loop is as long for one group as for the next.
+    """
+    A, x, at, W, base = space.A, space.x, space.at, space.W, i * given.shape[2]
     for lane in range(_GROUP):
-        own = 0
-        if lane < len(rows):
-            row = rows[lane]
-            own = counts[i, row]
-            _sort(ids, i, row, own, space.B)
-            for a in range(own):
-                word = np.int64(ids[i, row, a])
-                x[_VALUE, a, lane] = float(peek(given, (i, row, word))) - level
-                for b in range(a + 1):
-                    A[a, b, lane] = float(peek(E, (base + word, np.int64(ids[i, row, b]))))
+        at[lane] = rows[min(lane, len(rows) - 1)]
+    for a in range(n):
+        for lane in range(_GROUP):
+            # Beyond its support a row has words of an earlier one: they are overwritten below.
+            word = np.int64(peek(ids, (i, peek(at, (lane,)), a)))
+            W[a, lane] = word
+            x[_VALUE, a, lane] = float(peek(given, (i, peek(at, (lane,)), word))) - level
+        for b in range(a + 1):
+            for lane in range(_GROUP):
+                A[a, b, lane] = float(peek(E, (base + peek(W, (a, lane)), peek(W, (b, lane)))))
+    for lane in range(_GROUP):
+        own = counts[i, rows[lane]] if lane < len(rows) else 0
         for a in range(own, n):
             x[_VALUE, a, lane] = 0.0
             for b in range(a):
@@ -293,12 +284,13 @@ def _finish(E, given, i, left, level, space, ids, values, counts):  # type: igno
         _solve(space.A, space.x, counts[i, some[-1]])
         for lane in range(len(some)):
             row, kept = some[lane], 0
-            for a in range(counts[i, row]):
-                word, value = ids[i, row, a], peek(space.x, (_VALUE, a, lane))
-                ids[i, row, kept], values[i, row, kept] = word, value
+            n = counts[i, row]
+            for a in range(n):
+                value = peek(space.x, (_VALUE, a, lane))
+                ids[i, row, kept], values[i, row, kept] = peek(space.W, (a, lane)), value
                 kept += value > 0.0
             rows[again] = row
-            again += kept < counts[i, row]
+            again += kept < n
             counts[i, row] = kept
     return again
 

@@ -19,10 +19,15 @@ from numpy.typing import NDArray
 
 BYTES = 64
 _FLAGS = ("contract", "reassoc", "nsz", "nnan")
+_SCALARS = {
+    types.float32: ir.FloatType(),
+    types.float64: ir.DoubleType(),
+    types.int32: ir.IntType(32),
+}
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The type of such values, float32 or float64."""
+    """The type of such values: float32, float64, or int32 (only to be loaded and compared)."""
 
     def __init__(self, scalar: Any) -> None:
         super().__init__(name=f"lanes({scalar})")
@@ -33,7 +38,7 @@ class Lanes(types.Type):  # type: ignore[misc]
 @register_model(Lanes)
 class _Model(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        scalar = ir.FloatType() if fe_type.scalar == types.float32 else ir.DoubleType()
+        scalar = _SCALARS[fe_type.scalar]
         super().__init__(dmm, fe_type, ir.VectorType(scalar, fe_type.count))
 
 
@@ -61,6 +66,12 @@ def _call_intrinsic(builder: Any, name: str, result: Any, values: Any, **more: A
     shape = ir.FunctionType(result, [value.type for value in values])
     made = cgutils.get_or_insert_function(builder.module, shape, f"llvm.{name}.{suffix}")
     return builder.call(made, values, **more)
+
+
+def _whole(kind: Any) -> Any:
+    """Whole numbers of the same size in place of floats."""
+    width = 32 if kind.element == ir.FloatType() else 64
+    return ir.VectorType(ir.IntType(width), kind.count)
 
 
 def _as_places(where: Any) -> Any:
@@ -131,6 +142,58 @@ def count_up(typing, array, start):  # type: ignore[no-untyped-def]
         return builder.fadd(_broadcast(builder, value, made.count), steps)
 
     return made(array, start), code
+
+
+@intrinsic
+def labels(typing, array, start):  # type: ignore[no-untyped-def]
+    """start, start + 1, ... as whole numbers in the bits of an array's type, for ``label``."""
+    made = Lanes(array.dtype)
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = _whole(context.get_value_type(made))
+        value = context.cast(builder, args[1], signature.args[1], types.int64)
+        value = value if kind.element.width == 64 else builder.trunc(value, kind.element)
+        steps = ir.Constant(kind, list(range(made.count)))
+        return builder.bitcast(
+            builder.add(_broadcast(builder, value, made.count), steps),
+            context.get_value_type(made),
+        )
+
+    return made(array, start), code
+
+
+@intrinsic
+def label(typing, a, bits, words):  # type: ignore[no-untyped-def]
+    """a with ``words`` of ``labels`` in place of its last bits (a word's number takes ``bits``).
+
+    The largest of such numbers brings its place along; it is off by the share 2^(bits - 23) in
+    float32, 2^(bits - 52) in float64.
+    """
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = _whole(args[0].type)
+        own, number = (builder.bitcast(x, kind) for x in (args[0], args[2]))
+        count = args[1] if kind.element.width == 64 else builder.trunc(args[1], kind.element)
+        keep = builder.shl(ir.Constant(kind.element, -1), count)
+        made = builder.or_(builder.and_(own, _broadcast(builder, keep, kind.count)), number)
+        return builder.bitcast(made, args[0].type)
+
+    return a(a, types.int64, a), code
+
+
+@intrinsic
+def word_of(typing, number, bits):  # type: ignore[no-untyped-def]
+    """The word that ``label`` put into a number."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = ir.IntType(signature.args[0].bitwidth)
+        own = builder.bitcast(args[0], kind)
+        count = args[1] if kind.width == 64 else builder.trunc(args[1], kind)
+        keep = builder.shl(ir.Constant(kind, -1), count)
+        word = builder.and_(own, builder.not_(keep))
+        return word if kind.width == 64 else builder.zext(word, ir.IntType(64))
+
+    return types.int64(number, types.int64), code
 
 
 @intrinsic
@@ -252,6 +315,28 @@ def lowest(typing, bits):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
+def below(typing, a, number):  # type: ignore[no-untyped-def]
+    """One bit for each lane of whole numbers: whether it is below a number."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        count = args[0].type.count
+        less = builder.icmp_signed("<", args[0], _broadcast(builder, args[1], count))
+        return builder.zext(builder.bitcast(less, ir.IntType(count)), ir.IntType(64))
+
+    return types.int64(a, a.scalar), code
+
+
+@intrinsic
+def n_bits(typing, bits):  # type: ignore[no-untyped-def]
+    """How many bits are set."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), code
+
+
+@intrinsic
 def lanes(typing, array):  # type: ignore[no-untyped-def]
     """How many numbers of an array a register holds, known to the compiler."""
     count = BYTES * 8 // array.dtype.bitwidth
@@ -265,6 +350,11 @@ def lanes(typing, array):  # type: ignore[no-untyped-def]
 def pad_width(k: int) -> int:
     """Words with the room that four registers at a time need."""
     return (k + 63) & ~63
+
+
+def pad_support(n: int) -> int:
+    """Words of a support with the room that a register of their numbers needs."""
+    return (n + 15) & ~15
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:

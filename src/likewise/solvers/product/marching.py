@@ -19,7 +19,16 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels import kernel
-from likewise.solvers.product.lanes import broadcast, load, lowest, minus, peek, store
+from likewise.solvers.product.lanes import (
+    below,
+    broadcast,
+    load,
+    lowest,
+    minus,
+    n_bits,
+    peek,
+    store,
+)
 from likewise.solvers.product.path import (
     ACT,
     DEPENDS,
@@ -215,10 +224,19 @@ def together(G, E, state, given, plain, half, lift, still, limit, ids, values, c
 
 @kernel(**KERNEL)
 def pack(ids, values, counts, all_ids, all_values):  # type: ignore[no-untyped-def]
-    """Rows of a batch behind each other, the first part's before those of the next."""
+    """Rows of a batch behind each other, by rising word, the first part's before the next one's.
+
+    A word's place is the number of words below it: comparing a register's worth at a time knows
+    no branches.  Rows of ids have room as ``lanes.pad_support`` says.
+    """
     at = 0
     for i in range(counts.shape[0]):
         for row in range(counts.shape[1]):
-            for p in range(counts[i, row]):
-                all_ids[at], all_values[at] = ids[i, row, p], values[i, row, p]
-                at += 1
+            n = counts[i, row]
+            for p in range(n):
+                word, place = peek(ids, (i, row, p)), at
+                for q in range(0, n, 16):
+                    real = (1 << min(n - q, 16)) - 1
+                    place += n_bits(below(load(ids, (i, row, q)), word) & real)
+                all_ids[place], all_values[place] = word, peek(values, (i, row, p))
+            at += n

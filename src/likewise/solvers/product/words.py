@@ -22,6 +22,7 @@ from likewise.solvers.lassos.scan import Dictionary
 from likewise.solvers.product.codes import ProductPaths, Task, pack_rows, stack_rows
 from likewise.solvers.product.feature_sign import feature_sign
 from likewise.solvers.product.input import as_words
+from likewise.solvers.product.lanes import pad_support
 
 Floats = NDArray[np.float64]
 Coding = Literal["homotopy", "feature-sign", "nearest"]
@@ -112,7 +113,8 @@ class WordPaths:
 
     def _run_feature_sign(self, G: Any, E: Any, C: Any, alpha: float) -> tuple[Any, Any, Any]:
         most = min(self.most, len(G))
-        ids, values = np.empty((len(C), most + 1), np.int32), np.empty((len(C), most + 1))
+        shape = len(C), pad_support(most + 1)
+        ids, values = np.empty(shape, np.int32), np.empty(shape)
         counts = np.zeros(len(C), np.int64)
         feature_sign(G, E, C, 0.5 * alpha, most, 50 + 20 * most, ids, values, counts)
         return pack_rows(ids[None], values[None], counts[None])[0]
