@@ -26,7 +26,9 @@ from benchmarks.s3ml import uci as s3ml_uci
 from benchmarks.s3ml.figure import draw
 from benchmarks.s3ml.sice import report as s3ml_sice
 
-PARTS = ("uci", "retrieval", "propagation", "pairs", "sice", "second", "hard", "defaults")
+PARTS = (
+    "uci", "retrieval", "propagation", "pairs", "sice", "second", "third", "hard", "defaults",
+)  # fmt: skip
 Part = dict[str, Any]
 CONCEPTS = {"corel1k": 10, "caltech101": 10}
 
@@ -147,6 +149,12 @@ def second(full: bool, seed: int) -> Part:
     return _sparse_inverse(s3ml_sice.add_second, full)
 
 
+def third(full: bool, seed: int) -> Part:
+    """Problems drawn after the second set had been looked at."""
+    del seed
+    return _sparse_inverse(s3ml_sice.add_third, full)
+
+
 def hard(full: bool, seed: int) -> Part:
     """Ill-conditioned problems, and 10,000 variables in blocks."""
     del seed
@@ -168,6 +176,7 @@ MEASURE = {
     "pairs": pairs,
     "sice": sice,
     "second": second,
+    "third": third,
     "hard": hard,
     "defaults": defaults,
 }

@@ -45,6 +45,17 @@ def test_engines_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.converged
 
 
+def test_hundreds_of_variables_that_hang_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One block of 360: the loop ends with the gap asked for, and an engine finds the same."""
+    S, l1 = covariance(360, 720, seed=1), 0.15
+    found = sparse_inverse_covariance(S, l1, False, tol=1e-4)
+    assert found.largest_block > 320
+    assert found.gap <= 1e-4 * 360
+    slow = by_engines(monkeypatch, S, l1, penalise_diagonal=False, tol=1e-4)
+    # Both are above the minimum by their gap at most.
+    assert abs(found.objective - slow.objective) <= found.gap + slow.gap
+
+
 @pytest.mark.parametrize("m", [3, 5, 8])
 def test_a_reference_agrees(m: int) -> None:
     S = covariance(m, 4 * m, seed=m)

@@ -29,9 +29,10 @@ from likewise.solvers.sparse_inverse.kernels import (
 ARMIJO, SHORTEST, ROUNDING = 1e-3, 1e-9, 4e-15
 # l1 goes up so many times until there is an M to begin with, and down again with every step.
 UP, DOWN = 1.4, 0.5
-# A sweep that moves less than this share of D ends coordinate descent; so many sweeps at most,
-# more with every step, as the model becomes true.
-CALM, SWEEPS, MORE, INNER = 0.1, 3, 3, 2
+# A sweep that moves less than a share of D ends coordinate descent (docs/methods/s3ml.md, (23)):
+# this multiple of the root of what the step before promised a variable, which says how true the
+# model is, and no less than the other.  So many sweeps at most.
+FORCING, FINEST, SWEEPS, INNER = 4.0, 0.03, 12, 2
 # No certificate is computed (a factorisation) after a step that promised so many times the goal.
 SURE = 30.0
 
@@ -171,6 +172,7 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
     W, U, X, K = narrow
     starts, columns = lists
     inverted, g, x, d = values
+    m = len(A)
     level = _begin(A, l1, limits[0] * l1, M, L)
     if level == np.inf:
         return np.inf, np.inf, 0
@@ -183,10 +185,7 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
         if moved:
             _inverse(L, K, X, W)
         last = not moved or steps == most or visits > limits[1]
-        near = steps > 0 and -promised < goal
-        if level == l1 and (
-            last or near or (-promised < SURE * goal and least_gap(A, W, l1, M) <= goal)
-        ):
+        if level == l1 and (last or (-promised < SURE * goal and least_gap(A, W, l1, M) <= goal)):
             bound = _bound(A, W, l1, trial, L)
             if bound > dual:
                 dual = bound
@@ -198,10 +197,12 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
         n = free_pairs(A, M, W, level, starts, columns)
         _open_model(A, M, W, starts, columns, inverted, g, x, d)
         clear(U)
-        for k in range(SWEEPS + MORE * steps):
+        # Before the first promise, and where l1 has just fallen, one sweep is all a step is worth.
+        calm = max(FORCING * np.sqrt(-promised / m), FINEST) if promised < 0.0 else 1.0
+        for k in range(SWEEPS):
             changed, size = sweep(W, inverted, g, x, d, U, level, starts, columns, INNER)
             visits += n
-            if changed <= CALM * size or visits > limits[1]:
+            if changed <= calm * size or visits > limits[1]:
                 break
             if k == 0:
                 n = _drop_zeros(starts, columns, inverted, g, x, d)

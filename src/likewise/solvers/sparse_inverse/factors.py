@@ -17,41 +17,57 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @kernel(fastmath=FAST)
 def factorise(B, L):
-    """L with B = L L', from the lower triangle of B; log det B, NaN if B is not definite."""
+    """L with B = L L', from the lower triangle of B; log det B, NaN if B is not definite.
+
+    Two rows at a time against four, so that each number read is used twice.
+    """
     m = len(B)
     total = 0.0
     zero = B[0, 0] * 0
-    for i in range(m):
-        row = L[i]
+    for top in range(0, m, 2):
+        # Of an odd number of rows the last is its own neighbour, computed twice.
+        other = min(top + 1, m - 1)
+        upper, lower = L[top], L[other]
         first = 0
-        while first + 4 <= i:
+        while first + 4 <= top:
             a, b, c, d = L[first], L[first + 1], L[first + 2], L[first + 3]
             one, two, three, four = zero, zero, zero, zero
+            five, six, seven, eight = zero, zero, zero, zero
             for k in range(first):
-                one += row[k] * a[k]
-                two += row[k] * b[k]
-                three += row[k] * c[k]
-                four += row[k] * d[k]
+                one += upper[k] * a[k]
+                two += upper[k] * b[k]
+                three += upper[k] * c[k]
+                four += upper[k] * d[k]
+                five += lower[k] * a[k]
+                six += lower[k] * b[k]
+                seven += lower[k] * c[k]
+                eight += lower[k] * d[k]
             # The four among themselves; the diagonal of L is kept as it is, so divide.
-            x = (B[i, first] - one) / a[first]
-            y = (B[i, first + 1] - two - x * b[first]) / b[first + 1]
-            z = (B[i, first + 2] - three - x * c[first] - y * c[first + 1]) / c[first + 2]
-            w = B[i, first + 3] - four - x * d[first] - y * d[first + 1] - z * d[first + 2]
-            row[first], row[first + 1], row[first + 2] = x, y, z
-            row[first + 3] = w / d[first + 3]
+            for i in (top, other):
+                row = L[i]
+                if i == other and other > top:
+                    one, two, three, four = five, six, seven, eight
+                x = (B[i, first] - one) / a[first]
+                y = (B[i, first + 1] - two - x * b[first]) / b[first + 1]
+                z = (B[i, first + 2] - three - x * c[first] - y * c[first + 1]) / c[first + 2]
+                w = B[i, first + 3] - four - x * d[first] - y * d[first + 1] - z * d[first + 2]
+                row[first], row[first + 1], row[first + 2] = x, y, z
+                row[first + 3] = w / d[first + 3]
             first += 4
-        for j in range(first, i + 1):
-            other = L[j]
-            dot = B[i, j]
-            for k in range(j):
-                dot -= row[k] * other[k]
-            if j < i:
-                row[j] = dot / other[j]
-            elif dot > 0.0:
-                row[i] = np.sqrt(dot)
-                total += np.log(dot)
-            else:
-                return np.nan
+        for i in range(top, other + 1):
+            row = L[i]
+            for j in range(first, i + 1):
+                left = L[j]
+                dot = B[i, j]
+                for k in range(j):
+                    dot -= row[k] * left[k]
+                if j < i:
+                    row[j] = dot / left[j]
+                elif dot > 0.0:
+                    row[i] = np.sqrt(dot)
+                    total += np.log(dot)
+                else:
+                    return np.nan
     return total
 
 

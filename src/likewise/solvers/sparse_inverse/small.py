@@ -25,7 +25,7 @@ from likewise.solvers.sparse_inverse.input import Settings
 from likewise.solvers.sparse_inverse.problem import Floats
 
 # Blocks up to this size are begun here; up to the other they come to an end here, if they can.
-LARGEST, SMALL = 320, 64
+LARGEST, SMALL = 600, 64
 STEPS = 40
 # Of larger ones: the highest l1 to begin with, over the problem's, and pairs visited over m**2.  An
 # ill-conditioned block needs far more, and has better ways.
