@@ -62,9 +62,9 @@ class _Bytes:
         self.sound = path is None
         self.checked = np.full(len(self.views.row_sums), path is None, np.uint8)
         self.lock = threading.Lock()
-        self._advise_rows("MADV_RANDOM")
+        self.advise_rows("MADV_RANDOM")
 
-    def _advise_rows(self, advice: str) -> None:
+    def advise_rows(self, advice: str) -> None:
         """Tell the kernel how the mapped rows are read, where it can be told.
 
         A search reads a few rows here and there.  Without advice each would bring in the 64 KiB
@@ -83,12 +83,16 @@ class _Bytes:
     @contextlib.contextmanager
     def all_rows(self) -> Iterator[None]:
         """Every row is read inside of this, in order; afterwards none is held in memory."""
-        self._advise_rows("MADV_SEQUENTIAL")
+        self.advise_rows("MADV_SEQUENTIAL")
         try:
             yield
         finally:
-            self._advise_rows("MADV_DONTNEED")
-            self._advise_rows("MADV_RANDOM")
+            self.release_rows()
+            self.advise_rows("MADV_RANDOM")
+
+    def release_rows(self) -> None:
+        """Drop the pages of the rows from this process; a clean page may be had again."""
+        self.advise_rows("MADV_DONTNEED")
 
     def check_length(self) -> None:
         """Damage where the file is not as long as what was mapped of it."""
@@ -179,6 +183,10 @@ class Block:
             raise self._damage_error(str(damage)) from None
         content.sound = True
         content.checked[:] = 1
+
+    def release_rows(self) -> None:
+        """Let go of the pages of mapped rows; what is read again comes from the file."""
+        self._content.release_rows()
 
     def damaged_rows(self) -> DamagedIndex:
         return self._damage_error("the checksum of some of its rows does not fit")
