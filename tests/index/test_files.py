@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,31 @@ def test_xxh64_is_the_standard_one() -> None:
     }
     for n, digest in expected.items():
         assert int(xxh64(text, 0, n)) == digest
+
+
+def test_rows_let_go_are_read_again(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = random_rows(rng, 900, 40, tame=True)
+    index = InvertedIndex.build(X)
+    index.save(tmp_path / "index.lwx")
+    opened = InvertedIndex.open(tmp_path / "index.lwx")
+    expected = [part.tolist() for part in index.search(X[:5], 7)]
+    (block,) = opened._state.blocks
+    # The rows have whole pages of their own, so that there is something to let go.
+    assert places(block.sizes)[2] - places(block.sizes)[1] > 3 * mmap.PAGESIZE
+    for let_go in (opened.verify, block.release_rows, opened.compact):
+        assert [part.tolist() for part in opened.search(X[:5], 7)] == expected
+        let_go()
+        assert [part.tolist() for part in opened.search(X[:5], 7)] == expected
+
+
+def test_advice_that_the_system_refuses_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = random_rows(np.random.default_rng(0), 900, 40, tame=True)
+    InvertedIndex.build(X).save(tmp_path / "index.lwx")
+    # 9,999 is no advice that any system knows.
+    monkeypatch.setattr(mmap, "MADV_RANDOM", 9_999, raising=False)
+    InvertedIndex.open(tmp_path / "index.lwx").verify()
+    monkeypatch.delattr(mmap, "MADV_RANDOM")
+    InvertedIndex.open(tmp_path / "index.lwx").verify()

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from likewise.index.blocks import Block
 from likewise.index.inverted import InvertedIndex
-from likewise.index.lists import add_column, add_list
+from likewise.index.lists import add_column, add_columns, add_list
 from likewise.index.scoring import add_bounds, choose_scale, find_lists, new_plan, new_scratch
 
 
@@ -67,7 +67,7 @@ def test_codes_bound_the_impacts_from_both_sides(signed: bool) -> None:
     (block,) = InvertedIndex.build(X)._state.blocks
     zero = block.sizes.zero
     assert zero == (8 if signed else 0)
-    assert block.sizes.columns == (0 if signed else 3)
+    assert block.sizes.columns == (0 if signed else 4)
     found = decode_block(block)
     by_word = sp.csc_array(X)
     for word in range(X.shape[1]):
@@ -123,3 +123,24 @@ def test_adding_is_what_the_decoder_says() -> None:
                 for d, code in found[word][1].items():
                     expected[d] = 7 * code
             np.testing.assert_array_equal(sums, expected)
+
+
+@pytest.mark.parametrize("half", [1, 7, 64, 333])
+def test_columns_added_together_are_those_added_one_by_one(half: int) -> None:
+    rng = np.random.default_rng(half)
+    columns = rng.integers(0, 256, (11, half), dtype=np.uint8)
+    for n in range(10):
+        which = rng.choice(11, n, replace=False).astype(np.int64)
+        # Up to what n columns of codes of 15 leave in int16, and zeros among them.
+        factors = rng.integers(0, 2_100 // max(n, 1), n + 2).astype(np.int16)
+        start = rng.integers(-300, 300, 2 * half + 3).astype(np.int16)
+        one, all_of_them = start.copy(), start.copy()
+        for c, factor in zip(which, factors, strict=False):
+            add_column(columns[c], int(factor), one)
+        add_columns(columns, which, factors, n, all_of_them)
+        np.testing.assert_array_equal(all_of_them, one)
+        # The plain way, in Python's integers.
+        nibbles = np.concatenate([columns & 15, columns >> 4], 1).astype(int)
+        sums = start.astype(int)
+        sums[: 2 * half] += (nibbles[which] * factors[:n, None].astype(int)).sum(0)
+        np.testing.assert_array_equal(all_of_them, sums)

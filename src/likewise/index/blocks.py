@@ -11,8 +11,10 @@ shortens a file, it replaces it, and the old one lives on for those who have it 
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +62,37 @@ class _Bytes:
         self.sound = path is None
         self.checked = np.full(len(self.views.row_sums), path is None, np.uint8)
         self.lock = threading.Lock()
+        self.advise_rows("MADV_RANDOM")
+
+    def advise_rows(self, advice: str) -> None:
+        """Tell the kernel how the mapped rows are read, where it can be told.
+
+        A search reads a few rows here and there.  Without advice each would bring in the 64 KiB
+        around it, so that some hundred searches held all rows of a collection in memory.
+        """
+        if self.mapped is None or not hasattr(mmap, advice):
+            return
+        _, rows_at, total = places(self.sizes)
+        # The page that lists and rows share stays with the lists.
+        begin = -(-rows_at // mmap.PAGESIZE) * mmap.PAGESIZE
+        if begin < total:
+            # Only advice: a file system that wants none is as good.
+            with contextlib.suppress(OSError):
+                self.mapped.madvise(getattr(mmap, advice), begin, total - begin)
+
+    @contextlib.contextmanager
+    def all_rows(self) -> Iterator[None]:
+        """Every row is read inside of this, in order; afterwards none is held in memory."""
+        self.advise_rows("MADV_SEQUENTIAL")
+        try:
+            yield
+        finally:
+            self.release_rows()
+            self.advise_rows("MADV_RANDOM")
+
+    def release_rows(self) -> None:
+        """Drop the pages of the rows from this process; a clean page may be had again."""
+        self.advise_rows("MADV_DONTNEED")
 
     def check_length(self) -> None:
         """Damage where the file is not as long as what was mapped of it."""
@@ -144,11 +177,16 @@ class Block:
         try:
             content.check_length()
             check_core(content.buffer, content.sizes, content.views, content.checksum)
-            check_rows(content.views)
+            with content.all_rows():
+                check_rows(content.views)
         except Damage as damage:
             raise self._damage_error(str(damage)) from None
         content.sound = True
         content.checked[:] = 1
+
+    def release_rows(self) -> None:
+        """Let go of the pages of mapped rows; what is read again comes from the file."""
+        self._content.release_rows()
 
     def damaged_rows(self) -> DamagedIndex:
         return self._damage_error("the checksum of some of its rows does not fit")
@@ -199,7 +237,10 @@ class Block:
         total = int(np.diff(views.row_ends)[self.dead == 0].sum())
         words = np.zeros(total, np.uint32)
         values = np.zeros(total, np.float32)
-        unpack_rows(views.row_ends, views.rows, views.row_values, self.dead, words, values, lengths)
+        with self._content.all_rows():
+            unpack_rows(
+                views.row_ends, views.rows, views.row_values, self.dead, words, values, lengths
+            )
         return self.living_ids(), lengths, words, values
 
     def row_at(self, position: int) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ posting.  They come in three forms:
   distance beyond 4,095 is made of several, with code 0.
 - A *rare* list, of 32 postings at most, would be mostly such fillers: it is its picture numbers,
   then its codes, four to a uint16.
-- A *column*, of a word that one picture in eight or more has, is the codes of all pictures, two to
+- A *column*, of a word that one picture in twelve or more has, is the codes of all pictures, two to
   a byte: byte i holds picture i and picture ``half + i``, so that it is added by vector code.
 
 The directory says which words have lists, and how long they are; words are cut into buckets of
@@ -175,7 +175,7 @@ def unpack_header(data: bytes) -> tuple[Sizes, int]:
         and s.words <= s.postings
         and s.codes <= 2 * s.entries
         and s.shift <= 16
-        and s.columns * s.pictures <= 8 * s.entries
+        and s.columns * s.pictures <= 12 * s.entries
         and s.dropped <= s.entries
         and s.zero in (0, 8)
         and 0.0 <= s.base < np.inf

@@ -73,6 +73,47 @@ def add_column(column, factor, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def add_columns(columns, which, factors, n, sums):  # type: ignore[no-untyped-def]
+    """Add n columns with factors of 0 or more, four at a time: sums are loaded and stored once.
+
+    As ``add_column`` otherwise.  A group that lacks columns has its last one again, times 0.
+    """
+    half = columns.shape[1]
+    for j in range(0, n, 4):
+        b, c, d = min(j + 1, n - 1), min(j + 2, n - 1), min(j + 3, n - 1)
+        _add_four(
+            columns[which[j]], columns[which[b]], columns[which[c]], columns[which[d]],
+            factors[j], np.int16(factors[b] * (b > j)), np.int16(factors[c] * (c > b)),
+            np.int16(factors[d] * (d > c)), sums[:half], sums[half : 2 * half],
+        )  # fmt: skip
+
+
+@kernel
+def _add_four(a, b, c, d, fa, fb, fc, fd, low, high):  # type: ignore[no-untyped-def]
+    for i in range(len(a)):
+        low[i] = np.int16(
+            low[i]
+            + np.int16(np.int16(_first(a[i]) * fa) + np.int16(_first(b[i]) * fb))
+            + np.int16(np.int16(_first(c[i]) * fc) + np.int16(_first(d[i]) * fd))
+        )
+        high[i] = np.int16(
+            high[i]
+            + np.int16(np.int16(_second(a[i]) * fa) + np.int16(_second(b[i]) * fb))
+            + np.int16(np.int16(_second(c[i]) * fc) + np.int16(_second(d[i]) * fd))
+        )
+
+
+@kernel(inline="always")
+def _first(byte):  # type: ignore[no-untyped-def]
+    return np.int16(byte & np.uint8(CODE_MASK))
+
+
+@kernel(inline="always")
+def _second(byte):  # type: ignore[no-untyped-def]
+    return np.int16(byte >> np.uint8(CODE_BITS))
+
+
+@kernel
 def pictures_of(codes, out):  # type: ignore[no-untyped-def]
     """The pictures of a list, into ``out``; how many."""
     if len(codes) <= RARE_LENGTH:

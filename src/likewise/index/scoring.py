@@ -20,7 +20,7 @@ import numpy as np
 from likewise._kernels import kernel
 from likewise.index.checking import rows_sound
 from likewise.index.layout import BLOCK_PICTURES, CODE_MASK, Array
-from likewise.index.lists import add_column, add_list, pictures_of
+from likewise.index.lists import add_column, add_columns, add_list, pictures_of
 from likewise.solvers.prefetch import prefetch
 
 # Pictures whose sums are tested at once.
@@ -50,6 +50,8 @@ class Plan(NamedTuple):
     column: Array  # int64: the column; -1 where the word has none
     step: Array  # float64: step of its codes
     bounds: Array  # int16 (words, 16): what a code of its list adds
+    which: Array  # int64: columns to be added together
+    factors: Array  # int16: and what their codes are multiplied by
     table: Array  # int32, a power of two: hash table from word to its place in the query
 
 
@@ -69,7 +71,8 @@ def new_plan(n_words: int) -> Plan:
     slots = 1 << (32 * n - 1).bit_length()
     return Plan(
         np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n),
-        np.zeros((n, CODE_MASK + 1), np.int16), np.zeros(slots, np.int32),
+        np.zeros((n, CODE_MASK + 1), np.int16), np.zeros(n, np.int64), np.zeros(n, np.int16),
+        np.zeros(slots, np.int32),
     )  # fmt: skip
 
 
@@ -182,13 +185,18 @@ def choose_scale(v, values, unit, plan):  # type: ignore[no-untyped-def]
 @kernel
 def add_bounds(v, values, unit, plan, scale, scratch):  # type: ignore[no-untyped-def]
     """Add the upper bounds of all words.  1e-4 is more than arithmetic and codes may be off."""
+    together = 0
     for j in range(len(values)):
         weight = values[j] / unit * plan.step[j] * scale
         if plan.column[j] >= 0:
             factor = np.ceil(weight * (1 << _FINER) + 1e-4)
             if weight < 0:
                 factor = min(factor, 0.0)
-            add_column(v.columns[plan.column[j]], np.int64(factor), scratch.columns)
+                add_column(v.columns[plan.column[j]], np.int64(factor), scratch.columns)
+            else:
+                plan.which[together] = plan.column[j]
+                plan.factors[together] = np.int16(factor)
+                together += 1
         elif plan.length[j]:
             # The larger of the two ends of what a code stands for.
             shift = v.zero if weight > 0 else v.zero + 1
@@ -197,6 +205,7 @@ def add_bounds(v, values, unit, plan, scale, scratch):  # type: ignore[no-untype
                 bound = np.ceil(weight * (code - shift) + 1e-4)
                 plan.bounds[j, code] = np.int64(min(max(bound, -_ROOM), _ROOM))
             add_list(_codes(v, plan, j), plan.bounds[j], scratch.sums)
+    add_columns(v.columns, plan.which, plan.factors, together, scratch.columns)
 
 
 @kernel
