@@ -141,11 +141,12 @@ class FittedKind(Space):
         """Whether the pictures that came since are of another kind, (8) of ``FittedSpace``."""
         if not self.generation or n_pictures < (1 + NEW) * self.n_pictures:
             return False
-        found = np.zeros((0, self.source.width), np.float32)
+        found = np.zeros((0, 1), np.float32)
         since = survey.n_pictures - (n_pictures - self.n_pictures)
         for numbers, rows in survey.rows(self.recipe["source"]):
-            new = np.asarray(rows[numbers >= since], np.float32)
-            found = np.concatenate([found, new])[-NEWEST:] if len(new) else found
+            new = np.asarray(rows[numbers >= since], np.float32)[-NEWEST:]
+            if len(new):
+                found = np.concatenate([found, new])[-NEWEST:] if len(found) else new
         return len(found) > 0 and self.fit.has_outgrown(n_pictures, found)
 
     def learn(self, survey: Survey) -> LearnedGeneration | None:
@@ -158,9 +159,10 @@ class FittedKind(Space):
         drawn = np.arange(total)
         if total > fit.max_rows:
             drawn = np.sort(rng.choice(total, fit.max_rows, replace=False))
-        chosen = np.empty((len(drawn), self.source.width), np.float32)
-        start = 0
+        chosen, start = np.empty((len(drawn), 0), np.float32), 0
         for numbers, rows in survey.rows(self.recipe["source"]):
+            if not chosen.size:
+                chosen = np.empty((len(drawn), rows.shape[1]), np.float32)
             first, last = np.searchsorted(drawn, [start, start + len(numbers)])
             chosen[first:last] = rows[drawn[first:last] - start]
             start += len(numbers)

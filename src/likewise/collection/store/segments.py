@@ -133,8 +133,8 @@ def write_sparse(root: Path, name: str, raw: SparseRows, weighted: Any) -> int:
     arrays: dict[str, NDArray[Any]] = {
         "ids": raw.ids.astype(np.int64),
         "starts": raw.rows.indptr.astype(np.int64),
-        "indices": raw.rows.indices.astype(np.int32),
-        "values": raw.rows.data.astype(np.float32),
+        "indices": raw.rows.indices.astype(np.int32, copy=False),
+        "values": raw.rows.data.astype(np.float32, copy=False),
     }
     save_arrays(part / _ROWS, _KIND_ROWS, {"width": int(raw.rows.shape[1])}, arrays)
     InvertedIndex.build(weighted, raw.ids).save(part / _INDEX)
@@ -163,8 +163,9 @@ def open_sparse(root: Path, name: str) -> SegmentOnDisk:
     def between(first: int, last: int) -> Any:
         a, b = starts[first], starts[last]
         values, columns = np.array(arrays["values"][a:b]), np.array(arrays["indices"][a:b])
-        shape = (last - first, meta["width"])
-        return sparse.csr_array((values, columns, starts[first : last + 1] - a), shape=shape)
+        # Of one type, and a small one: scipy would make all of them int64.
+        ends = (starts[first : last + 1] - a).astype(np.int32)
+        return sparse.csr_array((values, columns, ends), shape=(last - first, meta["width"]))
 
     return SegmentOnDisk(np.array(arrays["ids"]), between, mapped)
 
