@@ -317,7 +317,8 @@ def prepare(X: Rows, rooted: bool) -> Floats:
     if rooted:
         np.sqrt(np.maximum(made, 0.0, out=made), out=made)
     norms = np.linalg.norm(made, axis=1, keepdims=True)
-    return np.divide(made, norms, out=made, where=norms > 0)
+    np.divide(made, norms, out=made, where=norms > 0)
+    return made
 
 
 def unit(X: Floats) -> Floats:
