@@ -122,7 +122,7 @@ def _measured(command: list[str]) -> dict[str, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    most = [0]
+    most = {"Pss": 0, "Pss_Anon": 0}
     watch = threading.Thread(target=_watch, args=(process, most), daemon=True)
     watch.start()
     _, said = process.communicate()
@@ -132,12 +132,15 @@ def _measured(command: list[str]) -> dict[str, float]:
         raise RuntimeError(f"{command} failed:\n{said.decode()}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"wall": wall, "cpu": cpu, "memory": float(most[0])}
+    memory, own = float(most["Pss"]), float(most["Pss_Anon"])
+    return {"wall": wall, "cpu": cpu, "memory": memory, "own": own}
 
 
-def _watch(process: subprocess.Popen[bytes], most: list[int]) -> None:
+def _watch(process: subprocess.Popen[bytes], most: dict[str, int]) -> None:
     while process.poll() is None:
-        most[0] = max(most[0], sum(map(_share, [process.pid, *_children(process.pid)])))
+        shares = list(map(_shares, [process.pid, *_children(process.pid)]))
+        for what in most:
+            most[what] = max(most[what], sum(share.get(what, 0) for share in shares))
         time.sleep(0.2)
 
 
@@ -149,13 +152,14 @@ def _children(pid: int) -> list[int]:
     return [one for child in map(int, found) for one in (child, *_children(child))]
 
 
-def _share(pid: int) -> int:
-    """Memory of a process, what it shares with others divided among them."""
+def _shares(pid: int) -> dict[str, int]:
+    """Memory of a process, what it shares with others divided among them: all of it (``Pss``), and
+    without pages of files, which the system takes back when it wants (``Pss_Anon``)."""
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
     except OSError:
-        return 0
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+        return {}
+    return {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
 
 
 def _agreement(collection: Path, out: Path) -> float:
@@ -286,6 +290,7 @@ def _many(count: int, scratch: Path) -> list[dict[str, object]]:
         rows.append({
             "pictures": f"{size:,}", "a second": size / one["wall"],
             "CPU ms a picture": 1e3 * one["cpu"] / size, "peak MB": one["memory"] / 1e6,
+            "without pages of files, MB": one["own"] / 1e6,
         })  # fmt: skip
     return rows
 

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+Put = Callable[[bytes | memoryview], object]
+
 CATALOG_SYNC = "PRAGMA fullfsync = ON"
 """What asks of SQLite on macOS what :func:`_flush` does there; nothing anywhere else."""
 _PATIENCE = 2.0
@@ -25,13 +27,15 @@ _PATIENCE = 2.0
 
 def write_whole(
     path: str | os.PathLike[str],
-    *parts: bytes | memoryview,
+    *parts: bytes | memoryview | Callable[[Put], None],
     unfinished: str | None = None,
     ready: Callable[[Path], None] | None = None,
     sync_name: bool = True,
     private: bool = False,
 ) -> None:
     """Put ``parts``, one after another, under the name ``path``; on any error nothing changes.
+
+    A part may be a function that is given what to put bytes with, for what nobody holds whole.
 
     ``unfinished`` is the name the file has while it is written, for a folder whose owner sweeps by
     name.  ``ready`` is called with that file when it is whole, right before it is renamed, and may
@@ -44,7 +48,10 @@ def write_whole(
     try:
         with open(beside, "wb", opener=_open_private if private else None) as file:
             for part in parts:
-                file.write(part)
+                if callable(part):
+                    part(file.write)
+                else:
+                    file.write(part)
             file.flush()
             _flush(file.fileno())
         if ready is not None:

@@ -13,6 +13,7 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, DamagedCollection, UnknownPicture
+from likewise.collection.ingest import generations
 from likewise.collection.spaces import base, deep_words, onnx
 from likewise.collection.spaces import deep as deep_kind
 from likewise.collection.spaces import rows as space_rows
@@ -190,6 +191,26 @@ def test_damaged_weights_stop_an_add_with_their_own_error(
     with pytest.raises(DamagedWeights, match="force-reinstall"):
         own.add(tmp_path / "more", workers=0)
     assert len(own) == 24
+    assert own.problems() == []
+
+
+def test_who_writes_the_catalog_loads_no_network(
+    own: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be memory and half a second for nothing: a worker says what is wrong with it."""
+
+    def refuse() -> None:
+        raise AssertionError("loaded here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("likewise.collection.spaces.deep.network", refuse)
+        write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][7:])
+        assert own.add(tmp_path / "more", workers=1).added == 1
+    error = DamagedWeights("they are no weights")
+    monkeypatch.setattr(generations, "run", lambda *_: [error])
+    write(tmp_path / "more" / "newer.jpg", small_scenes()["rocket"][8:])
+    with pytest.raises(DamagedWeights, match="no weights"):
+        own.add(tmp_path / "more", workers=1)
     assert own.problems() == []
 
 

@@ -16,10 +16,10 @@ from likewise.collection.ingest.generations import start_generation
 from likewise.collection.jobs import silent
 from likewise.collection.search import dense_view
 from likewise.collection.search.dense_view import DenseView
-from likewise.collection.search.row_parts import IdPlaces
 from likewise.collection.spaces import graphs
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.registry import open_spaces
+from likewise.collection.spaces.row_parts import IdPlaces
 from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows

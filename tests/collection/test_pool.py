@@ -342,7 +342,7 @@ def speak(_: int) -> int:
 
 
 def test_workers_hired_early_are_the_ones_that_work() -> None:
-    pool.hire_early(2, ("wave", "no_such_module"))
+    pool.hire_early(2, ("wave", "no_such_module", "math:no_such_name"))
     waiting = {worker.process.pid for worker in pool._resting}
     assert len(waiting) == 2
     assert set(run(pid_of, range(8), 2, failed)) <= waiting

@@ -293,7 +293,7 @@ def test_an_add_with_nothing_to_do_reads_no_segment(
     def read(*_: object) -> None:
         raise AssertionError("a segment was read")
 
-    for name in ("read_dense", "read_sparse"):
+    for name in ("read_dense", "read_sparse", "open_dense", "open_sparse"):
         monkeypatch.setattr(f"likewise.collection.store.segments.{name}", read)
     assert col.add(built / "pictures", workers=0).known == 16
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from likewise.neighbours import container
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.neighbours.container import DamagedFile, Streamed, open_arrays, save_arrays
 
 
 def small(path: Path) -> None:
@@ -94,3 +95,20 @@ def test_a_failed_write_leaves_the_old_file(
         save_arrays(path, "test", {}, {"a": np.ones(3)})
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_an_array_that_comes_in_parts_is_saved_as_if_it_were_whole(tmp_path: Path) -> None:
+    rows = np.arange(60, dtype=np.float32).reshape(12, 5)
+
+    def fill(put: Callable[[Any], object]) -> None:
+        for start in (0, 5, 6):
+            put(rows[start : {0: 5, 5: 6, 6: 12}[start]])
+
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    ids = np.arange(12)
+    save_arrays(whole, "thing", {}, {"ids": ids, "rows": rows})
+    save_arrays(parts, "thing", {}, {"ids": ids, "rows": Streamed(np.float32, (12, 5), fill)})
+    assert parts.read_bytes() == whole.read_bytes()
+    with pytest.raises(ValueError, match="no array of shape"):
+        save_arrays(parts, "thing", {}, {"rows": Streamed(np.float32, (13, 5), fill)})
+    assert parts.read_bytes() == whole.read_bytes()

@@ -272,6 +272,36 @@ def test_a_compact_graph_is_small_and_near(metric: Metric, tmp_path: Path) -> No
     assert saved[0] - saved[1] >= 0.95 * 3 * X.size
 
 
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_graph_grown_from_parts(compact: bool, tmp_path: Path) -> None:
+    """Of one part it is the graph of all rows; of several another one, which finds as well."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 16))[rng.integers(0, 40, 4000)] + rng.normal(size=(4000, 16)) / 3
+    X = X.astype(np.float32)
+    whole = HNSW(compact=compact).build(X)
+    one = HNSW(compact=compact).build_in_parts(16, lambda: [X])
+    whole.save(tmp_path / "whole")
+    one.save(tmp_path / "one")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "whole").read_bytes()
+    places = [np.arange(first, len(X), 7) for first in range(7)]
+    parts = HNSW(compact=compact).build_in_parts(16, lambda: (X[at] for at in places))
+    order = np.concatenate(places)
+    Q = X[:200] + 0.01
+    truth = Exact().build(X).search(Q, 10)[0]
+    found = {"whole": whole.search(Q, 10)[0], "parts": order[parts.search(Q, 10)[0]]}
+    shares = {
+        name: np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(ids, truth, strict=True)])
+        for name, ids in found.items()
+    }
+    assert shares["parts"] > shares["whole"] - 0.02
+
+
+def test_a_compact_graph_of_no_parts_is_empty() -> None:
+    empty = HNSW(compact=True).build_in_parts(4, list)
+    assert len(empty) == 0
+    assert empty.search(np.ones((1, 4)), 1)[0].tolist() == [[-1]]
+
+
 def test_a_compact_graph_learns_its_range_from_the_first_rows() -> None:
     X = unit_rows(200, 8, 3)
     index = HNSW("ip", compact=True).build(X[:0])

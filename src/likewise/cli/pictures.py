@@ -213,6 +213,10 @@ def check(
         raise typer.Exit(1)
 
 
+_MEANWHILE = ("likewise.collection.ingest.workers", "likewise.features.deep.network:network")
+"""What the first spaces need is loaded before there is a collection."""
+
+
 def _hire_early(named: Path | None, wanted: list[Path]) -> None:
     """Workers for a new collection, before this process has imported half of what it needs.
 
@@ -225,7 +229,7 @@ def _hire_early(named: Path | None, wanted: list[Path]) -> None:
     from likewise.collection.ingest import pool
 
     with suppress(pool.WorkersCannotStart):  # told when there is work for them
-        pool.hire_early(pool.one_a_core(), ("likewise.collection.ingest.workers", "onnxruntime"))
+        pool.hire_early(pool.one_a_core(), _MEANWHILE)
 
 
 def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:

@@ -6,8 +6,9 @@ the old one back, so that two objects with different counts do not disturb each 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise._lazy import faiss
 from likewise._validation import whole
+from likewise.neighbours.container import Streamed, save_arrays
 from likewise.neighbours.protocol import Found, Metric, StoredIndex, best_first, rows
 
 
@@ -43,6 +45,25 @@ def to_bytes(index: Any) -> NDArray[np.uint8]:
     """A faiss index as bytes."""
     data: NDArray[np.uint8] = faiss.serialize_index(index)
     return data
+
+
+def _say(index: Any, put: Callable[[Any], object]) -> None:
+    """The bytes of a faiss index, some at a time."""
+    callback: Any = faiss.PyCallbackIOWriter  # the stubs lag behind the library
+    faiss.write_index(index, callback(lambda piece: put(np.frombuffer(piece, np.uint8))))
+
+
+def save_index(path: str | Path, kind: str, meta: dict[str, Any], index: Any) -> None:
+    """Save a faiss index as it says its bytes: a copy of them all would be as large as it is."""
+    n_bytes = 0
+
+    def count(piece: NDArray[np.uint8]) -> None:
+        nonlocal n_bytes
+        n_bytes += len(piece)
+
+    _say(index, count)
+    said = Streamed(np.uint8, (n_bytes,), lambda put: _say(index, put))
+    save_arrays(path, kind, meta, {"faiss": said})
 
 
 def from_bytes(data: NDArray[np.uint8], kind: type, width: int, n: int, metric: Metric) -> Any:
@@ -89,9 +110,12 @@ class FaissIndex(StoredIndex):
     def _parameters(self, k: int) -> Any:
         return None
 
-    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _meta(self) -> dict[str, Any]:
         meta = {name: getattr(self, name) for name in self._PARAMETERS}
-        return {**meta, "width": self.width, "n": len(self)}, {"faiss": to_bytes(self._index)}
+        return {**meta, "width": self.width, "n": len(self)}
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return self._meta(), {"faiss": to_bytes(self._index)}
 
     def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         for name in self._PARAMETERS:

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import mmap
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._durable import write_whole
+from likewise._durable import Put, write_whole
 from likewise.errors import LikewiseError
 
 MAGIC = b"LKWARR1\n"
@@ -28,6 +29,18 @@ DIGEST = 32
 _HEAD = struct.Struct("<8sQ")
 _DTYPES = frozenset({"|u1", "<u4", "<i4", "<u8", "<i8", "<f4", "<f8"})
 
+_PIECE = 4 << 20
+"""Bytes of a mapping that are looked at before their pages are let go."""
+
+
+class Streamed(NamedTuple):
+    """An array to be saved that nobody holds whole: ``fill`` puts its parts one after another."""
+
+    dtype: Any
+    shape: tuple[int, ...]
+    fill: Callable[[Callable[[Any], object]], object]
+
+
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -35,38 +48,70 @@ class DamagedFile(LikewiseError):
     """A saved file that is truncated, altered, or of another kind than was asked for."""
 
 
-def save_arrays(path: str | Path, kind: str, meta: Mapping[str, Any], arrays: Arrays) -> None:
+def save_arrays(
+    path: str | Path,
+    kind: str,
+    meta: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any] | Streamed],
+) -> None:
     """Write ``arrays`` under ``kind``; the file appears under its name complete or not at all."""
     digest = hashlib.blake2b(digest_size=DIGEST)
-    pieces = list(_pieces(kind, meta, arrays))
-    for piece in pieces:
-        digest.update(piece)
-    write_whole(path, *pieces, digest.digest())
+
+    def fill(put: Put) -> None:
+        def put_both(piece: bytes | memoryview) -> None:
+            digest.update(piece)
+            put(piece)
+
+        _put_body(put_both, kind, meta, arrays)
+        put(digest.digest())
+
+    write_whole(path, fill)
 
 
 def pack_arrays(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> bytes:
     """What ``save_arrays`` would write, as one blob."""
-    body = b"".join(_pieces(kind, meta, arrays))
+    pieces: list[bytes | memoryview] = []
+    _put_body(pieces.append, kind, meta, arrays)
+    body = b"".join(pieces)
     return body + hashlib.blake2b(body, digest_size=DIGEST).digest()
 
 
-def _pieces(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> Iterator[bytes | memoryview]:
+def _put_body(
+    put: Put, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Streamed]
+) -> None:
     """Everything but the digest, in order."""
-    blocks = [(name, np.asarray(a, order="C")) for name, a in arrays.items()]
+    blocks = [(name, _in_parts(a)) for name, a in arrays.items()]
     header = {
         "kind": kind,
         "meta": dict(meta),
-        "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in blocks],
+        "arrays": [[name, np.dtype(a.dtype).str, list(a.shape)] for name, a in blocks],
     }
     text = json.dumps(header, sort_keys=True, default=np.generic.item).encode()
-    yield _HEAD.pack(MAGIC, len(text))
-    yield text
+    put(_HEAD.pack(MAGIC, len(text)))
+    put(text)
     at = _HEAD.size + len(text)
-    for _, a in blocks:
+
+    def put_part(part: Any) -> None:
+        nonlocal at
+        made = np.asarray(part, a.dtype, order="C").reshape(-1).view(np.uint8)
+        at += made.nbytes
+        put(made.data)
+
+    for name, a in blocks:
         gap = -at % ALIGN
-        yield bytes(gap)
-        yield a.reshape(-1).view(np.uint8).data
-        at += gap + a.nbytes
+        put(bytes(gap))
+        at += gap
+        due = at + math.prod(a.shape) * np.dtype(a.dtype).itemsize
+        a.fill(put_part)
+        if at != due:
+            raise ValueError(f"the parts of {name} are no array of shape {a.shape}")
+
+
+def _in_parts(array: NDArray[Any] | Streamed) -> Streamed:
+    if isinstance(array, Streamed):
+        return array
+    whole = np.asarray(array)
+    return Streamed(whole.dtype, whole.shape, lambda put: put(whole))
 
 
 def open_arrays(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -86,8 +131,7 @@ def map_arrays(
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError as error:
             raise DamagedFile(f"{path}: no bytes, too short for a saved {kind}") from error
-    meta, arrays = _parse(np.frombuffer(mapped, np.uint8), kind, str(path))
-    release(mapped)
+    meta, arrays = _parse(np.frombuffer(mapped, np.uint8), kind, str(path), mapped)
     return meta, arrays, mapped
 
 
@@ -103,7 +147,7 @@ def unpack_arrays(blob: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDA
 
 
 def _parse(
-    whole: NDArray[np.uint8], kind: str, where: str
+    whole: NDArray[np.uint8], kind: str, where: str, mapped: mmap.mmap | None = None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if whole.size < _HEAD.size + DIGEST:
         raise DamagedFile(f"{where}: {whole.size} bytes, too short for a saved {kind}")
@@ -111,7 +155,12 @@ def _parse(
     magic, length = _HEAD.unpack(body[: _HEAD.size].tobytes())
     if magic != MAGIC:
         raise DamagedFile(f"{where}: not a saved {kind} (magic {magic!r})")
-    if hashlib.blake2b(body.data, digest_size=DIGEST).digest() != digest:
+    found = hashlib.blake2b(digest_size=DIGEST)
+    for start in range(0, body.size, _PIECE):
+        found.update(body[start : start + _PIECE].data)
+        if mapped is not None:
+            release(mapped)
+    if found.digest() != digest:
         raise DamagedFile(f"{where}: the checksum does not agree; it is damaged or cut short")
     try:
         header = json.loads(body[_HEAD.size : _HEAD.size + length].tobytes())

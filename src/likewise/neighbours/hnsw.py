@@ -7,6 +7,8 @@ searching.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +19,7 @@ from likewise._validation import truth, whole
 from likewise.neighbours._faiss import (
     WholeRows,
     faiss_metric,
+    save_index,
     search_parameters,
     threads,
 )
@@ -90,10 +93,45 @@ class HNSW(WholeRows):
         -------
         self
         """
-        self._common()
         X = rows(X, "X")
-        links = whole(self.links, "links", 2)
-        width, metric = X.shape[1], faiss_metric(self.metric)
+        self._begin(X.shape[1])
+        return self._hold(X)
+
+    def build_in_parts(self, width: int, parts: Callable[[], Iterable[ArrayLike]]) -> Self:
+        """As :meth:`build`, of rows that nobody holds whole.
+
+        The graph is another one than of all rows at once, since rows come in another order.
+        Parts should be drawn from all rows: many alike in a row find few but one another.
+
+        Parameters
+        ----------
+        width : int
+            Columns of a row.
+        parts : callable
+            Gives the rows, part by part, as often as it is called: once more where ``compact``.
+
+        Returns
+        -------
+        self
+        """
+        self._begin(whole(width, "width"))
+        if not self._index.is_trained:
+            least, most = np.full(width, np.inf, np.float32), np.full(width, -np.inf, np.float32)
+            for part in parts():
+                X = rows(part, "a part", width)
+                np.minimum(least, X.min(axis=0, initial=np.inf), out=least)
+                np.maximum(most, X.max(axis=0, initial=-np.inf), out=most)
+            if (least <= most).all():
+                # All that is learned of rows is the range of each column.
+                self._index.train(np.stack([least, most]))
+        for part in parts():
+            self.add(part)
+        return self
+
+    def _begin(self, width: int) -> None:
+        """A graph without rows."""
+        self._common()
+        links, metric = whole(self.links, "links", 2), faiss_metric(self.metric)
         if truth(self.compact, "compact"):
             a_byte: Any = faiss.ScalarQuantizer.QT_8bit  # the stubs take it for a quantiser
             self._index = faiss.IndexHNSWSQ(width, a_byte, links, metric)
@@ -101,7 +139,11 @@ class HNSW(WholeRows):
             self._index = faiss.IndexHNSWFlat(width, links, metric)
         self._index.hnsw.efConstruction = whole(self.ef_build, "ef_build")
         self._width = width
-        return self._hold(X)
+
+    def save(self, path: str | Path) -> None:
+        """One checksummed file (see ``container``), without a second graph in memory."""
+        self._check_built("save")
+        save_index(path, self.kind, self._meta(), self._index)
 
     def _hold(self, X: NDArray[np.float32]) -> Self:
         with threads(1):

@@ -45,6 +45,7 @@ from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import grow_graphs
 from likewise.collection.store import changes as change
+from likewise.collection.store import segments as seg
 from likewise.collection.store import tag_tables
 from likewise.collection.store.picture_marks import put_rating
 from likewise.collection.store.removed_images import forget_removed, removed_hashes
@@ -220,18 +221,22 @@ def _take_in(
 ) -> None:
     batch: list[PictureDescription] = []
     last = time.monotonic()
-    done = 0
+    done, sealed = 0, result.added
     count = n_workers(workers, len(todo))
     growth = _Growth(store, len(todo), n_threads(count))
     met_before = len(result.skipped)
 
     def put() -> None:
-        nonlocal last
+        nonlocal last, sealed
         _commit(store, batch, growth.generations, wish, result)
         batch.clear()
         last = time.monotonic()
         met = result.added + result.duplicates + len(result.skipped) - met_before
         course.reached(met, len(result.skipped))
+        if result.added >= sealed + seg.SEAL_AT:
+            # A stretch may be of any length; what it adds to the catalog is not.
+            sealed = result.added
+            _seal(store)
 
     def put_by_the_clock() -> None:
         if len(batch) >= _BATCH or (batch and time.monotonic() - last > _SECONDS):
@@ -246,7 +251,7 @@ def _take_in(
     result.unmade = note_unmade(store, adding_some=bool(todo))
     # In stretches: after a space has learned, workers get to know it.
     while done < len(todo):
-        spaces = spaces_to_describe(store)
+        spaces = spaces_to_describe(store, count)
         stretch = todo[done : done + growth.plan(done)]
         tasks = _tasks(store, stretch, spaces, result)
         try:
@@ -266,9 +271,15 @@ def _take_in(
             fill_gaps(store, workers=count, report=course.note, among=growth.stragglers)
         if not growth.is_over and store.n_images() >= growth.until:
             growth.grow(count, course.note)
-        for name, space in store.spaces().items():
-            if space.generation:
-                space_rows.seal_segment(store, name)
+        _seal(store)
+
+
+def _seal(store: Store) -> None:
+    for name, space in store.spaces().items():
+        if space.generation:
+            while space_rows.seal_segment(store, name):
+                pass
+            space_rows.merge_segments(store, name)
 
 
 class _Growth:

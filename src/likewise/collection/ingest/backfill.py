@@ -62,8 +62,8 @@ def fill_gaps(
         else:
             missing = store.images_without(space.name, space.generation)
             for row in store.segments(space.name, space.generation):
-                ids, _ = space.row_format.read_segment(store.root, row.name)
-                missing.difference_update(ids.tolist())
+                part = space.row_format.open_segment(store.root, row.name)
+                missing.difference_update(part.ids.tolist())
         missing -= derive_rows(store, space, missing)
         if not space.is_available():
             continue

@@ -11,15 +11,16 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise._durable import private_folder, sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
+from likewise.collection.errors import CannotDescribe
 from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
-from likewise.collection.ingest.pool import Workers, run
+from likewise.collection.ingest.pool import Failure, Workers, run
 from likewise.collection.ingest.survey import PictureSurvey
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.ingest.workers import (
@@ -42,17 +43,49 @@ from likewise.collection.store import segments as seg
 from likewise.collection.store.log_tables import last_line
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
+from likewise.errors import LikewiseError
 
 _BATCH = 64
 
 
-def spaces_to_describe(store: Store) -> SpaceSet:
-    """What a worker describes a new picture in: every space whose rows can be made here."""
+def spaces_to_describe(store: Store, workers: Workers) -> SpaceSet:
+    """What a worker describes a new picture in: every space whose rows can be made here.
+
+    They are loaded where pictures will be described, by a worker if there is one: here a network
+    would be memory and half a second for nothing.
+    """
     found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
-    for space in found:
-        # Now, and not as a problem of every picture.
-        space.load()
+    # What is wrong with one is told now, and not as a problem of every picture.
+    if isinstance(workers, int) and workers and found:
+        (refused,) = run(_load, [_LoadTask(SpaceSet(found))], 1, _not_loaded)
+        if refused is not None:
+            raise refused
+    else:
+        for space in found:
+            space.load()
     return SpaceSet(found)
+
+
+class _LoadTask(NamedTuple):
+    spaces: SpaceSet
+
+    def prepare(self) -> None:
+        """Loading takes what it takes: no time of a picture."""
+        for space in self.spaces:
+            space.load()
+
+
+def _load(task: _LoadTask) -> LikewiseError | None:
+    """In a worker; an error of ours is an answer, and told as what it is."""
+    try:
+        task.prepare()
+    except LikewiseError as error:
+        return error
+    return None
+
+
+def _not_loaded(_: _LoadTask, failure: Failure) -> LikewiseError:
+    return CannotDescribe(f"what describes pictures cannot be loaded: loading it {failure}")
 
 
 def start_generation(
@@ -73,7 +106,8 @@ def learn_generation(
     """
     number = space.generation + 1
     pictures = store.every_path()
-    space.load()
+    if space.takes_rows_of is None:
+        space.load()
     survey = _survey(store, space, pictures, workers, report, seed)
     learned = replace(space, files={}).learn(survey)
     if learned is None:
@@ -220,11 +254,12 @@ def switch_to(store: Store, coming: NextGeneration, report: Report) -> None:
         # A metric of judged pairs needs no replay: the codes carried over are all it is made of.
         replay(store, space, report, carried)
     sealed = []
-    for i, chunk in enumerate(store.vectors_in_chunks(space.name, space.generation, seg.FULL)):
+    size = 2 * seg.SEAL_AT
+    for i, chunk in enumerate(store.vectors_in_chunks(space.name, space.generation, size)):
         if len(chunk) >= seg.SEAL_AT:
             name, n_bytes = write_chunk(store.root, space, coming.idf, chunk, i)
             sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
-            report(Progress("writing segments", i * seg.FULL + len(chunk), space.n_pictures))
+            report(Progress("writing segments", i * size + len(chunk), space.n_pictures))
     with store.write(durable=True) as c:
         # What was said while the segments were written: a handful at most.
         carry_over(c, store, coming, make_codes(store, coming))

@@ -336,7 +336,8 @@ def dismiss() -> None:
 
 
 def hire_early(count: int, modules: tuple[str, ...] = ()) -> None:
-    """Start workers for work that is about to come; they import ``modules`` meanwhile.
+    """Start workers for work that is about to come; they import ``modules`` meanwhile, and call a
+    function of one where it is named (``module:function``).
 
     Where none comes they leave after ``STAY`` seconds, as after work.
     """
@@ -462,8 +463,11 @@ def _serve(connection: Connection, modules: tuple[str, ...]) -> None:
     tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
     for name in modules:
-        with suppress(ImportError):  # whoever needs it says so
-            importlib.import_module(name)
+        with suppress(Exception):  # whoever needs it says so
+            module, _, function = name.partition(":")
+            found = importlib.import_module(module)
+            if function:
+                getattr(found, function)()
     stay, begun = STAY, set[Callable[[Any], Any]]()
     while True:
         try:

@@ -27,7 +27,7 @@ VIDEOS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A file worth opening, as it is on disk now."""
 

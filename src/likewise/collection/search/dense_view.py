@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from likewise._kernels import is_few
 from likewise.collection.errors import CollectionError
 from likewise.collection.read_write_lock import ReadWriteLock
-from likewise.collection.search.row_parts import IdPlaces, Ids, RowParts, living
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.graphs import open_graph
+from likewise.collection.spaces.row_parts import IdPlaces, Ids, RowParts, living
 from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import Store

@@ -141,11 +141,12 @@ class FittedKind(Space):
         """Whether the pictures that came since are of another kind, (8) of ``FittedSpace``."""
         if not self.generation or n_pictures < (1 + NEW) * self.n_pictures:
             return False
-        newest: list[NDArray[np.float32]] = []
+        found = np.zeros((0, 1), np.float32)
         since = survey.n_pictures - (n_pictures - self.n_pictures)
         for numbers, rows in survey.rows(self.recipe["source"]):
-            newest.append(np.asarray(rows[numbers >= since], np.float32)[-NEWEST:])
-        found = np.concatenate(newest)[-NEWEST:] if newest else np.zeros((0, 1), np.float32)
+            new = np.asarray(rows[numbers >= since], np.float32)[-NEWEST:]
+            if len(new):
+                found = np.concatenate([found, new])[-NEWEST:] if len(found) else new
         return len(found) > 0 and self.fit.has_outgrown(n_pictures, found)
 
     def learn(self, survey: Survey) -> LearnedGeneration | None:
@@ -158,15 +159,17 @@ class FittedKind(Space):
         drawn = np.arange(total)
         if total > fit.max_rows:
             drawn = np.sort(rng.choice(total, fit.max_rows, replace=False))
-        chosen, start = [], 0
+        chosen, start = np.empty((len(drawn), 0), np.float32), 0
         for numbers, rows in survey.rows(self.recipe["source"]):
-            inside = drawn[(drawn >= start) & (drawn < start + len(numbers))] - start
-            chosen.append(np.asarray(rows[inside], np.float32))
+            if not chosen.size:
+                chosen = np.empty((len(drawn), rows.shape[1]), np.float32)
+            first, last = np.searchsorted(drawn, [start, start + len(numbers)])
+            chosen[first:last] = rows[drawn[first:last] - start]
             start += len(numbers)
         try:
             # Threads would cost more than they bring: the workers use the other cores.
             with one_blas_thread():
-                fit.fit(np.concatenate(chosen))
+                fit.fit(chosen)
         except InvalidInput:
             # All pictures of one kind, or of one direction: what ranks now stays.
             return None

@@ -7,6 +7,8 @@ until the graph lacks a fifth of them and is grown again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +17,10 @@ from numpy.typing import NDArray
 
 from likewise._durable import private_folder
 from likewise.collection.jobs import Progress, Report
-from likewise.collection.spaces.rows import raw_rows
+from likewise.collection.spaces.row_parts import RowParts
+from likewise.collection.spaces.rows import fresh_rows, raw_rows
 from likewise.collection.store import changes as change
+from likewise.collection.store import segments as seg
 from likewise.collection.store.row_formats import comparable_rows, metric_of
 from likewise.collection.store.store import SpaceRow, Store
 from likewise.neighbours.container import open_arrays, save_arrays
@@ -47,6 +51,33 @@ def dense_rows(store: Store, space: SpaceRow) -> tuple[NDArray[np.int64], NDArra
     return np.concatenate(ids), np.concatenate(rows)
 
 
+def _rows_on_disk(store: Store, space: SpaceRow) -> tuple[NDArray[np.int64], RowParts]:
+    """Ids and rows of all living pictures; those in segments stay there."""
+    dead = np.array([image for _, image in store.tombstones()], np.int64)
+    ids, rows = [np.zeros(0, np.int64)], RowParts(space)
+    for segment in store.segments(space.name, space.generation):
+        part, mapped = seg.map_dense(store.root, segment.name)
+        alive = ~np.isin(part.ids, dead)
+        ids.append(part.ids[alive])
+        rows.add_part(part.rows, alive, mapped)
+    for some, raw in fresh_rows(store, space, seg.AT_ONCE):
+        ids.append(some)
+        rows.add(raw)
+    return np.concatenate(ids), rows
+
+
+def _in_turn(rows: RowParts) -> Iterator[NDArray[np.float32]]:
+    for places in _places_in_turn(len(rows)):
+        yield rows[places]
+
+
+def _places_in_turn(n: int) -> Iterator[NDArray[np.int64]]:
+    """The places 0 to n - 1, some from everywhere at a time: neighbours in a folder are alike."""
+    n_parts = -(-n // seg.AT_ONCE)
+    for first in range(n_parts):
+        yield np.arange(first, n, n_parts)
+
+
 def open_graph(root: Path, space: SpaceRow) -> Graph | None:
     """The graph of a space, if a job has grown one."""
     file = space.files.get("graph")
@@ -67,16 +98,17 @@ def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> No
         if total < limit or total <= int(space.files.get("graph_rows", 0)) * (1 + _LACKING):
             continue
         report(Progress(f"growing a graph over {total:,} {space.name} vectors", 0, 0))
-        ids, rows = dense_rows(store, space)
+        ids, rows = _rows_on_disk(store, space)
         metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
         index = HNSW(
             metric, links=_LINKS, ef_build=_EF_BUILD, ef_search=_EF_SEARCH, compact=True
-        ).build(rows)
+        ).build_in_parts(space.width, partial(_in_turn, rows))
+        order = np.concatenate(list(_places_in_turn(len(ids))))
         private_folder(store.root / "words")
         stem = f"words/{space.name}-{space.generation}-{store.revision}"
         files = {"graph": f"{stem}.graph", "graph_ids": f"{stem}.ids"}
         index.save(store.root / files["graph"])
-        save_arrays(store.root / files["graph_ids"], _KIND, {}, {"ids": ids})
+        save_arrays(store.root / files["graph_ids"], _KIND, {}, {"ids": ids[order]})
         with store.write(durable=True) as c:
             change.put_files(
                 c,

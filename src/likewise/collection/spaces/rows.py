@@ -29,13 +29,13 @@ _NAME = re.compile(r"-(\d{10,})-(\d+)(?:-[0-9a-f]{8})?$")
 
 
 def raw_rows(store: Store, space: SpaceRow) -> Iterator[tuple[Any, Any]]:
-    """(ids, raw rows) of all living pictures of a space, a segment at a time."""
+    """(ids, raw rows) of all living pictures of a space, ``AT_ONCE`` at most at a time."""
     dead = np.array([image for _, image in store.tombstones()], np.int64)
     for row in store.segments(space.name, space.generation):
-        ids, raw = space.row_format.read_segment(store.root, row.name)
-        alive = ~np.isin(ids, dead)
-        yield ids[alive], raw[alive]
-    yield from fresh_rows(store, space, seg.FULL)
+        for ids, raw in space.row_format.open_segment(store.root, row.name).parts():
+            alive = ~np.isin(ids, dead)
+            yield ids[alive], raw[alive]
+    yield from fresh_rows(store, space, seg.AT_ONCE)
 
 
 def fresh_rows(store: Store, space: SpaceRow, size: int) -> Iterator[tuple[Any, Any]]:
@@ -76,12 +76,12 @@ def number_and_serial(name: str) -> tuple[int, int]:
 
 
 def seal_segment(store: Store, name: str, *, at_least: int | None = None) -> bool:
-    """Move the fresh rows of a space into a segment when there are many."""
+    """Move the fresh rows of a space into a segment when there are many, so many at a time."""
     space = store.spaces()[name]
     enough = seg.SEAL_AT if at_least is None else max(at_least, 1)
     if store.n_vectors(name, space.generation) < enough:
         return False
-    chunk = store.vectors(name, space.generation, limit=seg.FULL)
+    chunk = store.vectors(name, space.generation, limit=seg.SEAL_AT)
     made, n_bytes = write_chunk(store.root, space, open_idf(store.root, space), chunk, 0)
     with store.write(durable=True) as c:
         change.put_segment(c, made, name, space.generation, len(chunk), n_bytes)
@@ -90,12 +90,16 @@ def seal_segment(store: Store, name: str, *, at_least: int | None = None) -> boo
 
 
 def merge_segments(store: Store, name: str, *, at_least: int | None = None) -> bool:
-    """Join small segments into one of at most the full size, leaving out what was removed."""
+    """Join small segments into one of at most the full size, leaving out what was removed.
+
+    One that is half full stays as it is: it would be in the way of all that come later, and the
+    index of twice as many sparse rows takes twice the memory to build.
+    """
     space = store.spaces()[name]
     small: list[SegmentRow] = []
     size = 0
     for row in store.segments(name, space.generation):
-        if row.n_pictures < seg.FULL and size + row.n_pictures <= seg.FULL:
+        if row.n_pictures < seg.FULL // 2 and size + row.n_pictures <= seg.FULL:
             small.append(row)
             size += row.n_pictures
     if len(small) < max(seg.MERGE_AT if at_least is None else at_least, 2):
@@ -134,26 +138,23 @@ def rewrite_segments(store: Store, name: str, without: Any) -> list[JoinedSegmen
     return [
         _join(store, space, [row], without)
         for row in store.segments(name, space.generation)
-        if np.isin(space.row_format.read_segment(store.root, row.name)[0], without).any()
+        if np.isin(space.row_format.open_segment(store.root, row.name).ids, without).any()
     ]
 
 
 def _join(store: Store, space: SpaceRow, rows: list[SegmentRow], without: Any) -> JoinedSegment:
     """One segment in the place of several, without the removed pictures and ``without``."""
     dead = np.array([image for _, image in store.tombstones()], np.int64)
-    parts: list[tuple[Any, Any]] = []
-    for row in rows:
-        ids, raw = space.row_format.read_segment(store.root, row.name)
-        keep = ~np.isin(ids, dead) & ~np.isin(ids, without)
-        parts.append((ids[keep], raw[keep]))
-    ids = np.concatenate([ids for ids, _ in parts])
+    gone = np.union1d(dead, without)
+    opened = [space.row_format.open_segment(store.root, row.name) for row in rows]
+    ids = np.concatenate([part.ids[~np.isin(part.ids, gone)] for part in opened])
+    left = (raw[~np.isin(some, gone)] for part in opened for some, raw in part.parts())
     numbers, serials = zip(*(number_and_serial(row.name) for row in rows), strict=True)
     last, serial = max(numbers), 1 + max(serials)
     made, n_bytes = segment_name(space.name, space.generation, last, serial), 0
     if len(ids):
-        raw = space.row_format.stack([part for _, part in parts])
-        idf = open_idf(store.root, space)
-        n_bytes = space.row_format.write_segment(store.root, made, ids, raw, idf)
+        idf, form = open_idf(store.root, space), space.row_format
+        n_bytes = form.write_parts(store.root, made, ids, left, space.width, idf)
     return JoinedSegment([row.name for row in rows], made, len(ids), n_bytes)
 
 

@@ -75,8 +75,9 @@ def put_file(
     A picture that no path holds any more is removed.
     """
     row = c.execute("SELECT image FROM files WHERE path = ?", (path,)).fetchone()
-    # Not OR REPLACE, which would take the old row away without its triggers.
-    c.execute("DELETE FROM files WHERE path = ?", (path,))
+    if row is not None:
+        # Not OR REPLACE, which would take the old row away without its triggers.
+        c.execute("DELETE FROM files WHERE path = ?", (path,))
     c.execute(
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
         (path, os.path.dirname(path), size, mtime_ns, image, problem),

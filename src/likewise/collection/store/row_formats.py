@@ -76,10 +76,21 @@ class RowFormat(ABC):
         """(ids, raw rows) of a segment."""
 
     @abstractmethod
+    def open_segment(self, root: Path, name: str) -> seg.SegmentOnDisk:
+        """A segment whose rows stay on disk."""
+
+    @abstractmethod
     def write_segment(
         self, root: Path, name: str, ids: NDArray[np.int64], raw: Any, idf: BagOfWords | None
     ) -> int:
         """Write a segment whole, synced; gives its size in bytes."""
+
+    def write_parts(
+        self, root: Path, name: str, ids: NDArray[np.int64], parts: Iterator[Any], width: int,
+        idf: BagOfWords | None,
+    ) -> int:  # fmt: skip
+        """As ``write_segment``, of raw rows that come in parts."""
+        return self.write_segment(root, name, ids, self.stack(list(parts)), idf)
 
     def is_current(self, root: Path, name: str) -> bool:
         """Whether a segment is of today's format: an older one is read, but more slowly."""
@@ -178,6 +189,9 @@ class SparseFormat(RowFormat):
     def read_segment(self, root: Path, name: str) -> Any:
         return seg.read_sparse(root, name)
 
+    def open_segment(self, root: Path, name: str) -> seg.SegmentOnDisk:
+        return seg.open_sparse(root, name)
+
     def write_segment(
         self, root: Path, name: str, ids: NDArray[np.int64], raw: Any, idf: BagOfWords | None
     ) -> int:
@@ -256,10 +270,19 @@ class DenseFormat(RowFormat):
     def read_segment(self, root: Path, name: str) -> Any:
         return seg.read_dense(root, name)
 
+    def open_segment(self, root: Path, name: str) -> seg.SegmentOnDisk:
+        return seg.open_dense(root, name)
+
     def write_segment(
         self, root: Path, name: str, ids: NDArray[np.int64], raw: Any, idf: BagOfWords | None
     ) -> int:
         return seg.write_dense(root, name, seg.DenseRows(ids, raw))
+
+    def write_parts(
+        self, root: Path, name: str, ids: NDArray[np.int64], parts: Iterator[Any], width: int,
+        idf: BagOfWords | None,
+    ) -> int:  # fmt: skip
+        return seg.write_dense_parts(root, name, ids, width, parts)
 
     def verify_segment(self, root: Path, name: str) -> tuple[NDArray[np.int64], list[str]]:
         return seg.read_dense(root, name).ids, []

@@ -11,7 +11,7 @@ import mmap
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,14 @@ from likewise._lazy import sparse
 from likewise.collection.errors import DamagedCollection
 from likewise.index.files import is_current as index_is_current
 from likewise.index.inverted import InvertedIndex
-from likewise.neighbours.container import DamagedFile, map_arrays, open_arrays, save_arrays
+from likewise.neighbours.container import (
+    DamagedFile,
+    Streamed,
+    map_arrays,
+    open_arrays,
+    release,
+    save_arrays,
+)
 
 FOLDER = "segments"
 SEAL_AT = 4096
@@ -33,6 +40,8 @@ MERGE_AT = 8
 """Segments below the full size that are merged into one."""
 FULL = 65_536
 """Pictures of a full segment: one block of the index."""
+AT_ONCE = 2_048
+"""Rows that a job looks at together: however many there are, it holds so many."""
 
 _ROWS = "rows.lwa"
 _INDEX = "index"
@@ -49,6 +58,24 @@ class SparseRows(NamedTuple):
 class DenseRows(NamedTuple):
     ids: NDArray[np.int64]
     rows: NDArray[np.float32]
+
+
+class SegmentOnDisk:
+    """A segment that stays on disk: its digest is proved, its ids are here, and rows are read some
+    at a time."""
+
+    def __init__(
+        self, ids: NDArray[np.int64], between: Callable[[int, int], Any], mapped: mmap.mmap
+    ) -> None:
+        self.ids = ids
+        self._between, self._mapped = between, mapped
+
+    def parts(self) -> Iterator[tuple[NDArray[np.int64], Any]]:
+        """(ids, raw rows), ``AT_ONCE`` of them; whoever wants to keep rows copies them."""
+        for start in range(0, len(self.ids), AT_ONCE):
+            end = min(start + AT_ONCE, len(self.ids))
+            yield self.ids[start:end], self._between(start, end)
+            release(self._mapped)
 
 
 def pack_sparse(indices: Any, values: Any) -> bytes:
@@ -106,8 +133,8 @@ def write_sparse(root: Path, name: str, raw: SparseRows, weighted: Any) -> int:
     arrays: dict[str, NDArray[Any]] = {
         "ids": raw.ids.astype(np.int64),
         "starts": raw.rows.indptr.astype(np.int64),
-        "indices": raw.rows.indices.astype(np.int32),
-        "values": raw.rows.data.astype(np.float32),
+        "indices": raw.rows.indices.astype(np.int32, copy=False),
+        "values": raw.rows.data.astype(np.float32, copy=False),
     }
     save_arrays(part / _ROWS, _KIND_ROWS, {"width": int(raw.rows.shape[1])}, arrays)
     InvertedIndex.build(weighted, raw.ids).save(part / _INDEX)
@@ -125,6 +152,24 @@ def read_sparse(root: Path, name: str) -> SparseRows:
     return SparseRows(arrays["ids"], matrix)
 
 
+def open_sparse(root: Path, name: str) -> SegmentOnDisk:
+    """As ``read_sparse``, with rows that stay on disk."""
+    try:
+        meta, arrays, mapped = map_arrays(root / name / _ROWS, _KIND_ROWS)
+    except (DamagedFile, OSError) as error:
+        raise DamagedCollection(f"segment {name}: {error}") from error
+    starts = np.array(arrays["starts"])
+
+    def between(first: int, last: int) -> Any:
+        a, b = starts[first], starts[last]
+        values, columns = np.array(arrays["values"][a:b]), np.array(arrays["indices"][a:b])
+        # Of one type, and a small one: scipy would make all of them int64.
+        ends = (starts[first : last + 1] - a).astype(np.int32)
+        return sparse.csr_array((values, columns, ends), shape=(last - first, meta["width"]))
+
+    return SegmentOnDisk(np.array(arrays["ids"]), between, mapped)
+
+
 def open_index(root: Path, name: str) -> InvertedIndex:
     """The mapped index of a sparse segment."""
     return InvertedIndex.open(root / name / _INDEX)
@@ -136,13 +181,22 @@ def is_current(root: Path, name: str) -> bool:
 
 
 def write_dense(root: Path, name: str, data: DenseRows) -> int:
+    return write_dense_parts(root, name, data.ids, data.rows.shape[1], [data.rows])
+
+
+def write_dense_parts(
+    root: Path, name: str, ids: NDArray[np.int64], width: int, parts: Iterable[NDArray[np.float32]]
+) -> int:
+    """Write a dense segment whose rows come in parts."""
     target = root / name
     private_folder(target.parent)
-    arrays: dict[str, NDArray[Any]] = {
-        "ids": data.ids.astype(np.int64),
-        "rows": data.rows.astype(np.float32),
-    }
-    save_arrays(target, _KIND_MATRIX, {}, arrays)
+
+    def fill(put: Callable[[Any], object]) -> None:
+        for part in parts:
+            put(part)
+
+    rows = Streamed(np.float32, (len(ids), width), fill)
+    save_arrays(target, _KIND_MATRIX, {}, {"ids": ids.astype(np.int64), "rows": rows})
     return size_of(target)
 
 
@@ -161,6 +215,12 @@ def map_dense(root: Path, name: str) -> tuple[DenseRows, mmap.mmap]:
     except (DamagedFile, OSError) as error:
         raise DamagedCollection(f"segment {name}: {error}") from error
     return DenseRows(np.array(arrays["ids"]), arrays["rows"]), mapped
+
+
+def open_dense(root: Path, name: str) -> SegmentOnDisk:
+    """As ``read_dense``, with rows that stay on disk."""
+    data, mapped = map_dense(root, name)
+    return SegmentOnDisk(data.ids, lambda first, last: data.rows[first:last], mapped)
 
 
 def size_of(path: Path, *, apart: str | None = None) -> int:
