@@ -9,6 +9,7 @@ imported before a command needs it.
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import io
 import os
@@ -61,6 +62,8 @@ BRIEF = {
     "undo",
 }  # fmt: skip
 """Commands that look something up or write a line, and are over before a learner would start."""
+_GARBAGE = (10_000, 20)
+"""New objects before Python looks for circles among them, and how often before it looks further."""
 
 app.command("open", rich_help_panel="Browser")(serve.open_)
 app.command(rich_help_panel="Browser")(serve.serve)
@@ -111,6 +114,9 @@ app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Maintenance
 
 def main() -> None:
     """Run the command line; the entry point of the package."""
+    # What is imported stays: to look through all of it again and again for what can be freed takes
+    # a tenth of a short command.
+    gc.set_threshold(*_GARBAGE)
     # A pipe on Windows may not know every sign of a name: such a sign is shown by its number.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
