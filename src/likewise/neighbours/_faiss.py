@@ -49,7 +49,8 @@ def to_bytes(index: Any) -> NDArray[np.uint8]:
 
 def _say(index: Any, put: Callable[[Any], object]) -> None:
     """The bytes of a faiss index, some at a time."""
-    callback: Any = faiss.PyCallbackIOWriter  # the stubs lag behind the library
+    # The stubs lag behind the library.
+    callback: Any = faiss.PyCallbackIOWriter  # type: ignore[attr-defined, unused-ignore]
     faiss.write_index(index, callback(lambda piece: put(np.frombuffer(piece, np.uint8))))
 
 
