@@ -19,6 +19,17 @@ from tests.corpus import BROKEN
 from tests.doors import store_of
 
 
+def test_a_creation_that_was_killed_is_begun_again(empty: Likewise) -> None:
+    few_views(empty.pictures)
+    left = empty.folder / "photos.lw"
+    left.mkdir()
+    (left / "catalog.sqlite.part").write_bytes(b"half of it")
+    done = empty("add", "pictures")
+    assert done.returncode == 0, done.stderr
+    assert "12 added" in done.stdout
+    assert not list(left.glob("catalog.sqlite.part*"))
+
+
 def test_add_sync_problems_remove(empty: Likewise) -> None:
     paths = few_views(empty.pictures)
     (empty.pictures / "half.jpg").write_bytes(BROKEN["half.jpg"][0]())

@@ -216,7 +216,9 @@ def picture(height: int = 90, width: int = 140, seed: int = 0) -> np.ndarray:
     return np.ascontiguousarray(np.kron(coarse, np.ones((15, 16, 1), np.uint8))[:height, :width])
 
 
-@pytest.mark.parametrize("shape", [(400, 533), (533, 400), (224, 224), (225, 448), (230, 1500)])
+@pytest.mark.parametrize(
+    "shape", [(400, 533), (533, 400), (224, 224), (225, 448), (448, 448), (230, 1500)]
+)
 def test_pixels_are_averaged_as_bytes_would_be(shape: tuple[int, int]) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (*shape, 3)).astype(np.uint8)
     due = cv2.resize(pixels, (224, 224), interpolation=cv2.INTER_AREA)

@@ -106,8 +106,8 @@ def test_what_was_taken_in_is_committed_by_the_clock(
     monkeypatch.setattr(adding, "_SECONDS", -1.0)  # the time is always up
     with Collection.create(tmp_path / "photos.lw", deep=False) as col:
 
-        def counted(store, batch, wish, result) -> None:
-            commit(store, batch, wish, result)
+        def counted(store, batch, *rest) -> None:
+            commit(store, batch, *rest)
             if batch:
                 seen.append(len(list(col.images())))
 

@@ -235,13 +235,14 @@ def _hire_early(named: Path | None, wanted: list[Path]) -> None:
 def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
     """The collection, created if there is none: the one rule is in ``finding.py``."""
     from likewise.collection.collection import Collection
+    from likewise.collection.creation import is_vacant
     from likewise.collection.ingest.add import check_reachable
 
     # A mistyped folder must not leave an empty collection behind.
     for one in wanted:
         check_reachable(one)
     place = find_for_adding(wanted) if named is None else absolute(named)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    if not is_vacant(place):
         col = Collection.open(place)
         if named is None:
             tell_found(Found(place, "of these pictures or of this folder"))

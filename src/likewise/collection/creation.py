@@ -13,6 +13,13 @@ from likewise.collection.store.locations import is_collection
 from likewise.collection.store.store import FILE, Store
 
 
+def is_vacant(root: Path) -> bool:
+    """Whether a collection may be made there: what a killed creation left does not count."""
+    if not root.exists():
+        return True
+    return root.is_dir() and all(p.name.startswith(f"{FILE}.part") for p in root.iterdir())
+
+
 def create_collection(
     root: Path, words: Mapping[str, Any] | None, deep: bool | None, all_spaces: bool
 ) -> None:
@@ -20,12 +27,9 @@ def create_collection(
     recipes = first_recipes(words, deep, all_spaces)
     if root.exists() and not root.is_dir():
         raise CollectionError(f"{root} is a file; choose another name")
-    if root.is_dir():
-        # What a creation that was killed left behind does not count.
-        others = [p for p in root.iterdir() if not p.name.startswith(f"{FILE}.part")]
-        if others:
-            what = "a collection" if is_collection(root) else "not empty"
-            raise CollectionError(f"{root} is {what} already; open it, or choose another name")
+    if not is_vacant(root):
+        what = "a collection" if is_collection(root) else "not empty"
+        raise CollectionError(f"{root} is {what} already; open it, or choose another name")
     private_folder(root)
     # Made whole under another name: a collection half created must not look like one.
     part = root / f"{FILE}.part"

@@ -279,7 +279,8 @@ def _seal(store: Store) -> None:
         if space.generation:
             while space_rows.seal_segment(store, name):
                 pass
-            space_rows.merge_segments(store, name)
+            while space_rows.merge_segments(store, name):
+                pass
 
 
 class _Growth:

@@ -20,7 +20,7 @@ from likewise._durable import private_folder, sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
 from likewise.collection.errors import CannotDescribe
 from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
-from likewise.collection.ingest.pool import Failure, Workers, run
+from likewise.collection.ingest.pool import LONGEST, Failure, Workers, run
 from likewise.collection.ingest.survey import PictureSurvey
 from likewise.collection.ingest.walk import Candidate
 from likewise.collection.ingest.workers import (
@@ -57,7 +57,7 @@ def spaces_to_describe(store: Store, workers: Workers) -> SpaceSet:
     found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
     # What is wrong with one is told now, and not as a problem of every picture.
     if isinstance(workers, int) and workers and found:
-        (refused,) = run(_load, [_LoadTask(SpaceSet(found))], 1, _not_loaded)
+        (refused,) = run(_load, [_LoadTask(SpaceSet(found))], 1, _not_loaded, seconds=LONGEST)
         if refused is not None:
             raise refused
     else:

@@ -98,7 +98,8 @@ def merge_segments(store: Store, name: str, *, at_least: int | None = None) -> b
     space = store.spaces()[name]
     small: list[SegmentRow] = []
     size = 0
-    for row in store.segments(name, space.generation):
+    # The smallest first: two that are nearly half full would leave no room for all that come later.
+    for row in sorted(store.segments(name, space.generation), key=lambda one: one.n_pictures):
         if row.n_pictures < seg.FULL // 2 and size + row.n_pictures <= seg.FULL:
             small.append(row)
             size += row.n_pictures
@@ -175,6 +176,7 @@ def tidy(store: Store) -> None:
         if space.generation:
             while seal_segment(store, name):
                 pass
-            merge_segments(store, name)
+            while merge_segments(store, name):
+                pass
             renew_segments(store, name)
     seg.sweep(store.root, store.named_files())
