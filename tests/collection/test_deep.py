@@ -207,7 +207,7 @@ def test_who_writes_the_catalog_loads_no_network(
         write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][7:])
         assert own.add(tmp_path / "more", workers=1).added == 1
     error = DamagedWeights("they are no weights")
-    monkeypatch.setattr(generations, "run", lambda *_: [error])
+    monkeypatch.setattr(generations, "run", lambda *_, **__: [error])
     write(tmp_path / "more" / "newer.jpg", small_scenes()["rocket"][8:])
     with pytest.raises(DamagedWeights, match="no weights"):
         own.add(tmp_path / "more", workers=1)
