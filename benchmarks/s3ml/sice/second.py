@@ -8,7 +8,7 @@ other seeds, never with ``SEED``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,16 +25,27 @@ FEWEST, MOST, LEAST_L1 = 0.01, 0.3, 0.02
 
 def second_set(seed: int = SEED) -> list[Named]:
     """One problem a family, each with a stream of its own; real data where it is at hand."""
+    return drawn(FAMILIES, seed, (FEWEST, MOST), LEAST_L1)
+
+
+def drawn(
+    families: Mapping[str, Callable[[np.random.Generator], Any]],
+    seed: int,
+    shares: tuple[float, float],
+    least_l1: float,
+) -> list[Named]:
+    """A problem of each family, with l1 below so large a share of the pairs as is drawn."""
     made = []
-    for k, (name, family) in enumerate(FAMILIES.items()):
+    fewest, most = shares
+    for k, (name, family) in enumerate(families.items()):
         rng = np.random.default_rng([seed, k])
         X = family(rng)
         if X is None:
             continue
         S = correlations(X)
-        share = math.exp(rng.uniform(math.log(FEWEST), math.log(MOST)))
+        share = math.exp(rng.uniform(math.log(fewest), math.log(most)))
         off = np.abs(S[np.triu_indices(len(S), 1)])
-        l1 = max(float(np.quantile(off, 1.0 - share)), LEAST_L1)
+        l1 = max(float(np.quantile(off, 1.0 - share)), least_l1)
         made.append((f"{name}, {len(X)} samples", S, float(f"{l1:.2g}")))
     return made
 

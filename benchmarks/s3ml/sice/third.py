@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.s3ml.sice.problems import Named
-from benchmarks.s3ml.sice.second import FAMILIES, correlations, samples
+from benchmarks.s3ml.sice.second import FAMILIES, drawn, samples
 
 SEED = 73190463
 # Shares of pairs above l1, and the least l1, as these are correlations.
@@ -30,19 +30,8 @@ REAL = (
 
 def third_set(seed: int = SEED) -> list[Named]:
     """One problem a family, each with a stream of its own; real data where it is at hand."""
-    made = []
     families = {**GENERATED, **{f"{name}, again": FAMILIES[name] for name in REAL}}
-    for k, (name, family) in enumerate(families.items()):
-        rng = np.random.default_rng([seed, k])
-        X = family(rng)
-        if X is None:
-            continue
-        S = correlations(X)
-        share = math.exp(rng.uniform(math.log(FEWEST), math.log(MOST)))
-        off = np.abs(S[np.triu_indices(len(S), 1)])
-        l1 = max(float(np.quantile(off, 1.0 - share)), LEAST_L1)
-        made.append((f"{name}, {len(X)} samples", S, float(f"{l1:.2g}")))
-    return made
+    return drawn(families, seed, (FEWEST, MOST), LEAST_L1)
 
 
 def _size(rng: np.random.Generator) -> int:
