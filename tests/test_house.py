@@ -48,7 +48,7 @@ HEIGHT = {room: len(FLOORS) - floor for floor, rooms in enumerate(FLOORS) for ro
 COLLECTION = ["tags", "models", "ingest", "feedback", "search", "spaces", "keywords", "store"]
 CELLAR = {
     "content", "errors", "jobs", "filters_and_metadata", "parts", "read_write_lock", "tag_names",
-    "thumbnails", "written_words",
+    "thumbnail_packs", "thumbnails", "written_words",
 }  # fmt: skip
 
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")

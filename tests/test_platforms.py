@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import importlib.util
-import io
 import json
 import os
 import sqlite3
@@ -28,6 +27,7 @@ from likewise.collection.errors import CollectionError
 from likewise.collection.ingest import pool
 from likewise.collection.store import filters, segments
 from likewise.collection.store.connections import connect
+from likewise.collection.thumbnail_packs import packs_in
 from likewise.server import routes_viewer, run, running
 
 
@@ -168,46 +168,23 @@ def test_windows_is_not_asked_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
     assert os.listdir(tmp_path) == []
 
 
-@linux
-def test_windows_removes_no_thumbnail_that_is_open(
+def test_windows_removes_no_pack_that_somebody_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that a full disk cut off is closed before it is removed."""
+    """It goes the next time."""
 
-    class Full(io.FileIO):
-        def write(self, content: Any) -> int:
-            super().write(content[:3])
-            raise OSError(errno.ENOSPC, "no space left on device")
-
-    real = os.unlink
-
-    def unlink(path: Any) -> None:
-        handles = Path("/proc/self/fd").iterdir()
-        if any(os.path.realpath(one) == os.path.realpath(path) for one in handles):
-            raise PermissionError(errno.EACCES, "used by another process", str(path))
-        real(path)
-
-    monkeypatch.setattr(os, "unlink", unlink)
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            thumbnails, "open", lambda path, mode, buffering: Full(path, mode), raising=False
-        )
-        thumbnails.put_thumbnail(tmp_path, b"key", b"\xff\xd8\xff whole \xff\xd9", 320)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_windows_replaces_no_thumbnail_that_somebody_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def held(source: Any, target: Any) -> None:
-        raise PermissionError(errno.EACCES, "used by another process", str(target))
+    def held(path: Any, missing_ok: bool = False) -> None:
+        raise PermissionError(errno.EACCES, "used by another process", str(path))
 
     whole = b"\xff\xd8\xff whole \xff\xd9"
     thumbnails.put_thumbnail(tmp_path, b"key", whole, 320)
-    monkeypatch.setattr(os, "replace", held)
-    thumbnails.put_thumbnail(tmp_path, b"key", whole, 320)
-    (place,) = (path for path in tmp_path.rglob("*") if path.is_file())
-    assert place.read_bytes() == whole
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", held)
+        thumbnails.prune(tmp_path, 0)
+    packs = packs_in(tmp_path / thumbnails.FOLDER)
+    assert packs.get((b"key", 320)) == whole
+    thumbnails.prune(tmp_path, 0)
+    assert packs.get((b"key", 320)) is None
 
 
 def test_windows_leaves_every_jpeg_to_pillow(monkeypatch: pytest.MonkeyPatch) -> None:

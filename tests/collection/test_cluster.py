@@ -36,6 +36,7 @@ from likewise.collection.ingest.cluster import (
     WorkersDiffer,
 )
 from likewise.collection.tags import bulk
+from likewise.collection.thumbnail_packs import packs_in
 from likewise.errors import InvalidInput
 from tests.collection import cluster_work, space_package
 from tests.collection.cluster_work import Answer
@@ -190,9 +191,8 @@ def contents(root: Path) -> dict[str, Any]:
     for space, number, width, n_pictures, files in generations:
         learned = {key: learned_of(key, root / name) for key, name in json.loads(files).items()}
         found[f"{space} {number}"] = width, n_pictures, learned
-    found["thumbnails"] = {
-        path.name: path.read_bytes() for path in (root / "thumbnails").glob("*/*.jpg")
-    }
+    packs = packs_in(root / "thumbnails")
+    found["thumbnails"] = {key: packs.get(key) for key in packs.kept()}
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
 import struct
 import threading
@@ -19,10 +18,10 @@ import pytest
 from PIL import Image
 
 from likewise._version import __version__
-from likewise.collection import thumbnails
 from likewise.collection.collection import Collection
 from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.jobs import lease
+from likewise.collection.thumbnail_packs import packs_in
 from likewise.server import schemas, service
 from tests.collection import pair_cases
 from tests.doors import connections_of
@@ -569,7 +568,7 @@ def test_thumbnails_carry_no_metadata_and_may_be_kept(client: Client, root: Path
     for side in (15, 1025, "x"):
         check_error(client.get(f"{about['thumbnail']}?side={side}"), 422, "invalid")
     # Small copies are no part of the collection: it is sound with them, and its size without.
-    assert len(list((root / "thumbnails").rglob("*.jpg"))) > N
+    assert len(packs_in(root / "thumbnails").kept()) > N
     assert client.post_json("/api/collection/verify", {}) == {"wrong": []}
 
 
@@ -613,20 +612,6 @@ def test_a_lost_file_is_said_clearly(root: Path, home: Path, tmp_path: Path) -> 
         said = {"query": {"picture": kept}, "picture": lost}
         assert client.post("/api/explain", json=said).status_code in (404, 415)
         assert client.search(kept)["items"]
-
-
-def test_old_thumbnails_are_pruned(tmp_path: Path) -> None:
-    folder = tmp_path / "thumbnails" / "ab"
-    folder.mkdir(parents=True)
-    for i in range(4):
-        (folder / f"{i}.jpg").write_bytes(b"x" * 100)
-        os.utime(folder / f"{i}.jpg", (i, i))
-    (folder / "0.jpg.part").write_bytes(b"left by a server that was killed")
-    os.utime(folder / "0.jpg.part", (0, 0))
-    (folder / "1.jpg.part").write_bytes(b"being written now")
-    thumbnails.prune(tmp_path, 250)
-    assert sorted(p.name for p in folder.iterdir()) == ["1.jpg.part", "2.jpg", "3.jpg"]
-    thumbnails.prune(tmp_path / "nothing")
 
 
 def bomb(side: int) -> bytes:

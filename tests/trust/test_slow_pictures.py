@@ -28,8 +28,8 @@ pytestmark = pytest.mark.slow
 
 ATTACKS: dict[str, Callable[[], bytes]] = {
     "scans.jpg": lambda: empty_scans(20_000),
-    "filling.jpg": lambda: filling(6_000_000),
-    "chunks.png": lambda: empty_chunks(800_000),
+    "filling.jpg": lambda: filling(24_000_000),
+    "chunks.png": lambda: empty_chunks(3_200_000),
 }
 HANG = b"GIF89a hangs"
 CRASH = b"GIF89a crashes"

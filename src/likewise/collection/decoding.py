@@ -79,6 +79,10 @@ class Decoders:
             _small_copy, _Task(plain, side, None, quality), stranger=isinstance(plain, bytes)
         )
 
+    def thumbnail(self, source: Source, side: int) -> bytes:
+        """A small JPEG of a file of the collection, or of a larger thumbnail kept of it."""
+        return self._do(_small_copy, _Task(_plain(source), side, None, QUALITY), stranger=False)
+
     def size(self, content: bytes) -> tuple[int, int]:
         """Width and height of a picture that can be decoded."""
         return self._do(_size, _Task(content, 64), stranger=True)

@@ -1,15 +1,13 @@
 """Small copies of pictures: re-encoded, so that no metadata leaves, and kept on disk.
 
-They lie in the collection's folder under the content they show; nothing else refers to them, so
-the folder may be deleted at any time.  Adding a picture keeps one from the pixels it has decoded
-anyway; the others are made of that, or of the picture, when somebody looks at them.
+They lie in the collection's folder (``thumbnail_packs.py``) under the content they show; nothing
+else refers to them, so the folder may be deleted at any time.  Adding a picture keeps one from the
+pixels it has decoded anyway; the others are made of that, or of the picture, when somebody looks at
+them.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._durable import private_folder
+from likewise.collection.thumbnail_packs import packs_in
 from likewise.errors import ImageError
 from likewise.images import Source, decode, small_jpeg
 
@@ -28,9 +26,6 @@ FIRST_SIDE = 320
 QUALITY = 82
 MOST_BYTES = 2 << 30
 """Beyond this the oldest thumbnails go, when the server starts."""
-_JPEG_BEGINS, _JPEG_ENDS = b"\xff\xd8\xff", b"\xff\xd9"
-_LEFT_BEHIND = 3600.0
-"""Seconds after which an unfinished file is nobody's."""
 
 
 def side_for(wanted: int) -> int:
@@ -50,19 +45,18 @@ def thumbnail(
     side: int,
     make: Callable[[Source, int], bytes] = small_copy,
 ) -> bytes:
-    """The JPEG of a picture, from the cache or made now.
+    """The JPEG of a picture, kept or made now.
 
     ``find_file`` says where the picture lies; it is asked only when that must be known.
     """
-    kept = _kept(root, key, side)
+    packs = packs_in(root / FOLDER)
+    kept = packs.get((key, side))
     if kept is not None:
         return kept
     for larger in SIDES:
-        if larger >= 2 * side and _kept(root, key, larger) is not None:
-            try:
-                return _keep(root, key, make(str(_place(root, key, larger)), side), side)
-            except ImageError:
-                continue
+        if larger >= 2 * side and (found := packs.get((key, larger))) is not None:
+            with suppress(ImageError):
+                return _keep(root, key, make(found, side), side)
     return _keep(root, key, make(find_file(), side), side)
 
 
@@ -81,72 +75,19 @@ def put_thumbnail(root: Path, key: bytes, content: bytes, side: int) -> None:
     _keep(root, key, content, side)
 
 
-def _kept(root: Path, key: bytes, side: int) -> bytes | None:
-    """A kept thumbnail; one that a full disk or a dead machine cut off is none."""
-    try:
-        content = _place(root, key, side).read_bytes()
-    except OSError:
-        return None
-    return content if content[:3] == _JPEG_BEGINS and content[-2:] == _JPEG_ENDS else None
-
-
 def _keep(root: Path, key: bytes, content: bytes, side: int) -> bytes:
-    place = str(_place(root, key, side))
     # A full or read-only disk costs speed, not the picture.
     with suppress(OSError):
-        try:
-            _write_new(place, content)
-        except FileNotFoundError:  # the first of its folder
-            private_folder(root / FOLDER)
-            private_folder(Path(place).parent)
-            _write_new(place, content)
-        except FileExistsError:
-            # Kept meanwhile by somebody else, or cut off: whoever reads it sees one or the other.
-            part = f"{place}.{secrets.token_hex(4)}"
-            _write_new(part, content)
-            try:
-                os.replace(part, place)
-            except OSError:  # Windows replaces no file that somebody reads
-                os.unlink(part)
+        packs_in(root / FOLDER).put((key, side), content)
     return content
 
 
-def _write_new(path: str, content: bytes) -> None:
-    """A new file, under its own name: who reads it too early finds no whole JPEG, and a second name
-    would cost half as much again as the file."""
-    file = open(path, "xb", buffering=0)  # noqa: SIM115 (what is there already is not removed)
-    is_whole = False
-    try:
-        with file:
-            is_whole = file.write(content) == len(content)
-    finally:
-        if not is_whole:
-            os.unlink(path)  # closed by now: Windows removes no open file
-
-
 def prune(root: Path, most: int = MOST_BYTES) -> None:
-    """Drop the oldest thumbnails beyond the limit, and what a killed server left unfinished."""
-    found = []
-    for path in (root / FOLDER).glob("*/*"):
-        try:
-            status = path.stat()
-            if path.suffix == ".jpg":
-                found.append((status.st_mtime, status.st_size, path))
-            elif time.time() - status.st_mtime > _LEFT_BEHIND:
-                path.unlink(missing_ok=True)
-        except OSError:
-            continue
-    left = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
-        if left <= most:
-            return
-        try:
-            path.unlink(missing_ok=True)
-        except OSError:
-            return
-        left -= size
-
-
-def _place(root: Path, key: bytes, side: int) -> Path:
-    name = key.hex()
-    return root / FOLDER / name[:2] / f"{name}-{side}.jpg"
+    """Drop the oldest thumbnails beyond the limit, and all that an earlier version kept."""
+    packs_in(root / FOLDER).prune(most)
+    for path in (root / FOLDER).glob("??/*.jpg*"):
+        with suppress(OSError):
+            path.unlink()
+    for folder in (root / FOLDER).glob("??"):
+        with suppress(OSError):  # no folder, or something else lies in it
+            folder.rmdir()

@@ -123,7 +123,7 @@ class Maps:
             (col.pictures.content_key(i) if i in rows else b"", partial(col.pictures.file_of, i))
             for i in images
         ]
-        made, whole = sheet(col.root, keys, self._service.decoders.small_copy)
+        made, whole = sheet(col.root, keys, self._service.decoders.thumbnail)
         if not whole:
             return made, False
         with self._lock:

@@ -121,7 +121,7 @@ async def small(
                 key,
                 lambda: col.pictures.file_of(row.id),
                 kept,
-                service.decoders.small_copy,
+                service.decoders.thumbnail,
             ),
         )
 
