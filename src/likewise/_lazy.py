@@ -8,6 +8,7 @@ Kernels cannot look through such a name, and a class cannot derive from somethin
 from __future__ import annotations
 
 import importlib
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["cv2", "faiss", "linalg", "sparse"]
@@ -19,8 +20,12 @@ class _Later:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    @cached_property
+    def _module(self) -> Any:
+        return importlib.import_module(self._name)
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._name), name)
+        return getattr(self._module, name)
 
 
 if TYPE_CHECKING:

@@ -179,6 +179,18 @@ def recognise(source: Source) -> str:
         return recognise_format(stream, name)
 
 
+def read_recognised(path: str, most: int) -> bytes | Path:
+    """The content of a file that begins as a picture does, opened once; its path where there are
+    more than ``most`` bytes."""
+    name, stream, n_bytes = _stream(path)
+    with stream:
+        try:
+            recognise_format(stream, name)
+            return Path(path) if n_bytes > most else stream.read()
+        except OSError as error:
+            raise UnreadableImage(name, f"cannot be read: {error.strerror}") from error
+
+
 def decode(
     source: Source,
     *,

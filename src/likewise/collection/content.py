@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
-from likewise.errors import ImageTooLarge, UnreadableImage
-from likewise.images import MAX_BYTES, recognise
+from likewise.errors import UnreadableImage
+from likewise.images import read_recognised
 
 MOST_IN_MEMORY = 64 << 20
 """Bytes of a file that is read at once; a larger one is read as it is decoded."""
@@ -37,14 +36,7 @@ def read_content(path: str) -> bytes | Path:
     A large file is left where it is, and its path given instead: most of the two gigabytes that a
     file may have need never be in memory.
     """
-    recognise(path)
-    try:
-        size = os.path.getsize(path)
-        if size > MAX_BYTES:
-            raise ImageTooLarge(path, f"more than {MAX_BYTES:,} bytes")
-        return Path(path) if size > MOST_IN_MEMORY else Path(path).read_bytes()
-    except OSError as error:
-        raise UnreadableImage(path, f"cannot be read: {error.strerror}") from error
+    return read_recognised(path, MOST_IN_MEMORY)
 
 
 def is_text(path: str) -> bool:

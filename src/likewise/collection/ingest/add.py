@@ -335,9 +335,12 @@ class _Growth:
 def _tasks(
     store: Store, todo: list[Candidate], spaces: tuple[Space, ...], result: AddResult
 ) -> Iterator[DescribeTask]:
-    """What workers must do; a file that moved is recognised here by its content."""
-    for candidate in todo:
-        if candidate.size > 0 and store.has_size(candidate.size):
+    """What workers must do; a file that moved is recognised here by its content.
+
+    A copy that comes within the same handful is found by its content when it is committed.
+    """
+    for candidate, may_be_known in _with_known_sizes(store, todo):
+        if may_be_known:
             try:
                 image = store.image_of_hash(digest_of_file(candidate.path))
             except OSError:
@@ -352,6 +355,14 @@ def _tasks(
                 result.duplicates += 1
                 continue
         yield DescribeTask(candidate, spaces, store.root)
+
+
+def _with_known_sizes(store: Store, todo: list[Candidate]) -> Iterator[tuple[Candidate, bool]]:
+    """Files, and whether a picture has the size of each: nothing else may be a copy of one."""
+    for start in range(0, len(todo), _BATCH):
+        some = todo[start : start + _BATCH]
+        sizes = store.sizes_among(one.size for one in some if one.size > 0)
+        yield from ((one, one.size in sizes) for one in some)
 
 
 def find_moved(store: Store, image: int) -> list[str]:

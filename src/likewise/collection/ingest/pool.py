@@ -394,7 +394,8 @@ def _hire() -> _Worker[Any]:
 def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
     # A child gets this process's sys.path.  While cv2 is imported, its own folder stands there,
     # and ``typing`` in it would hide Python's; this waits for a thread that is importing it.
-    importlib.import_module("cv2")
+    if threading.active_count() > 1:
+        importlib.import_module("cv2")
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, modules), daemon=True)

