@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import subprocess
 import sys
 import threading
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from likewise import _heaps
 from likewise.collection.errors import CollectionError
 from likewise.server import run
 from likewise.similarity import local_metric
@@ -110,13 +113,13 @@ def test_the_prior_is_chosen_once_for_all_threads(monkeypatch: pytest.MonkeyPatc
 HEAPS = """
 import threading
 import numpy as np
-from likewise.server import allocator
+from likewise import _heaps
 
 def resident():
     with open("/proc/self/status") as file:
         return 1024 * int(next(line for line in file if line.startswith("RssAnon")).split()[1])
 
-assert allocator.share_heaps()
+assert _heaps.share_heaps()
 together = threading.Barrier(25)
 
 def work():
@@ -141,6 +144,42 @@ def test_what_threads_give_back_goes_back_to_the_system() -> None:
     """24 threads that needed 4 MB each, and do no more."""
     done = subprocess.run([sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 24 << 20
+
+
+FREED = """
+from likewise._heaps import return_free_memory
+
+def resident():
+    with open("/proc/self/status") as file:
+        return 1024 * int(next(line for line in file if line.startswith("RssAnon")).split()[1])
+
+held = [bytes(64 << 10) for _ in range(1_000)]
+last = bytes(64 << 10)  # at the end of the heap: what lies before it does not go by itself
+del held
+before = resident()
+assert return_free_memory()
+print(before - resident())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the heaps of the GNU C library")
+def test_free_memory_between_what_is_used_goes_back() -> None:
+    done = subprocess.run([sys.executable, "-c", FREED], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 32 << 20
+
+
+@pytest.mark.parametrize("libc", [None, OSError])
+def test_another_library_is_left_alone(libc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without these functions, and one that cannot be asked."""
+
+    def opened(_: object) -> object:
+        if libc is None:
+            return object()
+        raise libc
+
+    monkeypatch.setattr(ctypes, "CDLL", opened)
+    assert not _heaps.share_heaps()
+    assert not _heaps.return_free_memory()
 
 
 def test_a_server_begins_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise._heaps import share_heaps
 from likewise.cli.finding import NAMED, VARIABLE, Found, find_collection
 from likewise.cli.output import printable, say
 from likewise.errors import LikewiseError
@@ -125,6 +126,8 @@ def workers_of(
     count: int | None, scheduler: str | None, path_maps: list[str] | None
 ) -> Iterator[WorkersOf | None]:
     """Who does the work: processes of this machine, or those of a cluster, left afterwards."""
+    # What the first hundred thousand pictures needed for a moment is not held for the next.
+    share_heaps()
     if scheduler is None:
         if path_maps:
             raise Usage("--path-map goes with --scheduler")

@@ -45,7 +45,7 @@ MISSED = 1.75
 """... and it does not when they lose so many times what fitted rows lost: more of the same lose 1.4
 times as much from a thousand rows on, other content 2 to 3 times."""
 _BLOCK = 1_024
-_COPIES_BLOCK = 1_024
+_COPIES_BLOCK = 512
 _SAME = 1e-13
 """Squared differences of unit rows that float32 cannot tell from nothing."""
 
@@ -174,17 +174,18 @@ class FittedSpace(Transformer):
         if n_rows > most:
             drawn = generator(self.random_state).choice(n_rows, most, replace=False)
             X = X[np.sort(drawn)]
+        self.n_features_in_ = X.shape[1]
         rooted = bool((X >= 0).all())
         R = prepare(X, rooted)
+        del X  # a caller who keeps none of it has this memory back
         if n_rows >= 3 and len(part := voters(R)) < len(R):
-            R = R[part]
+            R = _kept(R, part)
         if len(R) < 3:
             raise InvalidInput(
                 f"X has n_samples = {n_rows} rows, all of one direction or fewer than 3; "
                 "at least 3 rows, not all the same, expected"
             )
         self.rooted_, self.n_rows_, self.n_voters_ = rooted, n_rows, len(R)
-        self.n_features_in_ = X.shape[1]
         self.mean_ = R.mean(axis=0)
         R -= self.mean_
         self.directions_ = _directions(R, min(wanted, len(R) - 1, R.shape[1]))
@@ -313,11 +314,15 @@ class FittedSpace(Transformer):
 
 def prepare(X: Rows, rooted: bool) -> Floats:
     """(1): rows of unit length, after their roots where asked; negative entries have root 0."""
-    made = X.astype(np.float64)
-    if rooted:
-        np.sqrt(np.maximum(made, 0.0, out=made), out=made)
-    norms = np.linalg.norm(made, axis=1, keepdims=True)
-    np.divide(made, norms, out=made, where=norms > 0)
+    made = np.empty(X.shape)
+    for start in range(0, len(X), _BLOCK):
+        # In blocks, since NumPy squares all it is to take the length of, in a matrix of its own.
+        block = made[start : start + _BLOCK]
+        block[:] = X[start : start + _BLOCK]
+        if rooted:
+            np.sqrt(np.maximum(block, 0.0, out=block), out=block)
+        norms = np.linalg.norm(block, axis=1, keepdims=True)
+        np.divide(block, norms, out=block, where=norms > 0)
     return made
 
 
@@ -378,6 +383,14 @@ def _without_copies(Q: Rows) -> NDArray[np.int64]:
                 copied[i + 1 :] |= near[i, i + 1 :]
         found = np.concatenate([found, block[~copied]])
     return found
+
+
+def _kept(R: Floats, part: NDArray[np.int64]) -> Floats:
+    """Some rows, in order, moved to the front of their own matrix: there is no second one."""
+    for start in range(0, len(part), _BLOCK):
+        some = part[start : start + _BLOCK]
+        R[start : start + len(some)] = R[some]
+    return R[: len(part)]
 
 
 def mutual_neighbours(P: Floats, n_neighbors: int) -> NDArray[np.int64]:

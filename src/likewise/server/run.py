@@ -17,11 +17,11 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
+from likewise._heaps import share_heaps
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError
 from likewise.errors import LikewiseError
 from likewise.server.access import Access, allowed_hosts
-from likewise.server.allocator import share_heaps
 from likewise.server.app import make_app
 from likewise.server.connections import BACKLOG, ImpatientProtocol
 from likewise.server.jobs import Job

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from likewise._heaps import return_free_memory
 from likewise.collection.content import digest_of_file, is_text
 from likewise.collection.errors import CollectionError
 from likewise.collection.filters_and_metadata import absolute
@@ -28,7 +29,7 @@ from likewise.collection.ingest.growth import (
     is_outgrown_by,
     next_growth,
 )
-from likewise.collection.ingest.pool import AHEAD, Workers, n_threads, run
+from likewise.collection.ingest.pool import AHEAD, Workers, dismiss, n_threads, run
 from likewise.collection.ingest.shots import fill_shots
 from likewise.collection.ingest.walk import Candidate, candidates
 from likewise.collection.ingest.workers import (
@@ -43,7 +44,7 @@ from likewise.collection.keywords.folder_tags import follow_folders
 from likewise.collection.keywords.sidecars import follow_sidecars
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.spaces.base import Space
-from likewise.collection.spaces.graphs import grow_graphs
+from likewise.collection.spaces.graphs import graphs_to_grow, grow_graphs
 from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.collection.store import tag_tables
@@ -171,7 +172,10 @@ def add(
     fill_shots(store, workers=workers, report=course.note)
     count = n_workers(workers, store.n_images())
     grow_spaces(store, workers=count, report=course.note, at_end=True)
-    grow_graphs(store, course.note)
+    if graphs_to_grow(store):
+        # Minutes without work for workers, and the most memory there is need of.
+        dismiss()
+        grow_graphs(store, course.note)
     space_rows.tidy(store)
     result.seconds = time.monotonic() - started
     return result
@@ -281,6 +285,8 @@ def _seal(store: Store) -> None:
                 pass
             while space_rows.merge_segments(store, name):
                 pass
+    # Rows by the thousand came and went, and what was learned of them took a moment's memory.
+    return_free_memory()
 
 
 class _Growth:

@@ -30,6 +30,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from likewise._heaps import return_free_memory
 from likewise._validation import number
 from likewise.collection.errors import CollectionError
 from likewise.jpegs import take_stderr
@@ -499,6 +500,8 @@ def _settle() -> None:
     from likewise.solvers.blas_threads import libraries
 
     gc.freeze()
+    # Opening a network takes twice what the network takes.
+    return_free_memory()
     libraries().limit(limits=1)
     take_stderr()
 

@@ -150,26 +150,16 @@ class FittedKind(Space):
         return len(found) > 0 and self.fit.has_outgrown(n_pictures, found)
 
     def learn(self, survey: Survey) -> LearnedGeneration | None:
-        counts = [len(numbers) for numbers, _ in survey.rows(self.recipe["source"])]
-        total = sum(counts)
+        source = self.recipe["source"]
+        total = sum(len(numbers) for numbers, _ in survey.rows(source))
         if total < self.recipe["first"]:
             return None
         fit = FittedSpace(self.recipe["components"])
-        rng = np.random.default_rng(survey.seed)
-        drawn = np.arange(total)
-        if total > fit.max_rows:
-            drawn = np.sort(rng.choice(total, fit.max_rows, replace=False))
-        chosen, start = np.empty((len(drawn), 0), np.float32), 0
-        for numbers, rows in survey.rows(self.recipe["source"]):
-            if not chosen.size:
-                chosen = np.empty((len(drawn), rows.shape[1]), np.float32)
-            first, last = np.searchsorted(drawn, [start, start + len(numbers)])
-            chosen[first:last] = rows[drawn[first:last] - start]
-            start += len(numbers)
         try:
             # Threads would cost more than they bring: the workers use the other cores.
             with one_blas_thread():
-                fit.fit(chosen)
+                # Nobody but the fit holds the rows, so that it can let go of them.
+                fit.fit(_drawn_rows(survey, source, total, fit.max_rows))
         except InvalidInput:
             # All pictures of one kind, or of one direction: what ranks now stays.
             return None
@@ -177,7 +167,7 @@ class FittedKind(Space):
         file = survey.new_file(_SUFFIX)
         fit.save(self.root / file)
         width = fit.stretch_.shape[1]
-        return LearnedGeneration(width, {"fit": file}, _placed(fit, survey, self.recipe["source"]))
+        return LearnedGeneration(width, {"fit": file}, _placed(fit, survey, source))
 
     @property
     def fit(self) -> FittedSpace:
@@ -230,6 +220,21 @@ class LookSpace(FittedKind):
     defaults = {"source": "deep-dense", "components": COMPONENTS, "first": FIRST}
     default_rank = 0
     tag_rank = -1
+
+
+def _drawn_rows(survey: Survey, source: str, total: int, most: int) -> NDArray[np.float32]:
+    """At most so many of all rows, drawn at random, in order."""
+    drawn = np.arange(total)
+    if total > most:
+        drawn = np.sort(np.random.default_rng(survey.seed).choice(total, most, replace=False))
+    chosen, start = np.empty((len(drawn), 0), np.float32), 0
+    for numbers, rows in survey.rows(source):
+        if not chosen.size:
+            chosen = np.empty((len(drawn), rows.shape[1]), np.float32)
+        first, last = np.searchsorted(drawn, [start, start + len(numbers)])
+        chosen[first:last] = rows[drawn[first:last] - start]
+        start += len(numbers)
+    return chosen
 
 
 def _placed(

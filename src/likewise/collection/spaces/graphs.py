@@ -87,32 +87,44 @@ def open_graph(root: Path, space: SpaceRow) -> Graph | None:
     return Graph(HNSW.open(root / file), arrays["ids"])
 
 
-def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> None:
-    """Grow the graphs that are missing or have fallen behind; the caller holds the lease."""
+def graphs_to_grow(store: Store, *, above: int | None = None) -> list[tuple[SpaceRow, int]]:
+    """Spaces whose graph is missing or has fallen behind, each with its number of rows."""
     limit = FLAT_BELOW if above is None else above
+    found = []
     for space in store.spaces().values():
         if not (space.row_format.grows_graph and space.generation):
             continue
         sealed = sum(row.n_pictures for row in store.segments(space.name, space.generation))
         total = sealed + store.n_vectors(space.name, space.generation)
-        if total < limit or total <= int(space.files.get("graph_rows", 0)) * (1 + _LACKING):
-            continue
+        if total >= limit and total > int(space.files.get("graph_rows", 0)) * (1 + _LACKING):
+            found.append((space, total))
+    return found
+
+
+def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> None:
+    """Grow the graphs that are missing or have fallen behind; the caller holds the lease."""
+    for space, total in graphs_to_grow(store, above=above):
         report(Progress(f"growing a graph over {total:,} {space.name} vectors", 0, 0))
-        ids, rows = _rows_on_disk(store, space)
-        metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
-        index = HNSW(
-            metric, links=_LINKS, ef_build=_EF_BUILD, ef_search=_EF_SEARCH, compact=True
-        ).build_in_parts(space.width, partial(_in_turn, rows))
-        order = np.concatenate(list(_places_in_turn(len(ids))))
-        private_folder(store.root / "words")
-        stem = f"words/{space.name}-{space.generation}-{store.revision}"
-        files = {"graph": f"{stem}.graph", "graph_ids": f"{stem}.ids"}
-        index.save(store.root / files["graph"])
-        save_arrays(store.root / files["graph_ids"], _KIND, {}, {"ids": ids[order]})
-        with store.write(durable=True) as c:
-            change.put_files(
-                c,
-                space.name,
-                space.generation,
-                {**space.files, **files, "graph_rows": str(len(ids))},
-            )
+        _grow(store, space)
+
+
+def _grow(store: Store, space: SpaceRow) -> None:
+    """A graph over all rows of a space, and its file in the catalog; none of it stays in memory."""
+    ids, rows = _rows_on_disk(store, space)
+    metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
+    index = HNSW(
+        metric, links=_LINKS, ef_build=_EF_BUILD, ef_search=_EF_SEARCH, compact=True
+    ).build_in_parts(space.width, partial(_in_turn, rows))
+    order = np.concatenate(list(_places_in_turn(len(ids))))
+    private_folder(store.root / "words")
+    stem = f"words/{space.name}-{space.generation}-{store.revision}"
+    files = {"graph": f"{stem}.graph", "graph_ids": f"{stem}.ids"}
+    index.save(store.root / files["graph"])
+    save_arrays(store.root / files["graph_ids"], _KIND, {}, {"ids": ids[order]})
+    with store.write(durable=True) as c:
+        change.put_files(
+            c,
+            space.name,
+            space.generation,
+            {**space.files, **files, "graph_rows": str(len(ids))},
+        )

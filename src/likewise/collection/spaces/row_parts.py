@@ -21,6 +21,10 @@ Ids = NDArray[np.int64]
 Rows = NDArray[np.float32]
 
 
+_PICK = 256
+"""Rows of a segment that are read before its pages go again: 16 MB of them."""
+
+
 class _Part(NamedTuple):
     """Raw rows of one segment, those that ``picked`` numbers (None: all)."""
 
@@ -68,11 +72,16 @@ class RowParts:
                 raw[here] = self._fresh[at]
                 continue
             part = self._parts[number]
-            raw[here] = part.raw[at if part.picked is None else part.picked[at]]
-            if part.mapped is not None:
-                # With each row the system brings in 64 KB, and a file that was once read whole
-                # would stay in memory whole.
-                release(part.mapped)
+            there = np.flatnonzero(here)
+            for first in range(0, len(there), _PICK):
+                some = at[first : first + _PICK]
+                raw[there[first : first + _PICK]] = part.raw[
+                    some if part.picked is None else part.picked[some]
+                ]
+                if part.mapped is not None:
+                    # With each row the system brings in 64 KB, and a file that was once read whole
+                    # would stay in memory whole.
+                    release(part.mapped)
         # A row is of the same bits alone as among others.
         return comparable_rows(self._space, raw)
 

@@ -1,8 +1,9 @@
-"""Memory that requests are done with goes back to the system.
+"""Memory that is done with goes back to the system.
 
-A server answers from many threads.  The GNU C library gives each thread a heap of its own, takes
-ever larger blocks from it once one of that size was given back, and keeps what is given back for
-that thread: the largest ranking that a thread ever made stays with it, so that a server of forty
+The GNU C library keeps what is given back to it for whoever asks next: it takes ever larger blocks
+from its heaps once one of that size was given back, gives each thread a heap of its own, and
+returns only what lies at the end of one.  So the most that a job ever needed stays with it; and the
+largest ranking that a thread of a server ever made stays with that thread, so that one of forty
 threads grows for days.  Here there are a few heaps for all, and what is large is asked of the
 system and given back to it.
 """
@@ -28,4 +29,15 @@ def share_heaps() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt.argtypes, mallopt.restype = [ctypes.c_int, ctypes.c_int], ctypes.c_int
         return bool(mallopt(_ARENA_MAX, HEAPS) and mallopt(_MMAP_THRESHOLD, LARGE))
+    return False
+
+
+def return_free_memory() -> bool:
+    """What the heaps hold and nobody uses goes back to the system; gives whether any did."""
+    if not sys.platform.startswith("linux"):
+        return False
+    with suppress(OSError, AttributeError):
+        trim = ctypes.CDLL(None).malloc_trim
+        trim.argtypes, trim.restype = [ctypes.c_size_t], ctypes.c_int
+        return bool(trim(0))
     return False
