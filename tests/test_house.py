@@ -36,7 +36,7 @@ FLOORS = [
     {"images"},
     {"recognition", "decoding_memory", "raw_previews", "shots", "jpegs"},
     {"_estimators", "_csr"},
-    {"_kernels", "_validation", "_durable"},
+    {"_kernels", "_validation", "_durable", "_heaps"},
     {"_kernel_cache"},
     {"_kernel_sources"},
     {"errors"},

@@ -186,6 +186,8 @@ def test_damaged_weights_stop_an_add_with_their_own_error(
     bad = tmp_path / "weights.pth"
     bad.write_bytes(b"not weights")
     monkeypatch.setattr(deep_network, "_packaged_weights", lambda: bad)
+    # A graph that was built of the right weights would do without them.
+    monkeypatch.setenv("LIKEWISE_CACHE", str(tmp_path / "nothing"))
     deep_network.network.cache_clear()
     write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][7:])
     with pytest.raises(DamagedWeights, match="force-reinstall"):
