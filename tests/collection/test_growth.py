@@ -37,6 +37,7 @@ def col(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collection]
     monkeypatch.setattr(adding, "_QUEUED", QUEUED)
     monkeypatch.setattr(adding, "_BATCH", 2)
     monkeypatch.setattr(adding, "_STRETCH", 1)
+    monkeypatch.setattr(adding, "_SHORT", 0)
     with Collection.create(tmp_path / "c.lw", deep=False) as made:
         for name in [name for name in made.spaces if name != "holistic"]:
             made.spaces.drop(name)
@@ -89,6 +90,22 @@ def test_it_learns_before_the_last_pictures_are_in(
     # From the same pictures, whoever describes them.
     assert grown[1] == len(pictures) - QUEUED
     assert col.spaces["fit"].generation == 2
+    check_whole(col, len(pictures))
+
+
+@pytest.mark.parametrize(
+    ("limit", "short_of", "generation"),
+    [("_SHORT", 0, 1), ("_SHORT", 1, 2), ("_SHORT_BYTES", 0, 1), ("_SHORT_BYTES", 1, 2)],
+)
+def test_an_add_of_seconds_teaches_once(
+    col: Collection, pictures: list[Path], monkeypatch: pytest.MonkeyPatch,
+    limit: str, short_of: int, generation: int,
+) -> None:  # fmt: skip
+    sizes = {"_SHORT": len(pictures), "_SHORT_BYTES": sum(one.stat().st_size for one in pictures)}
+    for name, size in sizes.items():
+        monkeypatch.setattr(adding, name, size - short_of * (name == limit))
+    col.add(pictures[0].parent, workers=0)
+    assert col.spaces["fit"].generation == generation
     check_whole(col, len(pictures))
 
 

@@ -62,6 +62,10 @@ _LONG = 500
 """Pictures of an add from which it learns before its last ones are described, not after."""
 _TAIL = 0.1
 """Share of the pictures that may come after: more might be of another kind, and teach it again."""
+_SHORT, _SHORT_BYTES = 1_200, 256 << 20
+"""Pictures, and bytes of their files, up to which an add is over in seconds: what spaces learned on
+the way would hardly be asked before they learned again.  Both are known beforehand, so that spaces
+learn from the same pictures on any machine."""
 _FEW_NAMED = 1_000
 """Paths somebody names, up to which each is asked whether it is wanted again."""
 
@@ -227,7 +231,7 @@ def _take_in(
     last = time.monotonic()
     done, sealed = 0, result.added
     count = n_workers(workers, len(todo))
-    growth = _Growth(store, len(todo), n_threads(count))
+    growth = _Growth(store, todo, n_threads(count))
     met_before = len(result.skipped)
 
     def put() -> None:
@@ -291,13 +295,16 @@ def _seal(store: Store) -> None:
 
 class _Growth:
     """When spaces learn during an add: at the end of a stretch, or, where that takes rows only,
-    while workers describe its last pictures.
+    while workers describe its last pictures; and then once only where the add is short.
     """
 
-    def __init__(self, store: Store, total: int, n_workers: int) -> None:
-        self._store, self._total = store, total
+    def __init__(self, store: Store, todo: list[Candidate], n_workers: int) -> None:
+        self._store, self._total = store, len(todo)
         self._ahead = max(AHEAD, -(-_QUEUED // n_workers))
-        self._meanwhile = total >= _LONG and grows_without_workers(store)
+        from_rows = grows_without_workers(store)
+        self._meanwhile = from_rows and len(todo) >= _LONG
+        n_bytes = sum(max(one.size, 0) for one in todo)
+        self._once = from_rows and len(todo) <= _SHORT and n_bytes <= _SHORT_BYTES
         self._due = 0
         self.until, self.n_described, self.is_over = 0, 0, False
         self.stragglers: list[str] = []
@@ -307,7 +314,7 @@ class _Growth:
     def plan(self, done: int) -> int:
         """Pictures of the stretch that begins when so many are done."""
         store, n, left = self._store, self._store.n_images(), self._total - done
-        self.until = next_growth(store)
+        self.until = sys.maxsize if self._once else next_growth(store)
         self.generations = {name: one.generation for name, one in store.spaces().items()}
         self.stragglers, self.n_described, self.is_over = [], 0, False
         # Never a handful: between two stretches the workers wait.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import importlib
 import itertools
+import math
 import multiprocessing
 import os
 import queue
@@ -37,6 +38,11 @@ from likewise.jpegs import take_stderr
 
 AHEAD = 3
 """Tasks a worker has at a time: enough to be busy while the parent is, few enough for memory."""
+_MOST_AHEAD = 10
+"""Tasks a worker has at a time where they are quick."""
+_NAP = 0.02
+"""Seconds this process sleeps while all workers have work for twice as long: woken by each answer
+of quick ones, it would take a core from somebody each time."""
 STAY = 20.0
 """Seconds a worker waits for new work before it leaves."""
 SECONDS = 10.0
@@ -121,6 +127,8 @@ class _Worker(Generic[T]):
     ready: bool = False
     is_new: bool = True
     since: float = 0.0
+    pace: float = math.inf
+    """Seconds a task takes lately; unknown before the first answer."""
     term: int = 0
     is_early: bool = False
     """Hired before there was work: it may leave for want of it without having begun."""
@@ -132,6 +140,29 @@ class _Worker(Generic[T]):
         # A worker that died is noticed where its answers are awaited.
         with suppress(OSError):
             self.connection.send((work, task, seconds, stay))
+
+    def receive(self) -> tuple[list[tuple[str, Any]], bool]:
+        """What it has said by now, and whether it is gone."""
+        said: list[tuple[str, Any]] = []
+        try:
+            while not said or self.connection.poll():
+                said.append(self.connection.recv())
+        except (EOFError, OSError):
+            return said, True
+        return said, False
+
+    def note_pace(self, now: float, n_answers: int) -> None:
+        """So many tasks were done since it was heard last."""
+        each = (now - self.since) / n_answers
+        self.pace = each if self.pace == math.inf else (self.pace + each) / 2
+
+    def depth(self) -> int:
+        """Tasks it shall have: for some naps where they are quick, else the usual few."""
+        return max(AHEAD, min(_MOST_AHEAD, math.ceil(3 * _NAP / max(self.pace, 1e-9))))
+
+    def can_be_left(self) -> bool:
+        """Whether it has work for longer than a nap."""
+        return self.ready and len(self.tasks) * self.pace > 2 * _NAP
 
     def is_overdue(self, now: float, seconds: float) -> bool:
         limit = CLOCK * seconds if self.ready else max(CLOCK * seconds, START_SECONDS)
@@ -187,7 +218,7 @@ def run(
     ``tick`` is called about twice a second, whatever the workers do.  With no workers the work is
     done here, without limits.  ``seconds`` is the processor time of a task (default: that of a
     picture), ``stay`` how long a worker then waits for more, ``ahead`` how many tasks each has at a
-    time (more than ``AHEAD`` where the caller is about to be busy).  Workers elsewhere know when to
+    time (more than usual where the caller is about to be busy).  Workers elsewhere know when to
     leave, and try what failed again, by themselves.
     """
     if workers == 0:
@@ -227,12 +258,17 @@ def run(
                 if idle:
                     break
             # What goes beyond that in turn: nobody shall have all of it when the tasks end.
-            for depth, one in itertools.product(range(AHEAD, ahead()), staff):
-                if len(one.tasks) <= depth and (found := next_task()):
+            most = [max(ahead(), one.depth()) for one in staff]
+            for depth, (one, deep) in itertools.product(
+                range(AHEAD, max(most, default=0)), zip(staff, most, strict=True)
+            ):
+                if len(one.tasks) <= depth < deep and (found := next_task()):
                     one.send(work, found[0], seconds, stay)
             busy = [one for one in staff if one.tasks]
             if not busy:
                 return
+            if all(one.can_be_left() for one in busy):
+                time.sleep(_NAP)
             readable = set(wait([one.connection for one in busy], timeout=_TICK))
             now = time.monotonic()
             if now - ticked > _TICK:
@@ -240,9 +276,21 @@ def run(
                 tick()
             for one in busy:
                 if one.connection in readable:
-                    try:
-                        kind, answer = one.connection.recv()
-                    except (EOFError, OSError):
+                    said, is_gone = one.receive()
+                    answers = [(kind, answer) for kind, answer in said if kind != "ready"]
+                    heard = time.monotonic()
+                    if len(answers) < len(said):
+                        one.ready, false_starts = True, 0
+                    elif answers:
+                        one.note_pace(heard, len(answers))
+                    one.since = heard
+                    for kind, answer in answers:
+                        one.is_new = False
+                        blamed.pop(id(one.tasks.popleft()), None)
+                        if kind == "error":
+                            raise answer
+                        yield answer
+                    if is_gone and one.tasks:
                         failure, task = _part_with(staff, one, again, seconds)
                         if (one.ready or one.is_early) and not one.process.exitcode:
                             # It had waited long enough and left just when it was given work.
@@ -263,17 +311,6 @@ def run(
                             again.appendleft(task)
                         else:
                             yield on_failure(task, failure)
-                        continue
-                    one.since = time.monotonic()
-                    if kind == "ready":
-                        one.ready, false_starts = True, 0
-                        continue
-                    one.is_new = False
-                    done = one.tasks.popleft()
-                    blamed.pop(id(done), None)
-                    if kind == "error":
-                        raise answer
-                    yield answer
                 elif one.is_overdue(now, seconds):
                     _, task = _part_with(staff, one, again, seconds)
                     if not one.ready:
@@ -387,6 +424,7 @@ def _hire() -> _Worker[Any]:
                 break
             one = _resting.pop()
         if one.process.is_alive():
+            one.pace = math.inf  # of other work
             return one
         one.kill()
     return _start(term)
