@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.metric.graph import knn_graph
+from likewise.metric.graph import _compare_all, _compare_few, knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation import constrained, push
 from likewise.metric.propagation.constrained import add_pairs
@@ -77,6 +77,26 @@ def test_graph_of_equal_rows_never_names_the_row_itself() -> None:
     graph = knn_graph(np.zeros((20, 2)), 4)
     assert not (graph == np.arange(20)[:, None]).any()
     assert all(len(set(row)) == 4 for row in graph.tolist())
+
+
+@pytest.mark.parametrize("equal", [1, 3])
+def test_graph_is_the_same_with_and_without_faiss(equal: int) -> None:
+    X = np.random.default_rng(0).normal(size=(700, 12)).astype(np.float32)
+    X = np.repeat(X[: len(X) // equal], equal, axis=0)
+    few, all_ = _compare_few(X, K), _compare_all(X, K)
+
+    def away(numbers: Any) -> Any:
+        return np.linalg.norm(X[:, None].astype(float) - X[numbers], axis=2)
+
+    np.testing.assert_allclose(away(few), away(all_), atol=1e-3)
+    assert not (few == np.arange(len(X))[:, None]).any()
+    assert all(len(set(row)) == K for row in few.tolist())
+
+
+def test_graph_of_rows_equally_near_names_the_first() -> None:
+    assert _compare_few(np.zeros((5, 2), np.float32), 2).tolist() == [
+        [1, 2], [0, 2], [0, 1], [0, 1], [0, 1]
+    ]  # fmt: skip
 
 
 def test_graph_of_few_rows_takes_all_others() -> None:

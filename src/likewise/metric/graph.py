@@ -17,6 +17,8 @@ Graph = NDArray[np.int32]
 # Up to here every row is compared with all others; beyond, nearly all of the nearest are found.
 EXACT_UP_TO = 20_000
 _ROWS = 8_192
+# Up to here NumPy compares them before faiss is imported; and so many at a time.
+_FEW, _AT_A_TIME = 2_048, 512
 
 
 def knn_graph(X: Any, n_neighbors: int) -> Graph:
@@ -37,7 +39,7 @@ def knn_graph_and_recall(X: Any, n_neighbors: int) -> tuple[Graph, float]:
         return np.empty((n, 0), np.int32), 1.0
     rows = _centred(X)
     if n <= EXACT_UP_TO:
-        return _compare_all(rows, k), 1.0
+        return (_compare_few if n <= _FEW else _compare_all)(rows, k), 1.0
     # Brings scipy, which takes longer to import than most commands work.
     from likewise.neighbours.join import join
 
@@ -55,6 +57,26 @@ def _centred(X: Any) -> NDArray[np.float32]:
     if scale > 0:
         rows /= scale
     return rows
+
+
+def _compare_few(rows: NDArray[np.float32], k: int) -> Graph:
+    """As ``_compare_all``; of rows equally near the first ones."""
+    n = len(rows)
+    squares = np.einsum("ij,ij->i", rows, rows)
+    graph = np.empty((n, k), np.int32)
+    for low in range(0, n, _AT_A_TIME):
+        own = np.arange(low, min(low + _AT_A_TIME, n))
+        # Without the square of the row that asks, which is the same for all.
+        away = squares - 2 * (rows[own] @ rows.T)
+        away[own - low, own] = np.inf
+        farthest = np.partition(away, k - 1, axis=1)[:, k - 1 : k]
+        nearer, as_far = away < farthest, away == farthest
+        places = k - nearer.sum(axis=1, keepdims=True)
+        chosen = nearer | (as_far & (as_far.cumsum(axis=1) <= places))
+        found = np.nonzero(chosen)[1].reshape(len(own), k)
+        order = np.take_along_axis(away, found, 1).argsort(axis=1, kind="stable")
+        graph[own] = np.take_along_axis(found, order, 1)
+    return graph
 
 
 def _compare_all(rows: NDArray[np.float32], k: int) -> Graph:

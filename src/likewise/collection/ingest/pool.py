@@ -34,7 +34,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from likewise._heaps import return_free_memory
 from likewise._validation import number
 from likewise.collection.errors import CollectionError
-from likewise.jpegs import take_stderr
 
 AHEAD = 3
 """Tasks a worker has at a time: enough to be busy while the parent is, few enough for memory."""
@@ -535,6 +534,8 @@ def _settle() -> None:
 
     What goes wrong from now on is told to the parent, so decoders may have the standard error.
     """
+    # Brings NumPy, which this process has by now and whoever hires early has not.
+    from likewise.jpegs import take_stderr
     from likewise.solvers.blas_threads import libraries
 
     gc.freeze()
