@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise._durable import private_folder
+from likewise._lazy import cv2
 from likewise.collection.content import read_content
 from likewise.collection.ingest.elsewhere import Elsewhere, Needs
 from likewise.collection.ingest.pool import Failure, Workers, n_threads, run
