@@ -112,7 +112,7 @@ DOORS: dict[str, dict[str, str]] = {
         "Survey": "base",
     },
     "likewise.cli": {
-        "main": "app",
+        "main": "entry",
     },
     "likewise.demo": {
         "DemoHit": "demo",

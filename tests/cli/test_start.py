@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,33 @@ def test_a_search_without_kernels_is_the_same(
         assert len(hits) == 11
         found = [(hit["id"], hit["score"]) for hit in json.loads(printed)["hits"]]
         assert found == [(hit.id, hit.score) for hit in hits]
+
+
+def test_a_young_collection_learns_without_kernels(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranked by a sparse space, as all are before `look` is learned: the weights of its words.
+
+    What the commands learned is what this process learns with a compiler, to the bit.
+    """
+    shutil.copytree(folder / "photos.lw", tmp_path / "photos.lw")
+    with Collection.open(tmp_path / "photos.lw") as col:
+        col.similarities.use("sparse")
+    for command in (
+        "judge 1 --liked 2 --disliked 7", "judge 3 --liked 5,6", "search 1", "learned",
+        "judge 4 --disliked 8", "undo", "tags", "info",
+    ):  # fmt: skip
+        _, _, loaded = run(tmp_path, *command.split())
+        assert loaded.isdisjoint({"numba", "llvmlite"}), command
+    printed, _, _ = run(tmp_path, "search", "5", "--json")
+    monkeypatch.setattr(_kernels, "have_compiler", lambda: True)
+    with Collection.open(tmp_path / "photos.lw") as col:
+        found = [(hit["id"], hit["score"]) for hit in json.loads(printed)["hits"]]
+        hits = col.search(5)
+        plain = col.search(5, by="sparse")
+    assert len(found) == 11
+    assert found == [(hit.id, hit.score) for hit in hits]
+    assert found != [(hit.id, hit.score) for hit in plain]  # something was learned
 
 
 def test_one_command_is_built_and_all_are_known() -> None:

@@ -17,6 +17,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName
 from likewise.collection.ingest import pool
 from likewise.collection.jobs import ADDING, Pace, Progress
+from likewise.collection.spaces import base
 from likewise.collection.thumbnails import FIRST_SIDE, thumbnail
 from likewise.images import decode, probe
 from tests.collection.pictures import small_scenes, write, write_pictures
@@ -60,6 +61,32 @@ def test_the_last_space_cannot_be_dropped(tmp_path: Path) -> None:
         col.spaces.drop("words")
         with pytest.raises(CollectionError, match="only space"):
             col.spaces.drop("holistic")
+
+
+@pytest.mark.parametrize("sample", [2_000, 5])
+def test_each_picture_counts_once_a_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: int
+) -> None:
+    """Also where words are learned from a sample, and the others are described after that."""
+    monkeypatch.setattr(base, "SAMPLE_PICTURES", sample)
+    write_pictures(tmp_path / "pictures", views=2)
+    told: list[Progress] = []
+    with Collection.create(tmp_path / "c.lw", deep=False) as col:
+        col.spaces.add("own", {"feature": "own"})
+        for name in ("words", "holistic"):
+            col.spaces.drop(name)
+        col.add(tmp_path / "pictures", workers=0)
+        n = len(col)
+        assert n > 2 * sample or sample > n
+        col.spaces.add_missing(workers=0, report=told.append)
+    for name in ("words", "holistic"):
+        counts = [one.done for one in told if one.stage == f"describing pictures by {name}"]
+        assert counts == sorted(counts), "no stage takes the count back"
+        assert set(range(1, n + 1)) <= set(counts)
+    stages = [one.stage for one in told]
+    assert stages == sorted(stages, key=stages.index), "one after the other"
+    assert {one.total for one in told} == {n}
+    assert any("learning" in one.note for one in told)
 
 
 @needs_deep

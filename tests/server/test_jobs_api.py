@@ -117,7 +117,7 @@ def test_words_are_made_on_request(client: Client) -> None:
     assert (end["what"], end["pictures"], end["spaces"]) == ("describe", N, "words")
     spaces = {one["name"]: one for one in client.get_json("/api/collection")["spaces"]}
     assert spaces["words"]["pictures"] == N
-    assert {one["stage"] for one in told} == {"describing pictures"}
+    assert {one["stage"] for one in told} == {"describing pictures by words"}
     counts = [one["done"] for one in told]
     assert counts == sorted(counts), "no stage takes the count back"
     assert {one["total"] for one in told} == {N}

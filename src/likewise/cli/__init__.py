@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from likewise._doors import doors
 
 if TYPE_CHECKING:
-    from likewise.cli.app import main as main
+    from likewise.cli.entry import main as main
 
 __getattr__, __dir__, __all__ = doors(__name__)

@@ -2,8 +2,8 @@
 
 Every command parses its arguments, calls a lower room and renders what comes back; this file
 lists them and decides how a run ends.  An error is one line on standard error and exit code 1
-(``--debug`` shows the traceback), wrong usage is exit code 2, Ctrl-C is 130.  Nothing heavy is
-imported before a command needs it.
+(``--debug`` shows the traceback), wrong usage is exit code 2, Ctrl-C is 130 (``entry.py``).
+Nothing heavy is imported before a command needs it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from likewise.cli import (
     tag_pictures,
     tags,
 )
-from likewise.cli.options import STOPPED
+from likewise.cli.entry import is_interrupted
 from likewise.cli.output import printable, say
 from likewise.cli.plain_values import read_plain_values
 from likewise.cli.typed import read_minus_words
@@ -113,7 +113,7 @@ app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Maintenance
 
 
 def main() -> None:
-    """Run the command line; the entry point of the package."""
+    """Run the command line, for the entry point of the package."""
     # What is imported stays: to look through all of it again and again for what can be freed takes
     # a tenth of a short command.
     gc.set_threshold(*_GARBAGE)
@@ -133,10 +133,9 @@ def main() -> None:
     read_plain_values()
     try:
         _app_for(sys.argv[1:])(prog_name="likewise")
-    except KeyboardInterrupt:
-        say("likewise: stopped", err=True)
-        sys.exit(STOPPED)
     except Exception as error:
+        if is_interrupted():
+            raise KeyboardInterrupt from error
         _fail(error, describe_error(error))
 
 

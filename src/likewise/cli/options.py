@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise._heaps import share_heaps
+from likewise.cli.entry import STOPPED, is_interrupted, tell_stopped
 from likewise.cli.finding import NAMED, VARIABLE, Found, find_collection
 from likewise.cli.output import printable, say
 from likewise.errors import LikewiseError
@@ -64,8 +65,6 @@ PathMaps = Annotated[
     ),
 ]
 DEFAULT = None
-STOPPED = 130
-"""Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
 
 
 class Usage(typer.BadParameter):
@@ -150,8 +149,10 @@ def stoppable(message: str) -> Iterator[None]:
     """Ctrl-C ends the command in one line, with what that means for the collection."""
     try:
         yield
-    except KeyboardInterrupt:
-        say(f"\nlikewise: stopped; {message}", err=True)
+    except (KeyboardInterrupt, Exception) as error:
+        if not (isinstance(error, KeyboardInterrupt) or is_interrupted()):
+            raise
+        tell_stopped(f"\nlikewise: stopped; {message}")
         raise typer.Exit(STOPPED) from None
 
 

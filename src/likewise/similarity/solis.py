@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from likewise._csr import Rows
 from likewise._estimators import check_is_fitted
+from likewise._kernels import is_few
 from likewise._validation import as_array, check_seed, number, one_of, truth, whole
 from likewise.errors import InvalidInput
+from likewise.similarity import few
 from likewise.similarity.base import OnlineLearner, Saved, scatter
 from likewise.similarity.margin_kernels import new_work
 from likewise.similarity.rows import PEAK, Floats, Triplets, costs
@@ -176,9 +178,7 @@ class SOLIS(OnlineLearner):
     def weights_(self) -> Floats:
         """float64, one per word; read-only."""
         if self._weights is None:
-            out = np.empty(self.n_features_in_)
-            code = list(METHODS).index(self._method)
-            offsets(code, self._state, self._counters, self._rule, self._cost, out)
+            out = self._offsets(slice(None), self.n_features_in_)
             out += self._rule.start
             out.flags.writeable = False
             self._weights = out
@@ -221,11 +221,21 @@ class SOLIS(OnlineLearner):
             One weight a word asked for.
         """
         check_is_fitted(self)
-        out = np.empty(len(words))
-        code = list(METHODS).index(self._method)
-        named = self._check_words(words)
-        some_offsets(code, named, self._state, self._counters, self._rule, self._cost, out)
+        out = self._offsets(self._check_words(words), len(words))
         out += self._rule.start
+        return out
+
+    def _offsets(self, words: Any, n: int) -> Floats:
+        """The offsets of n words now: those of a list, or of a slice, which then takes all."""
+        kept = self._state, self._counters, self._rule, self._cost
+        if is_few(n):
+            return few.offsets(self._method, words, *kept)
+        out = np.empty(n)
+        code = list(METHODS).index(self._method)
+        if isinstance(words, slice):
+            offsets(code, *kept, out)
+        else:
+            some_offsets(code, words, *kept, out)
         return out
 
     # -- learning ---------------------------------------------------------------------------
@@ -337,12 +347,13 @@ class SOLIS(OnlineLearner):
             raise InvalidInput("word_cost has changed since learning began; begin anew with fit")
 
     def _learn(self, rows: Rows, triplets: Triplets, sample_weight: Floats) -> None:
-        kernel, _ = METHODS[self._method]
-        work = new_work(rows, len(triplets))
         self._weights = None
-        kernel(
-            rows, triplets, sample_weight, self._state, self._counters, self._rule, self._cost, work
-        )
+        kept = self._state, self._counters, self._rule, self._cost
+        if few.are_few(len(triplets)):
+            few.learn(self._method, rows, triplets, sample_weight, *kept)
+        else:
+            kernel, _ = METHODS[self._method]
+            kernel(rows, triplets, sample_weight, *kept, new_work(rows, len(triplets)))
 
     # -- parameters -------------------------------------------------------------------------
 

@@ -256,7 +256,7 @@ def _count_pictures(views: Views, space: SpaceRow) -> NDArray[np.int64]:
     found = np.zeros(space.width, np.int64)
     # Of the pictures there are now; the idf was frozen over fewer.  An index is as wide as the
     # last word that occurs.
-    counted = view.index.frequencies()
+    counted = view.count_words()
     found[: len(counted)] = counted
     return found
 

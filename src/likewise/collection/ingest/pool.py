@@ -481,11 +481,38 @@ def _without_ctrl_c() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    from multiprocessing import resource_tracker
+
+    with _put_off_ctrl_c():
+        # The process that multiprocessing starts beside its first child: once it has started it,
+        # Python lets Ctrl-C through, whatever was before, and the first worker would hear of it.
+        resource_tracker.ensure_running()
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+@contextmanager
+def _put_off_ctrl_c() -> Iterator[None]:
+    """This process is interrupted afterwards.
+
+    What its thread blocks is no help: some other thread, one of a BLAS, receives the signal, and
+    the main thread is interrupted all the same.  A worker that is half started fails, and tells.
+    """
+    hear = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(hear):
+        yield
+        return
+    heard: list[int] = []
+    signal.signal(signal.SIGINT, lambda sign, frame: heard.append(sign))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.signal(signal.SIGINT, hear)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 # -- in a worker ----------------------------------------------------------------------------------

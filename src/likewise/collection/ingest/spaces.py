@@ -32,33 +32,32 @@ _LONGEST_NAME = 40
 
 
 class _Describing:
-    """One count over several spaces: pictures gone through, of all in each of them.
+    """One count of a space: pictures gone through, of all there are.
 
-    What a space learns in between is told as a note: no stage takes the count back.
+    What it learns in between is told as a note: no stage takes the count back.
     """
 
-    def __init__(self, report: jobs.Report, pictures: int, spaces: int) -> None:
-        self._report, self._pictures, self._spaces = report, pictures, spaces
-        self._pace, self._at = jobs.Pace(), -1
-        self._now = jobs.Progress("describing pictures", 0, pictures * spaces)
+    def __init__(self, report: jobs.Report, name: str, kind: type[Space], pictures: int) -> None:
+        self._report, self._kind, self._pictures = report, kind, pictures
+        self._pace = jobs.Pace()
+        self._now = jobs.Progress(f"describing pictures by {name}", 0, pictures)
 
-    def next_space(self, kind: type[Space]) -> jobs.Report:
-        """Where the next space reports to."""
-        self._at += 1
-        before = self._pictures * self._at
+    def __call__(self, one: jobs.Progress) -> None:
+        if one.stage == self._kind.sample_stage:
+            self._count(one.done)
+        elif one.stage == self._kind.stage:
+            # Those it has learned from are described already: the others are left.
+            self._count(self._pictures - (one.total - one.done))
+        else:
+            of = f" {one.done:,} of {one.total:,}" if one.total else ""
+            # The count waits meanwhile: at no rate.
+            self._now = replace(self._now, note=f"{one.stage}{of}", rate=0.0)
+        self._report(self._now)
 
-        def report(one: jobs.Progress) -> None:
-            if one.stage in (kind.stage, kind.sample_stage):
-                # The sample is gone through once more where it was too large to keep.
-                done = max(self._now.done, before + min(one.done, self._pictures))
-                rate = self._pace.rate(done)
-                self._now = replace(self._now, done=done, rate=rate, note="")
-            else:
-                of = f" {one.done:,} of {one.total:,}" if one.total else ""
-                self._now = replace(self._now, note=f"{one.stage}{of}")
-            self._report(self._now)
-
-        return report
+    def _count(self, done: int) -> None:
+        # Those that could not be read when it learned are tried once more.
+        done = max(self._now.done, done)
+        self._now = replace(self._now, done=done, rate=self._pace.rate(done), note="")
 
 
 class Spaces(Mapping[str, Space]):
@@ -126,10 +125,9 @@ class Spaces(Mapping[str, Space]):
     ) -> list[str]:
         """The spaces that need no network, where they are not there yet; gives their names."""
         missing = [name for name in WITHOUT_NETWORK if name not in self]
-        course = _Describing(report, self._store.n_images(), len(missing))
         for name in missing:
-            recipe = {"feature": name}
-            self.add(name, recipe, workers=workers, report=course.next_space(find_kind(name)))
+            course = _Describing(report, name, find_kind(name), self._store.n_images())
+            self.add(name, {"feature": name}, workers=workers, report=course)
         return missing
 
     def drop(self, name: str) -> None:

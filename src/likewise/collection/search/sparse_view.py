@@ -144,6 +144,10 @@ class SparseView:
             self._frequency = (rows, whole.frequencies())
         return self._frequency[1], len(rows)
 
+    def count_words(self) -> NDArray[np.int64]:
+        """In how many of the pictures that are searched now each word is, up to the last word."""
+        return self._rows().frequencies()
+
     def row_of(self, image: int) -> Any:
         """The weighted row of a picture of the collection; None if it has none."""
         rows = self._rows()

@@ -134,7 +134,8 @@ class VisualWords(Space):
         rows: list[tuple[int, Any]] = []
         counted = found[:KEEP_PICTURES]
         for number, descriptors in counted:
-            survey.report(Progress(self.stage, len(rows), len(counted)))
+            # No stage of its own: these pictures were gone through.
+            survey.report(Progress("words of the sample", len(rows), len(counted)))
             rows.append((number, assigner.count_words(descriptors.astype(np.float32))))
         return LearnedGeneration(vocabulary.n_words, files, rows)
 
