@@ -1,9 +1,10 @@
 """CPU time of whole commands, each in a process of its own.
 
-``python -m benchmarks.first_minute.start`` makes a collection of 1,000 planted views with the
-spaces deep-dense and look.  Every command is run once untimed, so that bytecode and kernels are
-kept, and then in turn with the others.  ``--against SRC`` names the ``src`` folder of another
-checkout, which is measured between the same commands.
+``python -m benchmarks.first_minute.start`` makes two collections as ``likewise add`` leaves them:
+1,000 planted views, ranked by ``look``, and 200, ranked by ``deep`` since ``look`` is not learned
+yet.  Every command is run once untimed, so that bytecode is kept, and then in turn with the others.
+In the young collection nothing is kept of kernels: a first judgement must not wait for a compiler.
+``--against SRC`` names the ``src`` folder of another checkout, measured between the same commands.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ import numpy as np
 import likewise
 from benchmarks import harness
 from likewise.collection.collection import Collection
-from likewise.collection.store.changes import drop_space
 from likewise.evaluation.planted import scenes, write_planted
 
-PICTURES = 1_000
-SPACES = ("deep-dense", "look")
+SIZES = (1_000, 200)
+YOUNG = 200
 LIMIT = 0.5
 COMMANDS = (
     "--help",
     "info",
     "search 1",
-    "search 1 --by look",
     "search 1 --by deep-dense",
-    "judge 1 --liked 2 --disliked 300",
+    "judge 1 --liked 2 --disliked 150",
+    "search 2",
     "learned",
     "log",
     "undo",
     "tags",
     "problems",
 )
-"""In this order a round leaves everything as it was, but for two lines of the log."""
+"""In this order a round leaves everything as it was, but for two lines of the log; ``search 2`` is
+asked once something was judged."""
 FLOOR = "Python with NumPy and typer, nothing done"
 _COMMAND = "from likewise.cli import main; main()"
 # With an argument: typer imports what it checks them with for the first one.
@@ -55,27 +56,29 @@ app()
 """
 
 
-def make_collection(folder: Path) -> None:
+def make_collection(folder: Path, count: int) -> None:
     """``photos.lw`` in a folder."""
     # One view of each scene more than fits; the last ones are left out.
-    write_planted(folder / "pictures", -(-PICTURES // len(scenes())))
-    for path in sorted((folder / "pictures").glob("*.jpg"))[PICTURES:]:
+    write_planted(folder / "pictures", -(-count // len(scenes())))
+    for path in sorted((folder / "pictures").glob("*.jpg"))[count:]:
         path.unlink()
-    with Collection.create(folder / "photos.lw", deep=True) as col:
-        others = [name for name in col.spaces if name not in SPACES]
-        with col._store.write(durable=True) as c:
-            for name in others:
-                drop_space(c, name)
-    with Collection.open(folder / "photos.lw") as col:
+    with Collection.create(folder / "photos.lw") as col:
         col.add(folder / "pictures")
-        assert len(col) > 0.9 * PICTURES
-        assert set(col.spaces) == set(SPACES)
+        assert len(col) > 0.9 * count
+        assert col.similarities.default == ("deep" if count == YOUNG else "look")
         col.tag(1, "astronaut")
 
 
-def cpu_of(source: Path, folder: Path, code: str, arguments: Sequence[str] = ()) -> float:
-    """CPU seconds, of the system too, of one process from its start to its end."""
+def cpu_of(
+    source: Path, folder: Path, kernels: Path | None, code: str, arguments: Sequence[str] = ()
+) -> float:
+    """CPU seconds, of the system too, of one process from its start to its end.
+
+    ``kernels`` is where compiled ones are kept, if not where they always are.
+    """
     keep = {k: v for k, v in os.environ.items() if not k.endswith(("_THREADS", "BYTECODE"))}
+    if kernels is not None:
+        keep["NUMBA_CACHE_DIR"] = str(kernels)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -93,19 +96,26 @@ def cpu_of(source: Path, folder: Path, code: str, arguments: Sequence[str] = ())
 
 def measure(
     sources: Mapping[str, Path], folder: Path, rounds: int
-) -> dict[tuple[str, str], list[float]]:
-    """CPU seconds by command and source; each source has a copy of the collection."""
-    found: dict[tuple[str, str], list[float]] = {}
+) -> dict[tuple[str, str, int], list[float]]:
+    """CPU seconds by command, source and size; each source has a copy of each collection."""
+    found: dict[tuple[str, str, int], list[float]] = {}
     for name in sources:
-        (folder / name).mkdir()
-        shutil.copytree(folder / "photos.lw", folder / name / "photos.lw")
+        for size in SIZES:
+            place = folder / name / str(size)
+            place.mkdir(parents=True)
+            shutil.copytree(folder / str(size) / "photos.lw", place / "photos.lw")
     for number in range(rounds + 1):
         for command in (FLOOR, *COMMANDS):
             for name, source in sources.items():
-                code, given = (_FLOOR, []) if command == FLOOR else (_COMMAND, command.split())
-                seconds = cpu_of(source, folder / name, code, given)
-                if number:
-                    found.setdefault((command, name), []).append(seconds)
+                for size in SIZES:
+                    code, given = (_FLOOR, []) if command == FLOOR else (_COMMAND, command.split())
+                    kernels = folder / f"kernels-{number}-{name}-{len(found)}"
+                    seconds = cpu_of(
+                        source, folder / name / str(size), kernels if size == YOUNG else None,
+                        code, given,
+                    )  # fmt: skip
+                    if number:
+                        found.setdefault((command, name, size), []).append(seconds)
     return found
 
 
@@ -120,19 +130,23 @@ def main() -> None:
     report = harness.Report(
         "first-minute-start",
         "The first minute: the start of a command",
-        f"{PICTURES:,} planted views, spaces {' and '.join(SPACES)}",
+        " and ".join(f"{size:,}" for size in SIZES) + " planted views",
         {"rounds": given.rounds, "asked for": f"less than {LIMIT} CPU s"},
     )
     with tempfile.TemporaryDirectory(prefix="likewise-start-") as temporary:
         folder = Path(temporary)
-        make_collection(folder)
+        for size in SIZES:
+            (folder / str(size)).mkdir()
+            make_collection(folder / str(size), size)
         found = measure(sources, folder, given.rounds)
     rows: list[dict[str, object]] = []
     for command in (FLOOR, *COMMANDS):
         row: dict[str, object] = {"likewise": command}
-        for name in sources:
-            row[f"{name}, CPU s"] = round(float(np.median(found[command, name])), 3)
-            row[f"{name}, least"] = round(min(found[command, name]), 3)
+        for size in SIZES:
+            for name in sources:
+                of = f"{size:,} pictures" + (f", {name}" if len(sources) > 1 else "")
+                row[f"{of}, CPU s"] = round(float(np.median(found[command, name, size])), 3)
+                row[f"{of}, least"] = round(min(found[command, name, size]), 3)
         rows.append(row)
     report.add("CPU seconds of a command", rows)
     report.write()

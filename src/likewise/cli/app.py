@@ -62,6 +62,8 @@ BRIEF = {
     "undo",
 }  # fmt: skip
 """Commands that look something up or write a line, and are over before a learner would start."""
+BESIDE_WORKERS = {"add", "sync"}
+"""Commands whose other cores describe pictures."""
 _GARBAGE = (10_000, 20)
 """New objects before Python looks for circles among them, and how often before it looks further."""
 
@@ -122,7 +124,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     # Pillow's remarks on odd metadata name no file; what matters is reported with its path.
     warnings.filterwarnings("ignore", module=r"PIL\.")
-    if set(sys.argv[1:2]) <= BRIEF:
+    if set(sys.argv[1:2]) <= BRIEF | BESIDE_WORKERS:
         # Before NumPy is imported: a thread a core, each of which waits busily for work, costs
         # more than the small products of these commands.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

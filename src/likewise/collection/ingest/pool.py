@@ -58,6 +58,7 @@ _MOST = 16
 _TICK = 0.5
 _WATCH = 2.0
 """Seconds between two looks at who rests."""
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _STARTS = 3
 """Workers in a row that may die before they say that they are ready."""
 
@@ -438,7 +439,7 @@ def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, modules), daemon=True)
     try:
-        with _starting_lock, _own_children():
+        with _starting_lock, _own_children(), _one_blas_thread_in_children():
             process.start()
     except OSError as error:
         here.close()
@@ -492,6 +493,21 @@ def _without_ctrl_c() -> Iterator[None]:
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+@contextmanager
+def _one_blas_thread_in_children() -> Iterator[None]:
+    """Threads of a BLAS are made when NumPy is imported, and wait busily for the first products: a
+    limit that is set afterwards comes too late for that."""
+    before = os.environ.get(_BLAS_THREADS)
+    os.environ[_BLAS_THREADS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_BLAS_THREADS]
+        else:
+            os.environ[_BLAS_THREADS] = before
 
 
 @contextmanager

@@ -189,7 +189,8 @@ class FittedKind(Space):
 
     def place(self, rows: Any) -> NDArray[np.float32]:
         """Rows of the source as rows of this space."""
-        return np.asarray(self.fit.transform(rows), np.float32)
+        with one_blas_thread():
+            return np.asarray(self.fit.transform(rows), np.float32)
 
     def translate_row(self, row: NDArray[np.float32], coming: Space) -> Any:
         """A row of a picture that is gone, in the next generation: placed back, as far as it goes.
@@ -242,7 +243,9 @@ def _placed(
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     for numbers, rows in survey.rows(source):
         if len(numbers):
-            yield from zip(numbers.tolist(), fit.transform(rows), strict=True)
+            with one_blas_thread():
+                placed = fit.transform(rows)
+            yield from zip(numbers.tolist(), placed, strict=True)
 
 
 @lru_cache(maxsize=8)
