@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import suppress
 from itertools import islice
@@ -77,6 +78,8 @@ def add(
     if workers is None and scheduler is None:
         _hire_early(collection, paths)
     with stoppable(_GOES_ON), _open_or_create(collection, paths) as col:
+        # What was imported stays: nobody need look through it for what can be freed.
+        gc.freeze()
         with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
             result = col.add(*paths, metadata=metadata or None, workers=who, report=report)
             if all_spaces:

@@ -132,27 +132,29 @@ class ThumbnailPacks:
         sizes: dict[int, int] = {}
         for number in _numbers(self._folder):
             with suppress(OSError):
-                sizes[number] = self._path(number, PACK).stat().st_size
+                sizes[number] = os.stat(self._path(number, PACK)).st_size
         left = sum(sizes.values())
         for number in sorted(sizes):
             if left <= most:
                 return
             try:
                 # The list last: by its number no other pack is named while this one is there.
-                self._path(number, PACK).unlink(missing_ok=True)
-                self._path(number, LIST).unlink(missing_ok=True)
+                for suffix in (PACK, LIST):
+                    with suppress(FileNotFoundError):
+                        os.unlink(self._path(number, suffix))
             except OSError:  # Windows removes no open file
                 return
             left -= sizes[number]
 
-    def _path(self, number: int, suffix: str) -> Path:
-        return self._folder / f"{number:06d}{suffix}"
+    def _path(self, number: int, suffix: str) -> str:
+        # A plain text: a Path takes as long to make as the file to open.
+        return os.path.join(self._folder, f"{number:06d}{suffix}")
 
 
 @lru_cache(maxsize=8)
-def packs_in(folder: Path) -> ThumbnailPacks:
+def packs_in(folder: str | Path) -> ThumbnailPacks:
     """The packs of a folder: one object a process, since it holds what the lists say."""
-    return ThumbnailPacks(folder)
+    return ThumbnailPacks(Path(folder))
 
 
 def _numbers(folder: Path) -> list[int]:
@@ -165,7 +167,7 @@ def _numbers(folder: Path) -> list[int]:
     return sorted(int(name) for name in found if name.isdigit())
 
 
-def _append(path: Path, content: bytes) -> int:
+def _append(path: str, content: bytes) -> int:
     """Where in the file the bytes begin now; an ``OSError`` if not all of them are there."""
     handle = os.open(path, _APPEND, 0o600)
     try:

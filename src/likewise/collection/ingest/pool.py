@@ -379,17 +379,24 @@ def hire_early(count: int, modules: tuple[str, ...] = ()) -> None:
 
     Where none comes they leave after ``STAY`` seconds, as after work.
     """
-    for _ in range(count):
+    with _resting_lock:
+        term = _term
+    hired: list[_Worker[Any]] = []
+    try:
+        for _ in range(count):
+            one = _start(term, modules)
+            one.is_early = True
+            hired.append(one)
+    finally:
+        # All at once: beside the thread that watches them another would take longer to start.
         with _resting_lock:
-            term = _term
-        one = _start(term, modules)
-        one.is_early = True
-        with _resting_lock:
-            if term == _term:
-                _resting.append(one)
+            rest = term == _term
+            if rest and hired:
+                _resting.extend(hired)
                 _watch_resting()
-                continue
-        one.kill()
+        if not rest:
+            for one in hired:
+                one.kill()
 
 
 def _deserves_another(one: _Worker[T], failure: Failure, try_slow_again: bool) -> bool:
