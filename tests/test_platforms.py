@@ -22,7 +22,7 @@ import pytest
 
 from likewise import _durable, jpegs
 from likewise._durable import sync_file, write_whole
-from likewise.collection import jobs, thumbnails
+from likewise.collection import jobs, thumbnail_packs, thumbnails
 from likewise.collection.errors import CollectionError
 from likewise.collection.ingest import pool
 from likewise.collection.store import filters, segments
@@ -173,13 +173,13 @@ def test_windows_removes_no_pack_that_somebody_reads(
 ) -> None:
     """It goes the next time."""
 
-    def held(path: Any, missing_ok: bool = False) -> None:
+    def held(path: Any) -> None:
         raise PermissionError(errno.EACCES, "used by another process", str(path))
 
     whole = b"\xff\xd8\xff whole \xff\xd9"
     thumbnails.put_thumbnail(tmp_path, b"key", whole, 320)
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "unlink", held)
+        patch.setattr(thumbnail_packs, "os", Elsewhere(os, unlink=held))
         thumbnails.prune(tmp_path, 0)
     packs = packs_in(tmp_path / thumbnails.FOLDER)
     assert packs.get((b"key", 320)) == whole

@@ -135,7 +135,7 @@ class VisualWords(Space):
         counted = found[:KEEP_PICTURES]
         for number, descriptors in counted:
             # No stage of its own: these pictures were gone through.
-            survey.report(Progress("words of the sample", len(rows), len(counted)))
+            survey.report(Progress("counting words of the sample", len(rows), len(counted)))
             rows.append((number, assigner.count_words(descriptors.astype(np.float32))))
         return LearnedGeneration(vocabulary.n_words, files, rows)
 
