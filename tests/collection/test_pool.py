@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import math
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -261,6 +264,42 @@ def test_a_worker_that_leaves_while_it_is_given_work_blames_nobody(
 ) -> None:
     monkeypatch.setenv("LEFT", str(tmp_path / "left"))
     assert sorted(run(leave_quietly, range(5), 1, failed)) == [(i, "") for i in range(5)]
+
+
+def leave_at_two(task: int) -> tuple[int, str]:
+    if task == 2:
+        os._exit(0)
+    return task, ""
+
+
+def test_a_task_that_ends_its_worker_quietly_is_to_blame() -> None:
+    """Twice, as one that crashes it: else it would be given to a new worker for ever."""
+    found = list(run(leave_at_two, range(5), 2, failed))
+    assert sorted(found) == [(0, ""), (1, ""), (2, "crash"), (3, ""), (4, "")]
+
+
+def test_nobody_naps_before_one_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a worker that rests was quick at says nothing of what it is asked next."""
+    naps: list[float] = []
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=naps.append)
+    monkeypatch.setattr(pool, "time", clock)
+    for number in range(3):
+        assert list(run(abs, [-number], 1, failed)) == [number]
+    assert naps == []
+
+
+def test_quick_tasks_are_given_by_the_handful() -> None:
+    def worker(pace: float, n_tasks: int, ready: bool = True) -> pool._Worker[int]:
+        made: Any = pool._Worker(cast(Any, None), cast(Any, None), deque(range(n_tasks)), ready)
+        made.pace = pace
+        return cast("pool._Worker[int]", made)
+
+    unknown, quick, slow = worker(math.inf, 3), worker(0.006, 10), worker(1.5, 3)
+    assert [one.depth() for one in (unknown, quick, slow)] == [3, 10, 3]
+    assert [one.can_be_left() for one in (unknown, quick, slow)] == [False, True, True]
+    # With little to do it must be heard at once; so must one that has not begun.
+    assert not worker(0.006, 3).can_be_left()
+    assert not worker(0.006, 10, ready=False).can_be_left()
 
 
 def whose(_: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.metric.graph import _compare_all, _compare_few, knn_graph
+from likewise.metric.graph import _compare_few, knn_graph
 from likewise.metric.pairs import Constraints, as_constraints
 from likewise.metric.propagation import constrained, push
 from likewise.metric.propagation.constrained import add_pairs
@@ -79,18 +79,34 @@ def test_graph_of_equal_rows_never_names_the_row_itself() -> None:
     assert all(len(set(row)) == 4 for row in graph.tolist())
 
 
-@pytest.mark.parametrize("equal", [1, 3])
-def test_graph_is_the_same_with_and_without_faiss(equal: int) -> None:
-    X = np.random.default_rng(0).normal(size=(700, 12)).astype(np.float32)
-    X = np.repeat(X[: len(X) // equal], equal, axis=0)
-    few, all_ = _compare_few(X, K), _compare_all(X, K)
+@pytest.mark.parametrize("kind", ["apart", "copies", "near copies", "an outlier"])
+def test_graph_of_few_rows_is_exact(kind: str) -> None:
+    """The products of rows that are nearly the same differ in their last digits only."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 12))
+    if kind != "apart":
+        X = np.repeat(X[:60], 10, axis=0) + (kind == "near copies") * 2e-4 * rng.normal(
+            size=(600, 12)
+        )
+    if kind == "an outlier":
+        X = np.concatenate([X + 1e-2 * rng.normal(size=X.shape), np.full((1, 12), 1e5)])
+    X = X.astype(np.float32).astype(np.float64)
+    found = knn_graph(X, K)
+    away = np.linalg.norm(X[:, None] - X, axis=2)
+    np.fill_diagonal(away, np.inf)
+    nearest = np.sort(away, axis=1)[:, :K]
+    # By float32, in which rows are kept.
+    np.testing.assert_allclose(
+        np.take_along_axis(away, found.astype(int), 1), nearest, atol=1e-6 * np.abs(X).max()
+    )
+    assert all(len(set(row)) == K for row in found.tolist())
 
-    def away(numbers: Any) -> Any:
-        return np.linalg.norm(X[:, None].astype(float) - X[numbers], axis=2)
 
-    np.testing.assert_allclose(away(few), away(all_), atol=1e-3)
-    assert not (few == np.arange(len(X))[:, None]).any()
-    assert all(len(set(row)) == K for row in few.tolist())
+def test_graph_of_rows_that_are_no_numbers_is_refused() -> None:
+    X = np.ones((30, 3))
+    X[2, 1] = np.inf
+    with pytest.raises(InvalidInput, match="NaN or infinity"), np.errstate(invalid="ignore"):
+        knn_graph(X, 3)
 
 
 def test_graph_of_rows_equally_near_names_the_first() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._validation import finite_rows
 from likewise.neighbours.exact import Exact
 
 Graph = NDArray[np.int32]
@@ -59,9 +60,12 @@ def _centred(X: Any) -> NDArray[np.float32]:
     return rows
 
 
-def _compare_few(rows: NDArray[np.float32], k: int) -> Graph:
-    """As ``_compare_all``; of rows equally near the first ones."""
-    n = len(rows)
+def _compare_few(rows: NDArray[Any], k: int) -> Graph:
+    """As ``_compare_all``; of rows equally near the first ones.
+
+    In float64, since rows near each other have products that differ in their last digits only.
+    """
+    n, rows = len(rows), finite_rows(rows, "X", dtype=np.float64)
     squares = np.einsum("ij,ij->i", rows, rows)
     graph = np.empty((n, k), np.int32)
     for low in range(0, n, _AT_A_TIME):

@@ -161,8 +161,9 @@ class _Worker(Generic[T]):
         return max(AHEAD, min(_MOST_AHEAD, math.ceil(3 * _NAP / max(self.pace, 1e-9))))
 
     def can_be_left(self) -> bool:
-        """Whether it has work for longer than a nap."""
-        return self.ready and len(self.tasks) * self.pace > 2 * _NAP
+        """Whether it has work for longer than a nap, as far as is known."""
+        known = self.ready and self.pace < math.inf
+        return known and len(self.tasks) * self.pace > 2 * _NAP
 
     def is_overdue(self, now: float, seconds: float) -> bool:
         limit = CLOCK * seconds if self.ready else max(CLOCK * seconds, START_SECONDS)
@@ -292,7 +293,7 @@ def run(
                         yield answer
                     if is_gone and one.tasks:
                         failure, task = _part_with(staff, one, again, seconds)
-                        if (one.ready or one.is_early) and not one.process.exitcode:
+                        if one.is_early and not (one.ready or one.process.exitcode):
                             # It had waited long enough and left just when it was given work.
                             again.appendleft(task)
                         elif not one.ready:
