@@ -15,7 +15,7 @@ import pytest
 from likewise import images
 from likewise.collection.collection import Collection
 from likewise.collection.errors import CollectionError, UnknownName
-from likewise.collection.ingest import pool
+from likewise.collection.ingest import pool, workers
 from likewise.collection.jobs import ADDING, Pace, Progress
 from likewise.collection.spaces import base
 from likewise.collection.thumbnails import FIRST_SIDE, thumbnail
@@ -229,6 +229,44 @@ def test_progress_never_goes_back(tmp_path: Path) -> None:
     assert any("words" in one.note for one in adding), "learning is told beside the count"
 
 
+@pytest.mark.parametrize("step", ["read_content", "keep_thumbnail", "embedded_keywords"])
+def test_a_picture_that_memory_does_not_suffice_for_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    write_pictures(tmp_path / "pictures", views=1)
+    really, asked = getattr(workers, step), []
+
+    def greedy(*given: Any) -> Any:
+        asked.append(given)
+        if len(asked) == 2:
+            raise MemoryError
+        return really(*given)
+
+    monkeypatch.setattr(workers, step, greedy)
+    with Collection.create(tmp_path / "c.lw", deep=False) as col:
+        result = col.add(tmp_path / "pictures", workers=0)
+        assert result.added == 7
+        assert [reason for _, reason in result.skipped] == [
+            "for now: cannot be described here (MemoryError)"
+        ]
+
+
+def test_what_is_skipped_is_not_counted_as_searchable(tmp_path: Path) -> None:
+    for number, pixels in enumerate(small_scenes().values()):
+        path = write(tmp_path / "pictures" / f"{number}.jpg", pixels)
+        if number % 2:
+            path.write_bytes(path.read_bytes()[:200])
+    told: list[Progress] = []
+    with Collection.create(tmp_path / "c.lw", deep=False) as col:
+        result = col.add(tmp_path / "pictures", workers=0, report=told.append)
+        there = len(col)
+    adding = [one for one in told if one.stage == ADDING and not one.note]
+    assert result.skipped
+    assert adding[0].total == there + len(result.skipped)
+    assert (adding[-1].done, adding[-1].total) == (there, there)
+    assert adding[-1].problems == len(result.skipped)
+
+
 def test_a_pace_is_that_of_the_last_half_minute() -> None:
     pace = Pace()
     assert pace.rate(0, now=0.0) == 0.0
@@ -245,11 +283,11 @@ def test_a_pace_is_that_of_the_last_half_minute() -> None:
         (Progress("replaying judgements", 3, 0), "replaying judgements: 3"),
         (
             Progress(ADDING, 12, 50, rate=95.4),
-            f"{ADDING}: 12 of 50 searchable, 95 a second, 1 s left",
+            "12 of 50 searchable, 1 sec left, 95 a second",
         ),
         (
             Progress(ADDING, 0, 90_000, rate=5.0, note="learning words"),
-            f"{ADDING}: 0 of 90,000 searchable, 5.0 a second, 5.0 h left (learning words)",
+            "0 of 90,000 searchable, 5.0 hr left, 5.0 a second (learning words)",
         ),
     ],
 )

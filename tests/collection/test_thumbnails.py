@@ -79,6 +79,22 @@ def test_a_line_that_was_cut_off_costs_its_thumbnail(tmp_path: Path, cut: int) -
         assert one.get(key(2)) in (None, content(2))
 
 
+@pytest.mark.parametrize(
+    "line", ["0 99999999999999999999999", "0 999999999999999", "99999999999999999999999999 10",
+             "-5 10", "0 -1", "ten 10", ""],
+)  # fmt: skip
+def test_a_damaged_line_costs_its_thumbnail(tmp_path: Path, line: str) -> None:
+    packs = ThumbnailPacks(tmp_path)
+    packs.put((b"a", 320), b"one")
+    packs.put((b"b", 320), b"other")
+    (tmp_path / "²²².list").touch()
+    with (tmp_path / "000001.list").open("a") as file:
+        file.write(f"\n{b'a'.hex()} 320 {line} 0\n")
+    again = ThumbnailPacks(tmp_path)
+    assert again.get((b"a", 320)) in (b"one", None)
+    assert again.get((b"b", 320)) == b"other"
+
+
 def test_a_full_disk_costs_thumbnails_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

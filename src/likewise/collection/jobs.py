@@ -36,7 +36,8 @@ class Progress:
     stage : str
         What is done, in words.
     done, total : int
-        How much of how much; a total of 0 is unknown.
+        How much of how much; a total of 0 is unknown.  Of pictures that are added, those that are
+        in, of those that are in or still to come: what is skipped is neither.
     problems : int
         Files that could not be used so far.
     rate : float
@@ -57,18 +58,17 @@ class Progress:
     note: str = ""
 
     def __str__(self) -> str:
-        """The one line that says how far it is.
+        """The one line that says how far it is, in the words of the page.
 
         >>> print(Progress("adding pictures", 1240, 3068, problems=2, rate=7.6))
-        adding pictures: 1,240 of 3,068 searchable, 7.6 a second, 4 min left, 2 skipped
+        1,240 of 3,068 searchable, 4 min left, 7.6 a second, 2 skipped
         """
-        adding = self.stage == ADDING
         count = f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}"
-        parts = [f"{self.stage}: {count}{' searchable' if adding else ''}"]
-        if self.rate:
-            parts.append(f"{self.rate:.{0 if self.rate >= 10 else 1}f} a second")
+        parts = [f"{count} searchable" if self.stage == ADDING else f"{self.stage}: {count}"]
         if self.seconds_left:
             parts.append(f"{_spell_time(self.seconds_left)} left")
+        if self.rate:
+            parts.append(f"{self.rate:.{0 if self.rate >= 10 else 1}f} a second")
         if self.problems:
             parts.append(f"{self.problems:,} skipped")
         return ", ".join(parts) + (f" ({self.note})" if self.note else "")
@@ -81,8 +81,8 @@ class Progress:
 
 def _spell_time(seconds: float) -> str:
     if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        return f"{max(1, round(seconds))} sec"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hr"
 
 
 class Pace:

@@ -122,10 +122,12 @@ class ThumbnailPacks:
                 self._read[number] = known + whole
 
     def _note(self, number: int, line: bytes) -> None:
-        with suppress(ValueError):  # a line that was cut off
+        with suppress(ValueError):  # a line that was cut off, or is damaged
             key, side, at, length, sum_ = line.split()
             place = _Place(number, int(at), int(length), int(sum_, 16))
-            self._places[bytes.fromhex(key.decode()), int(side)] = place
+            # No pack is as long as twice a full one, and none holds one picture only.
+            if 0 <= place.at < 2 * A_PACK and 0 <= place.length <= A_PACK:
+                self._places[bytes.fromhex(key.decode()), int(side)] = place
 
     def prune(self, most: int) -> None:
         """Drop the oldest packs until what is left takes no more than ``most`` bytes."""
@@ -164,7 +166,7 @@ def _numbers(folder: Path) -> list[int]:
     except OSError:
         return []
     found = (name.removesuffix(LIST) for name in names if name.endswith(LIST))
-    return sorted(int(name) for name in found if name.isdigit())
+    return sorted(int(name) for name in found if name.isascii() and name.isdigit())
 
 
 def _append(path: str, content: bytes) -> int:

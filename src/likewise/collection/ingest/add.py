@@ -62,7 +62,7 @@ _LONG = 500
 """Pictures of an add from which it learns before its last ones are described, not after."""
 _TAIL = 0.1
 """Share of the pictures that may come after: more might be of another kind, and teach it again."""
-_SHORT, _SHORT_BYTES = 1_200, 256 << 20
+_SHORT, _SHORT_BYTES = 1_200, 96 << 20
 """Pictures, and bytes of their files, up to which an add is over in seconds: what spaces learned on
 the way would hardly be asked before they learned again.  Both are known beforehand, so that spaces
 learn from the same pictures on any machine."""
@@ -192,12 +192,13 @@ class _Course:
     """
 
     def __init__(self, report: Report, total: int, problems: int) -> None:
-        self._report, self._pace = report, Pace()
+        self._report, self._pace, self._total = report, Pace(), total
         self._now = Progress(ADDING, 0, total, problems)
 
-    def reached(self, done: int, problems: int) -> None:
-        rate = self._pace.rate(done)
-        self._now = Progress(ADDING, done, self._now.total, problems, rate)
+    def reached(self, done: int, left_out: int, problems: int) -> None:
+        """``left_out`` were looked at and are not in: they take time, and nobody can find them."""
+        rate = self._pace.rate(done + left_out)
+        self._now = Progress(ADDING, done, self._total - left_out, problems, rate)
         self._report(self._now)
 
     def repeat(self) -> None:
@@ -232,15 +233,15 @@ def _take_in(
     done, sealed = 0, result.added
     count = n_workers(workers, len(todo))
     growth = _Growth(store, todo, n_threads(count))
-    met_before = len(result.skipped)
+    left_out_before = len(result.skipped) + result.known
 
     def put() -> None:
         nonlocal last, sealed
         _commit(store, batch, growth.generations, wish, result)
         batch.clear()
         last = time.monotonic()
-        met = result.added + result.duplicates + len(result.skipped) - met_before
-        course.reached(met, len(result.skipped))
+        left_out = len(result.skipped) + result.known - left_out_before
+        course.reached(result.added + result.duplicates, left_out, len(result.skipped))
         if result.added >= sealed + seg.SEAL_AT:
             # A stretch may be of any length; what it adds to the catalog is not.
             sealed = result.added
@@ -255,7 +256,7 @@ def _take_in(
         course.repeat()  # whoever wants to stop this is asked there, also while a picture hangs
 
     if todo:
-        course.reached(0, len(result.skipped))
+        course.reached(0, 0, len(result.skipped))
     result.unmade = note_unmade(store, adding_some=bool(todo))
     # In stretches: after a space has learned, workers get to know it.
     while done < len(todo):

@@ -94,6 +94,13 @@ def _as_set(spaces: tuple[Space, ...]) -> SpaceSet:
 
 def describe(task: DescribeTask) -> PictureDescription:
     """Read one file and make its vectors; every failure of the picture is an answer."""
+    try:
+        return _describe(task)
+    except MemoryError:  # while it is read, or its thumbnail is made
+        return _failed(task.candidate, f"{TRANSIENT}cannot be described here (MemoryError)")
+
+
+def _describe(task: DescribeTask) -> PictureDescription:
     candidate = task.candidate
     side, slack = decode_size(task.spaces)
     try:
@@ -109,8 +116,8 @@ def describe(task: DescribeTask) -> PictureDescription:
     try:
         for space in task.spaces:
             vectors[space.name, space.generation] = space.packed_row(picture, shared)
-    except (MemoryError, CannotDescribe, UnusableModel) as error:
-        reason = f"cannot be described here ({error or type(error).__name__})"
+    except (CannotDescribe, UnusableModel) as error:
+        reason = f"cannot be described here ({error})"
         return _failed(candidate, f"{TRANSIENT}{reason}")
     if task.thumbnails is not None:
         keep_thumbnail(task.thumbnails, digest, picture.pixels, FIRST_SIDE)
