@@ -138,9 +138,12 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
             assert page.title() == f"{words} · Likewise"
             assert page.locator(".working progress").evaluate("one => one.value") == 1240
         assert page.get_by_role("button", name="Rescan folders").is_disabled()
-        assert str(Progress(ADDING, 1240, 3068, rate=7.6)).endswith(
-            "1,240 of 3,068 searchable, 7.6 a second, 4 min left"
-        ), "the terminal says the same"
+        told = Progress(ADDING, 1240, 3068, problems=2, rate=7.6, note="learning 60 words")
+        terminal = f"{words}, 7.6 a second, 2 skipped (learning 60 words)"
+        assert str(told) == terminal, "the terminal says the same"
+        hours = Progress(ADDING, 1250, 90_000, rate=5.0)
+        job.tell(hours)
+        page.get_by_text(str(hours).rsplit(", ", 1)[0], exact=True).first.wait_for()
 
         # A stage never takes the count back.
         job.tell(Progress(ADDING, 1200, 3068, rate=7.6))
