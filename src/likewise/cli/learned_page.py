@@ -69,8 +69,6 @@ ol.log .off .faces { opacity: .45; }
   border: 3px solid var(--line); background: var(--well); display: block; }
 .faces .q { border-color: var(--accent); } .faces .y { border-color: var(--good); }
 .faces .n { border-color: var(--bad); }
-.key { display: inline-block; width: .75em; height: .75em; border-radius: .2em;
-  border: 3px solid; vertical-align: -.05em; margin-right: .2em; }
 @media (max-width: 40rem) { ol.log li { grid-template-columns: minmax(0, 1fr) auto; }
   ol.log li > .what { grid-column: 1 / -1; grid-row: 2; } ol.log .when { display: inline; } }
 """
