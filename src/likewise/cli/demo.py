@@ -14,6 +14,7 @@ from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
+    from likewise.collection.feedback.learned_directions import Move
     from likewise.demo import DemoResult
 
 
@@ -92,7 +93,15 @@ def _write_learned(result: DemoResult, path: Path) -> None:
     assert result.lesson is not None
     with Collection.open(result.collection) as col:
         found = col.profiles.report(result.lesson.profile)
-        path.write_text(learned_page(found, str(result.collection)), encoding="utf-8")
+        text = learned_page(found, str(result.collection), _belongs)
+        path.write_text(text, encoding="utf-8")
+
+
+def _belongs(move: Move) -> bool:
+    """Whether a picture that moved is of the theme asked about: planted views are named so."""
+    from likewise.demo.themes import theme_of
+
+    return theme_of(Path(move.picture.path).stem) == theme_of(Path(move.query.path).stem)
 
 
 def _lesson_record(result: DemoResult) -> dict[str, Any] | None:
@@ -129,7 +138,8 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
             [kind, *(f"{values[name]:.3f}" for name in names)] for kind, values in kinds
         ]
         rows.append(["all", *(f"{result.means[name]:.3f}" for name in names)])
-        echo_table(["mAP, same photograph, by kind of query", *names], rows, right=" " + "r" * len(names))
+        heads = ["mAP, same photograph, by kind of query", *names]
+        echo_table(heads, rows, right=" " + "r" * len(names))
         say("")
     _tell_typed(result)
     _tell_lesson(result)

@@ -2,8 +2,9 @@
 
 On planted views the truth is known.  What views of one photograph are alike is found without any
 teaching, and mean average precision is printed by similarity and by kind of view; what belongs to
-a theme is not, and is taught by a few clicks (``lesson.py``).  On a folder of one's own there is no truth, and a few pictures drawn by seed are
-searched instead.  A second run uses the collection of the first.
+a theme is not, and is taught by a few clicks (``lesson.py``).  On a folder of one's own there is no
+truth, and a few pictures drawn by seed are searched instead.  A second run uses the collection of
+the first.
 """
 
 from __future__ import annotations
@@ -287,12 +288,17 @@ def _shown_lesson(
         )
         for name, judged in clicks.items()
     ]
-    best = [one for name in lesson.groups if (one := lesson.best_of(name)) and one.gain > 0]
-    best.sort(key=lambda one: -one.gain)
+    best = [
+        other
+        for name in lesson.groups
+        if (other := lesson.best_of(name)) is not None and other.gain > 0
+    ]
+    best.sort(key=lambda other: -other.gain)
     clicked = lesson.clicked
-    gained = [_learned_query(col, ids, one, clicked) for one in best]
+    gained = [_learned_query(col, ids, other, clicked) for other in best]
     worst = lesson.worst
-    return taught, gained, worst and _learned_query(col, ids, worst, clicked)
+    lost = None if worst is None else _learned_query(col, ids, worst, clicked)
+    return taught, gained, lost
 
 
 def _learned_query(

@@ -2,14 +2,14 @@
 
 A person who knows what belongs together asks a few pictures, looks at the first answers and clicks:
 the first ones that do not belong are disliked, the first ones that belong and came *after* one of
-those are liked.  Then all other pictures are asked, about which nobody said anything, and compared
-with what they gave before.  Twice: among all pictures; and, so that nothing is counted as found that
-was merely pointed at, by queries nobody clicked, among pictures nobody clicked.
+those are liked.  Then all other pictures are asked and compared with what they gave before.  Twice:
+among all pictures; and, so that nothing is counted as found that was merely pointed at, by queries
+nobody clicked, among pictures nobody clicked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,8 +1,8 @@
 """Words typed into the demo: what they find, and what three likes make of it.
 
-None of the words is part of a file's name, so that only what the pictures show can answer.  They were
-chosen for what they show: texts that are right at once, texts that three likes mend, and one that
-they mend in part.
+None of the words is part of a file's name, so that only what the pictures show can answer.  They
+were chosen for what they show: texts that are right at once, texts that three likes mend, and one
+that they mend in part.
 """
 
 from __future__ import annotations
