@@ -58,7 +58,7 @@ def test_planted_views(out: Path) -> None:
         said = f"“{query.text}”: {query.found[0]:.0%} right"
         # What was right at once says nothing of likes.
         taught = query.found[0] < 1 and query.liked
-        assert (f"{said}, after" if taught else f"{said}</h3>") in text
+        assert f"{said}, after" in text if taught else f"{said}</h3>" in text
     at_once = [one.query for one in result.typed if one.query.text in ("a cat", "temple")]
     assert all(one.hits[0].id in one.right for one in at_once)
 

@@ -37,7 +37,9 @@ def test_a_handful_of_judgements(tmp_path: Path) -> None:
         lesson = teach(col, task.queries, ranker, judged)
         assert lesson is not None
         assert 1 <= len(lesson.judged) <= len(judged)
-        assert col.similarities[PROFILE].figures.judgements == len(lesson.judged)
+        figures = col.similarities[PROFILE].figures
+        assert figures is not None
+        assert figures.judgements == len(lesson.judged)
         for one in lesson.judged:
             right = {ranker.id_of(name) for name in one.query.positives}
             assert set(one.liked) <= right - {one.image}
@@ -84,7 +86,7 @@ def test_means_of_groups() -> None:
     ]
     lesson = Lesson(PROFILE, (), others)
     assert lesson.gain(["x"]) == Gain(2, 0.5, 0.75)
-    assert lesson.elsewhere == Gain(3, 0.5, pytest.approx(1.75 / 3))
+    assert lesson.elsewhere == pytest.approx(Gain(3, 0.5, 1.75 / 3))
     assert lesson.unseen == Gain(0, 0.0, 0.0)
     assert lesson.best_of("x") is others[0]
     assert lesson.best_of("z") is None

@@ -122,9 +122,10 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
     say("")
     if result.added:
         rate = result.added / result.seconds
+        by = " by one worker" if result.means else ""
         say(
             f"{plural(result.added, 'picture')} added in {span(result.seconds)} "
-            f"({rate:.1f} per second, with all that search, tags and typed words need)"
+            f"({rate:.1f} per second{by}, with all that search, tags and typed words need)"
         )
     else:
         say(f"{plural(result.pictures, 'picture')}, all added by an earlier run")

@@ -213,7 +213,8 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
     _forget_other_views(pictures, n_views)
     task = planted_task(pictures, n_views)
     with _open_or_create(out / "planted.lw", [pictures], fresh, say) as col:
-        result = _add_pictures(col, [pictures], report)
+        # One worker takes pictures in one order, and what is learned from them depends on it.
+        result = _add_pictures(col, [pictures], report, workers=1)
         say("Searching every view among all others, by each similarity ...")
         ranker = Ranker(col, task)
         scores = {by: ranker.score(task, by) for by in _ready(col)}
@@ -392,11 +393,13 @@ def _open_or_create(path: Path, places: list[Path], fresh: bool, say: Say) -> Co
     return Collection.create(path)
 
 
-def _add_pictures(col: Collection, places: list[Path], report: Report) -> AddResult:
+def _add_pictures(
+    col: Collection, places: list[Path], report: Report, workers: int | None = None
+) -> AddResult:
     """Take in the pictures; a collection that has them follows what changed."""
     if col.info()["roots"]:
-        return col.sync(report=report)
-    return col.add(*places, report=report)
+        return col.sync(report=report, workers=workers)
+    return col.add(*places, report=report, workers=workers)
 
 
 def _ready(col: Collection) -> tuple[str, ...]:
