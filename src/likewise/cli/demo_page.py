@@ -174,7 +174,7 @@ def _lesson(result: DemoResult) -> str:
     shown = "".join(map(_learned, result.gained[1:]))
     if shown:
         shown = (
-            "<h3>Of each theme the query that gained most</h3><p>First answers of other "
+            "<h3>Of each other theme the query that gained most</h3><p>First answers of other "
             f"photographs, without any that was clicked.</p>{shown}"
         )
     if result.lost is not None:
@@ -182,6 +182,8 @@ def _lesson(result: DemoResult) -> str:
             "<h3>And the query that lost most of all</h3><p>Learning helps on the whole, not "
             f"every query.</p>{_learned(result.lost)}"
         )
+    else:
+        shown += f"<p>None of the {len(lesson.others):,} queries lost average precision.</p>"
     return f"{head}{shown}{said}"
 
 
