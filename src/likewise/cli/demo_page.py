@@ -98,7 +98,8 @@ def _first(result: DemoResult) -> str:
     theme, gain = best.other.query.group, lesson.gain()
     return (
         f"<h2>It learns what you mean</h2><p>{plural(lesson.clicks, 'click')} said what belongs "
-        f"together. About this picture nobody said anything; it belongs to “{escape_html(theme)}”. "
+        "together. About this picture nobody said anything, only about another view of its "
+        f"photograph; it belongs to “{escape_html(theme)}”. "
         "Shown are its first answers of other photographs, without any that was clicked. It is "
         "the query that gained most; over all "
         f"{plural(gain.queries, 'query', 'queries')} of such themes that nobody judged, mean "
