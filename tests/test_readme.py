@@ -39,7 +39,7 @@ def test_the_two_commands_stand_side_by_side_near_the_top() -> None:
     block = next(b for b in re.findall(r"```\n(.*?)```", top, flags=re.DOTALL) if "make demo" in b)
     lines = {line.split("#")[0].strip(): line for line in block.splitlines()}
     assert {"make demo", "make test"} <= set(lines)
-    assert all("minutes" in lines[name] for name in ("make demo", "make test"))
+    assert all("minute" in lines[name] for name in ("make demo", "make test"))
     early = README.splitlines()[:39]
     assert all(any(line.startswith(name) for line in early) for name in ("make demo", "make test"))
     assert "Python 3.11" in top

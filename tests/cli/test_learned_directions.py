@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from likewise.cli.feedback_output import describe_place
+from likewise.cli.feedback_output import describe_place, describe_times
 from likewise.cli.learned_page import learned_page
 from likewise.collection.collection import Collection
+from likewise.collection.feedback.learned_directions import Direction
 from tests.cli.process import Likewise
 from tests.cli.test_looking import Page
 from tests.collection.pair_cases import PROFILE, SPACE, make_collection, teach
@@ -45,7 +47,7 @@ def test_text(root: Path, tmp_path: Path) -> None:
     assert f"of the {found.width} directions of space fit changed" in done.stdout
     assert "word" not in done.stdout
     for one in found.directions:
-        assert f"counts {one.value:.2f} times" in done.stdout
+        assert describe_times(one.value) in done.stdout
     for move in found.moved:
         row = [str(move.before), str(move.after), Path(move.picture.path).name]
         assert re.search(r"\s+".join(map(re.escape, row)), done.stdout)
@@ -93,6 +95,34 @@ def test_page(root: Path, tmp_path: Path) -> None:
     assert text.count('alt="asked about: ') == 4
     assert len(re.findall(r"rose from \d+ to \d+", text)) == 2
     assert len(re.findall(r"fell from \d+ to \d+", text)) == 2
+
+
+def test_moves_are_called_better_or_worse_only_where_that_is_known(root: Path) -> None:
+    with Collection.open(root) as col:
+        found = col.profiles.report(PROFILE, top=2, examples=0)
+    plain = learned_page(found, "c.lw")
+    assert "better where you would say so too" in plain
+    assert ": better, it" not in plain
+    assert ": worse, it" not in plain
+    # All belong: what rose is better. None belongs: what rose is worse.
+    for belongs, rising, falling in ((True, "better", "worse"), (False, "worse", "better")):
+        text = learned_page(found, "c.lw", lambda _, belongs=belongs: belongs)
+        assert "2 of the 4 are for the better" in text
+        assert len(re.findall(rf"rose from \d+ to \d+: {rising}, it", text)) == 2
+        assert len(re.findall(rf"fell from \d+ to \d+: {falling}, it", text)) == 2
+
+
+def test_a_direction_that_speaks_against_being_alike_says_so(root: Path) -> None:
+    assert describe_times(-0.004) == "counts 0.00 times"
+    with Collection.open(root) as col:
+        found = col.profiles.report(PROFILE, top=1, examples=0)
+    assert "its sense is turned round" not in learned_page(
+        replace(found, directions=(Direction(0.4),)), "c.lw"
+    )
+    text = learned_page(replace(found, directions=(Direction(-1.12),)), "c.lw")
+    assert "its sense is turned round" in text
+    assert "counts 1.12 times against being alike" in text
+    assert "-1.12" not in text
 
 
 def test_page_before_the_first_judgement(root: Path) -> None:

@@ -57,7 +57,9 @@ def test_directions_and_moves_are_shown_and_lead_to_their_pictures(
         if not wanted:
             continue
         for at, one in enumerate(wanted):
-            assert shown.nth(at).get_attribute("title") == f"counts {one['value']:.2f} times"
+            against = " against being similar" if one["value"] < 0 else ""
+            title = f"counts {abs(one['value']):.2f} times{against}"
+            assert shown.nth(at).get_attribute("title") == title
             ends = [
                 shown.nth(at).get_by_role("group", name=f"{end} end") for end in ("one", "other")
             ]

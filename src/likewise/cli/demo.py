@@ -14,6 +14,7 @@ from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
+    from likewise.collection.feedback.learned_directions import Move
     from likewise.demo import DemoResult
 
 
@@ -92,7 +93,15 @@ def _write_learned(result: DemoResult, path: Path) -> None:
     assert result.lesson is not None
     with Collection.open(result.collection) as col:
         found = col.profiles.report(result.lesson.profile)
-        path.write_text(learned_page(found, str(result.collection)), encoding="utf-8")
+        text = learned_page(found, str(result.collection), _belongs)
+        path.write_text(text, encoding="utf-8")
+
+
+def _belongs(move: Move) -> bool:
+    """Whether a picture that moved is of the theme asked about: planted views are named so."""
+    from likewise.demo.themes import theme_of
+
+    return theme_of(Path(move.picture.path).stem) == theme_of(Path(move.query.path).stem)
 
 
 def _lesson_record(result: DemoResult) -> dict[str, Any] | None:
@@ -101,10 +110,11 @@ def _lesson_record(result: DemoResult) -> dict[str, Any] | None:
         return None
     return {
         "judgements": len(lesson.judged),
-        "judged_before": lesson.residual_before,
-        "judged_after": lesson.residual_after,
-        "others_before": lesson.others_before,
-        "others_after": lesson.others_after,
+        "clicks": lesson.clicks,
+        "others": lesson.gain()._asdict(),
+        "others_by_theme": {name: lesson.gain([name])._asdict() for name in lesson.groups},
+        "others_never_clicked": lesson.unseen._asdict(),
+        "elsewhere": lesson.elsewhere._asdict(),
     }
 
 
@@ -112,9 +122,10 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
     say("")
     if result.added:
         rate = result.added / result.seconds
+        by = " by one worker" if result.means else ""
         say(
             f"{plural(result.added, 'picture')} added in {span(result.seconds)} "
-            f"({rate:.1f} per second, with all that search, tags and typed words need)"
+            f"({rate:.1f} per second{by}, with all that search, tags and typed words need)"
         )
     else:
         say(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
@@ -128,30 +139,38 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
             [kind, *(f"{values[name]:.3f}" for name in names)] for kind, values in kinds
         ]
         rows.append(["all", *(f"{result.means[name]:.3f}" for name in names)])
-        echo_table(["mAP by kind of query", *names], rows, right=" " + "r" * len(names))
+        heads = ["mAP, same photograph, by kind of query", *names]
+        echo_table(heads, rows, right=" " + "r" * len(names))
         say("")
     _tell_typed(result)
-    if (lesson := result.lesson) is not None:
-        n = plural(len(lesson.judged), "judgement")
-        say(f"Then {n}, one on each of the queries that went worst:")
-        echo_table(
-            ["mAP", "before", "after"],
-            [
-                [
-                    "judged queries, pictures not judged",
-                    f"{lesson.residual_before:.3f}",
-                    f"{lesson.residual_after:.3f}",
-                ],
-                [
-                    "all other queries",
-                    f"{lesson.others_before:.3f}",
-                    f"{lesson.others_after:.3f}",
-                ],
-            ],
-            right=" rr",
-        )
-        say("")
+    _tell_lesson(result)
     say(f"All done in {span(spent)}.")
+
+
+def _tell_lesson(result: DemoResult) -> None:
+    """What clicks did for queries nobody judged."""
+    lesson = result.lesson
+    if lesson is None:
+        return
+    n, clicks = plural(len(lesson.judged), "judgement"), plural(lesson.clicks, "click")
+    say(f"Then {n} ({clicks}) on what belongs together, one a photograph of these themes.")
+    say("mAP of the queries nobody judged:")
+    gains = [(f"  {name}", lesson.gain([name])) for name in lesson.groups]
+    gains += [
+        ("all of these themes", lesson.gain()),
+        ("  only pictures nobody clicked", lesson.unseen),
+        ("photographs of no theme", lesson.elsewhere),
+    ]
+    echo_table(
+        ["", "queries", "before", "after"],
+        [
+            [name, gain.queries, f"{gain.before:.3f}", f"{gain.after:.3f}"]
+            for name, gain in gains
+            if gain.queries
+        ],
+        right=" rrr",
+    )
+    say("")
 
 
 def _tell_typed(result: DemoResult) -> None:
@@ -166,7 +185,8 @@ def _tell_typed(result: DemoResult) -> None:
             one.query.text,
             one.query.why.removeprefix("looks like: "),
             f"{one.query.found[0]:.0%}",
-            f"{one.query.found[1]:.0%}",
+            # What was right at once has nothing to mend.
+            f"{one.query.found[1]:.0%}" if one.query.found[0] < 1 else "",
         ]
         for one in result.typed
     ]

@@ -117,12 +117,15 @@ def describe_agreement(figures: Figures) -> str:
 
 
 def describe_times(value: float) -> str:
-    """How many times a direction counts.
+    """How many times a direction counts; below 0 it speaks against being alike
+    (docs/methods/staying.md, (14): between -3 and 4 times).
 
-    >>> describe_times(1.834), describe_times(0.4)
-    ('counts 1.83 times', 'counts 0.40 times')
+    >>> describe_times(1.834), describe_times(0.4), describe_times(-1.12)
+    ('counts 1.83 times', 'counts 0.40 times', 'counts 1.12 times against being alike')
     """
-    return f"counts {value:.2f} times"
+    if value <= -0.005:
+        return f"counts {-value:.2f} times against being alike"
+    return f"counts {abs(value):.2f} times"
 
 
 def describe_place(place: int | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,15 +69,17 @@ ol.log .off .faces { opacity: .45; }
   border: 3px solid var(--line); background: var(--well); display: block; }
 .faces .q { border-color: var(--accent); } .faces .y { border-color: var(--good); }
 .faces .n { border-color: var(--bad); }
-.key { display: inline-block; width: .75em; height: .75em; border-radius: .2em;
-  border: 3px solid; vertical-align: -.05em; margin-right: .2em; }
 @media (max-width: 40rem) { ol.log li { grid-template-columns: minmax(0, 1fr) auto; }
   ol.log li > .what { grid-column: 1 / -1; grid-row: 2; } ol.log .when { display: inline; } }
 """
 
 
-def learned_page(found: LearnedReport, collection: str) -> str:
-    """The page as one string."""
+Alike = Callable[["Move"], bool]
+"""Whether the picture of a move belongs to what was asked about, where that is known."""
+
+
+def learned_page(found: LearnedReport, collection: str, alike: Alike | None = None) -> str:
+    """The page as one string; with ``alike`` it says which moves are for the better."""
     title = f"What profile {found.profile} has learned"
     facts = "".join(f"<li>{escape_html(text)}</li>" for text in summarize_profile(found))
     begins = ""
@@ -89,7 +91,8 @@ def learned_page(found: LearnedReport, collection: str) -> str:
         f'<p class="soft">Version {found.position:,}, in {escape_html(collection)} '
         f"({plural(found.pictures, 'picture')}); ranks by "
         f"{escape_html(' + '.join(found.spaces))}.</p><ul>{facts}{begins}</ul>"
-        f"{_curve(found)}{_words(found)}{_directions(found)}{_moves(found)}{_versions(found)}"
+        f"{_curve(found)}{_words(found)}{_directions(found)}{_moves(found, alike)}"
+        f"{_versions(found)}"
     )
     # One sheet of style: what this page adds comes after what all pages share.
     return document(title, body).replace("</style>", f"{STYLE}{CURVE_STYLE}</style>", 1)
@@ -174,7 +177,17 @@ def _directions(found: LearnedReport) -> str:
     lead = (
         "Pictures differ in many ways at once. Each card is one of them, from the pictures at its "
         "one end to those at the other. Where it counts more, pictures of the two ends are less "
-        "alike than before; where it counts less, they are more alike."
+        "alike than before; where it counts less, they are more alike. 1 time is as without "
+        "learning, 0 times not at all."
+    )
+    if any(one.value < 0 for one in found.directions):
+        lead += (
+            " Where it counts against being alike, its sense is turned round: a picture at the "
+            "same end as the one asked about loses by that, and one at the other end gains."
+        )
+    lead += (
+        " Taken over all judgements: around one picture those about similar ones count most, and "
+        "a question moves by its own length at most."
     )
     parts: list[str] = []
     for heading, kind in (("more", "up"), ("less", "down")):
@@ -205,23 +218,46 @@ def _direction(one: Direction, kind: str, most: float) -> str:
     )
 
 
-def _moves(found: LearnedReport) -> str:
+def _moves(found: LearnedReport, alike: Alike | None) -> str:
     if not found.moved:
         return ""
     lead = (
-        "Places among the answers, without learning and now. What was said about the very picture "
-        "asked about is left out: this is what the profile does for every picture."
+        "Places among the answers, without learning and now; 1 is the first. What was said about "
+        "the very picture asked about is left out: this is what the profile does for every "
+        "picture. "
     )
-    cards = "".join(_move(move) for move in found.moved)
+    if alike is None:
+        lead += (
+            "A picture that rose is taken for more alike than before, one that fell for less. That "
+            "is better where you would say so too: nobody told it."
+        )
+    else:
+        better = sum(_is_better(move, alike) for move in found.moved)
+        lead += (
+            f"What belongs together is known here: {better} of the {len(found.moved)} are for the "
+            "better, since what belongs rose or what does not belong fell."
+        )
+    cards = "".join(_move(move, alike) for move in found.moved)
     return (
         f'<h2>Pictures that moved most</h2><p class="soft">{escape_html(lead)}</p>'
         f'<ol class="moves">{cards}</ol>'
     )
 
 
-def _move(move: Move) -> str:
-    kind, way = ("up", "rose") if move.rose else ("down", "fell")
+def _is_better(move: Move, alike: Alike) -> bool:
+    return alike(move) == move.rose
+
+
+def _move(move: Move, alike: Alike | None) -> str:
+    way = "rose" if move.rose else "fell"
     places = f"{way} from {describe_place(move.before)} to {describe_place(move.after)}"
+    # Green and red say better and worse; where nobody knows, neither is said.
+    kind = ""
+    if alike is not None:
+        better = _is_better(move, alike)
+        kind, verdict = ("up", "better") if better else ("down", "worse")
+        belongs = "belongs to it" if alike(move) else "does not belong to it"
+        places += f": {verdict}, it {belongs}"
     asked = Path(move.query.path).name
     return (
         f'<li class="card {kind}"><div class="patches">{_example(move.picture)}'

@@ -63,6 +63,8 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .28rem 1.1rem .28rem 0; border-bottom: 1px solid var(--line); text-align: left; }
 td + td, th + th { text-align: right; } tfoot td { font-weight: 600; border-bottom: 0; }
+.key { display: inline-block; width: .75em; height: .75em; border-radius: .2em;
+  border: 3px solid; vertical-align: -.05em; margin-right: .2em; }
 .row { border-top: 1px solid var(--line); padding: 1rem 0; }
 .row h3 { font-size: .95rem; margin: 0 0 .5rem; } .row h4 { font-size: .8rem; margin: .7rem 0 .3rem;
   color: var(--soft); font-weight: 500; }

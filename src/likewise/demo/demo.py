@@ -1,14 +1,17 @@
 """The embedded demo: pictures in, a collection, searches, figures and something to look at out.
 
-On planted views the truth is known, so mean average precision is printed by similarity and by
-kind of view.  On a folder of one's own there is no truth, and a few pictures drawn by seed are
-searched instead.  A second run uses the collection of the first.
+On planted views the truth is known.  What views of one photograph are alike is found without any
+teaching, and mean average precision is printed by similarity and by kind of view; what belongs to
+a theme is not, and is taught by a few clicks (``lesson.py``).  On a folder of one's own there is no
+truth, and a few pictures drawn by seed are searched instead.  A second run uses the collection of
+the first.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,7 +26,8 @@ from likewise.collection.jobs import Report, silent
 from likewise.collection.search.rank import Hit
 from likewise.collection.spaces.base import DECODE_SIDE
 from likewise.collection.store.store import ImageRow
-from likewise.demo.lesson import Lesson, teach
+from likewise.demo.lesson import JudgedQuery, Lesson, OtherQuery, teach
+from likewise.demo.themes import judged_views, scene_of, theme_queries
 from likewise.demo.typed import TypedQuery, type_words
 from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.retrieval import Ranker, planted_task
@@ -33,10 +37,10 @@ SIMILARITIES = ("words", "holistic", "both", "deep", "look")
 """Ways to rank that are shown, the best last, where a collection has them."""
 MOST_PICTURES = 1_000
 """Pictures of a folder of one's own the demo looks at, so that it takes minutes at most."""
-_SHOWN_QUERIES = 12
-_SHOWN_WORST = 4
+_SHOWN_QUERIES = 8
+SHOWN_WORST = 4
+_SHOWN_OWN = 6
 _SHOWN_HITS = 8
-_SHOWN_TAUGHT = 4
 _TIMED = 40
 
 Say = Callable[[str], object]
@@ -71,16 +75,22 @@ class DemoQuery:
 
 
 @dataclass(frozen=True)
-class JudgedQuery:
-    """One query before and after one judgement; AP of the pictures that were not judged."""
+class TaughtGroup:
+    """What was clicked about one theme: each query with the pictures liked and disliked."""
 
+    name: str
+    clicks: Sequence[tuple[ImageRow, Sequence[ImageRow], Sequence[ImageRow]]]
+
+
+@dataclass(frozen=True)
+class LearnedQuery:
+    """A query nobody judged, before and after: the first answers from other scenes that nobody
+    clicked."""
+
+    other: OtherQuery
     row: ImageRow
     before: Sequence[DemoHit]
     after: Sequence[DemoHit]
-    liked: int
-    disliked: int
-    residual_before: float
-    residual_after: float
 
 
 @dataclass(frozen=True)
@@ -114,10 +124,14 @@ class DemoResult:
         Mean average precision by similarity, where answers are known.
     by_kind : mapping of str to mapping of str to float
         The same by kind of view.
-    taught : sequence of JudgedQuery
-        Queries before and after a judgement on them.
     lesson : Lesson or None
-        What judgements did for others.
+        What judgements did for queries nobody judged.
+    taught : sequence of TaughtGroup
+        What was clicked.
+    gained : sequence of LearnedQuery
+        Of each theme the query that gained most, of those nobody clicked; the most first.
+    lost : LearnedQuery or None
+        The query that lost most, if one did.
     typed : sequence of TypedWords
         Searches by words.
     hint : str
@@ -137,8 +151,10 @@ class DemoResult:
     asked: Sequence[DemoQuery]
     means: Mapping[str, float] = field(default_factory=dict)
     by_kind: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    taught: Sequence[JudgedQuery] = ()
     lesson: Lesson | None = None
+    taught: Sequence[TaughtGroup] = ()
+    gained: Sequence[LearnedQuery] = ()
+    lost: LearnedQuery | None = None
     typed: Sequence[TypedWords] = ()
     hint: str = ""
 
@@ -197,7 +213,8 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
     _forget_other_views(pictures, n_views)
     task = planted_task(pictures, n_views)
     with _open_or_create(out / "planted.lw", [pictures], fresh, say) as col:
-        result = _add_pictures(col, [pictures], report)
+        # One worker takes pictures in one order, and what is learned from them depends on it.
+        result = _add_pictures(col, [pictures], report, workers=1)
         say("Searching every view among all others, by each similarity ...")
         ranker = Ranker(col, task)
         scores = {by: ranker.score(task, by) for by in _ready(col)}
@@ -216,10 +233,12 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
             asked.append(
                 replace(_ask(col, ids[query.query], (main,), right), average_precision=value)
             )
-        say("Judging a handful of answers, as a person would, and asking again ...")
-        lesson = teach(col, task, ranker)
         say("Typing words, and liking three of what they find ...")
         typed, hint = type_words(col, ids)
+        say("Judging a handful of answers, and asking what nobody judged before and after ...")
+        queries = theme_queries(ids)
+        lesson = teach(col, queries, ranker, judged_views(queries))
+        taught, gained, lost = _shown_lesson(col, ids, lesson)
         search_ms, new_ms = _timings(col)
         return DemoResult(
             collection=col.root,
@@ -234,8 +253,10 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
                 kind: {by: float(np.mean(values)) for by, values in found.items()}
                 for kind, found in kinds.items()
             },
-            taught=_judged_queries(col, ids, lesson),
             lesson=lesson,
+            taught=taught,
+            gained=gained,
+            lost=lost,
             typed=[_typed_words(col, one) for one in typed],
             hint=hint,
         )
@@ -249,32 +270,56 @@ def _typed_words(col: Collection, one: TypedQuery) -> TypedWords:
     return TypedWords(one, before, after)
 
 
-def _judged_queries(
+def _shown_lesson(
     col: Collection, ids: Mapping[str, int], lesson: Lesson | None
-) -> list[JudgedQuery]:
-    """The judged queries as a page shows them: what gained most first."""
+) -> tuple[list[TaughtGroup], list[LearnedQuery], LearnedQuery | None]:
+    """What a page shows of a lesson: what was clicked, what gained most and what lost most."""
     if lesson is None:
-        return []
-    gained = sorted(lesson.judged, key=lambda one: one.residual_before - one.residual_after)
-    made = []
-    for one in gained[:_SHOWN_TAUGHT]:
-        right = {ids[name] for name in one.query.positives}
-        judged = {*one.liked, *one.disliked}
-        before, after = (
+        return [], [], None
+    clicks: dict[str, list[JudgedQuery]] = {}
+    for one in lesson.judged:
+        clicks.setdefault(one.query.group, []).append(one)
+    taught = [
+        TaughtGroup(
+            name,
             [
-                DemoHit(hit, col.image(hit.id), hit.id in right)
-                for hit in hits
-                if hit.id not in judged
-            ]
-            for hits in (one.before, one.after)
+                (col.image(one.image), _rows(col, one.liked), _rows(col, one.disliked))
+                for one in judged
+            ],
         )
-        made.append(
-            JudgedQuery(
-                col.image(one.image), before[:_SHOWN_HITS], after[:_SHOWN_HITS],
-                len(one.liked), len(one.disliked), one.residual_before, one.residual_after,
-            )
-        )  # fmt: skip
-    return made
+        for name, judged in clicks.items()
+    ]
+    best = [
+        other
+        for name in lesson.groups
+        if (other := lesson.best_of(name)) is not None and other.gain > 0
+    ]
+    best.sort(key=lambda other: -other.gain)
+    clicked = lesson.clicked
+    gained = [_learned_query(col, ids, other, clicked) for other in best]
+    worst = lesson.worst
+    lost = None if worst is None else _learned_query(col, ids, worst, clicked)
+    return taught, gained, lost
+
+
+def _learned_query(
+    col: Collection, ids: Mapping[str, int], one: OtherQuery, clicked: AbstractSet[int]
+) -> LearnedQuery:
+    # Views of the same photograph come first before and after: what changes is behind them.
+    scene = scene_of(one.query.query)
+    left_out = clicked | {image for name, image in ids.items() if scene_of(name) == scene}
+    before, after = (
+        [
+            DemoHit(hit, col.image(hit.id), hit.id in one.right)
+            for hit in [hit for hit in hits if hit.id not in left_out][:_SHOWN_HITS]
+        ]
+        for hits in (one.before, one.after)
+    )
+    return LearnedQuery(one, col.image(one.image), before, after)
+
+
+def _rows(col: Collection, images: Iterable[int]) -> list[ImageRow]:
+    return [col.image(image) for image in images]
 
 
 def _on_folder(
@@ -303,7 +348,7 @@ def _on_folder(
             )
         # Other pictures are asked for than were drawn, whatever the folder's size.
         chosen = np.random.default_rng([seed, 1]).choice(
-            len(rows), min(_SHOWN_QUERIES // 2, len(rows)), replace=False
+            len(rows), min(_SHOWN_OWN, len(rows)), replace=False
         )
         search_ms, new_ms = _timings(col)
         return DemoResult(
@@ -322,10 +367,10 @@ def _choose_queries(
 ) -> list[RetrievalQuery]:
     """Queries to show: some from everywhere, then those that went worst."""
     # A stride that is prime to the number of views walks through scenes and kinds alike.
-    count = min(_SHOWN_QUERIES - _SHOWN_WORST, len(queries))
+    count = min(_SHOWN_QUERIES - SHOWN_WORST, len(queries))
     spread = [queries[i * 29 % len(queries)] for i in range(count)]
     rest = [query for query in queries if query not in spread]
-    return spread + sorted(rest, key=lambda query: values[query.name])[:_SHOWN_WORST]
+    return spread + sorted(rest, key=lambda query: values[query.name])[:SHOWN_WORST]
 
 
 def _forget_other_views(pictures: Path, n_views: int) -> None:
@@ -348,11 +393,13 @@ def _open_or_create(path: Path, places: list[Path], fresh: bool, say: Say) -> Co
     return Collection.create(path)
 
 
-def _add_pictures(col: Collection, places: list[Path], report: Report) -> AddResult:
+def _add_pictures(
+    col: Collection, places: list[Path], report: Report, workers: int | None = None
+) -> AddResult:
     """Take in the pictures; a collection that has them follows what changed."""
     if col.info()["roots"]:
-        return col.sync(report=report)
-    return col.add(*places, report=report)
+        return col.sync(report=report, workers=workers)
+    return col.add(*places, report=report, workers=workers)
 
 
 def _ready(col: Collection) -> tuple[str, ...]:

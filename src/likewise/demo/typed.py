@@ -1,6 +1,8 @@
 """Words typed into the demo: what they find, and what three likes make of it.
 
-None of the words is part of a file's name, so that only what the pictures show can answer.
+None of the words is part of a file's name, so that only what the pictures show can answer.  They
+were chosen for what they show: texts that are right at once, texts that three likes mend, and one
+that they mend in part.
 """
 
 from __future__ import annotations
@@ -11,16 +13,18 @@ from dataclasses import dataclass
 from likewise.collection.collection import Collection
 from likewise.collection.search.rank import Hit
 from likewise.collection.search.typed.reasons import Reason
+from likewise.demo.themes import scene_of
 
-WORDS: Mapping[str, str] = {
-    "a cat": "chelsea",
-    "espresso": "coffee",
-    "blossom": "flower",
-    "spaceship": "rocket",
-    "temple": "china",
-    "motorbike": "motorcycle_left",
+WORDS: Mapping[str, Sequence[str]] = {
+    "a cat": ("chelsea",),
+    "temple": ("china",),
+    "stars": ("hubble_deep_field",),
+    "money": ("coins",),
+    "wall": ("brick",),
+    "spaceship": ("rocket",),
+    "document": ("page", "text"),
 }
-"""What is typed, and the planted scene that is meant."""
+"""What is typed, and the planted scenes that are meant."""
 PROFILE = "demo-words"
 LIKES = 3
 
@@ -52,8 +56,8 @@ def type_words(col: Collection, names: Mapping[str, int]) -> tuple[list[TypedQue
     else:
         col.profiles.create(PROFILE)
     made: list[TypedQuery] = []
-    for text, scene in WORDS.items():
-        right = frozenset(image for name, image in names.items() if name.rsplit("-", 2)[0] == scene)
+    for text, scenes in WORDS.items():
+        right = frozenset(image for name, image in names.items() if scene_of(name) in scenes)
         hits = col.search(text=text, k=len(col), by=PROFILE)
         if hits.hint is not None and not any(one.kind == "looks" for one in _reasons(hits)):
             return [], hits.hint

@@ -775,7 +775,7 @@ export const t = {
     noPatch: "no picture left that shows it",
     weight: (/** @type {number} */ change, /** @type {number} */ weight) => `${change > 0 ? "+" : "−"}${figures(Math.abs(change))} to weight ${figures(weight)}`,
     sharedBy: (/** @type {number} */ n) => `shared by ${pictures(n)}`,
-    counts: (/** @type {number} */ value) => `counts ${decimal(value, 2)} times`,
+    counts: (/** @type {number} */ value) => value <= -0.005 ? `counts ${decimal(-value, 2)} times against being similar` : `counts ${decimal(Math.abs(value), 2)} times`,
     oneEnd: "one end",
     otherEnd: "other end",
     noPicture: "no picture left",
