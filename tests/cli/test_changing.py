@@ -30,6 +30,25 @@ def test_a_creation_that_was_killed_is_begun_again(empty: Likewise) -> None:
     assert not list(left.glob("catalog.sqlite.part*"))
 
 
+def test_two_adds_make_one_collection(empty: Likewise) -> None:
+    few_views(empty.pictures)
+    command = [sys.executable, "-m", "likewise", "add", "pictures", "-C", "new.lw"]
+    both = [
+        subprocess.Popen(
+            command, cwd=empty.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    said = [one.communicate(timeout=120)[1] for one in both]
+    assert 0 in [one.returncode for one in both], said
+    for one, errors in zip(both, said, strict=True):
+        assert one.returncode == 0 or "is busy: add runs" in errors, errors
+    assert sum("Created a new collection" in errors for errors in said) == 1
+    with Collection.open(empty.folder / "new.lw") as col:
+        assert len(col) == 12
+        assert col.verify() == []
+
+
 def test_add_sync_problems_remove(empty: Likewise) -> None:
     paths = few_views(empty.pictures)
     (empty.pictures / "half.jpg").write_bytes(BROKEN["half.jpg"][0]())
