@@ -269,9 +269,9 @@ def open_or_create(place: Path) -> tuple[Collection, bool]:
 def offer_deep(col: Collection) -> None:
     """Say what is missed, where a new collection is made without the network."""
     if "deep" not in col.spaces:
-        from likewise.features.deep.errors import OFFER
+        from likewise.features.deep.network import offer
 
-        say(OFFER, err=True)
+        say(offer(), err=True)
 
 
 def _tell(col: Collection, result: AddResult, json_: bool) -> None:
