@@ -205,6 +205,18 @@ def test_a_library_that_is_not_there_is_told_with_a_command(
     assert network.what_it_needs() == INSTALL
 
 
+def test_what_is_installed_is_not_offered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where somebody else found it broken before anybody asked whether it is there."""
+    monkeypatch.setattr(libraries, "_broken", {"onnxruntime": f"ImportError: {SAID}"})
+    network._is_whole.cache_clear()
+    assert network.what_it_needs() == WRONG
+    assert not network.is_installed()
+    network._is_whole.cache_clear()
+    monkeypatch.setattr(network, "_packaged_weights", lambda: None)
+    assert network.what_it_needs() == f"{WRONG}; {INSTALL}"
+    network._is_whole.cache_clear()
+
+
 def test_a_library_may_fail_in_any_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libraries, "_broken", {})
     monkeypatch.syspath_prepend(tmp_path)

@@ -21,11 +21,12 @@ _broken: dict[str, str] = {}
 
 
 def is_there(name: str) -> bool:
-    """Whether a library is installed and none that was found broken; nothing is imported."""
-    return name not in _broken and _is_found(name)
+    """Whether a library is installed and was not found broken; nothing is imported."""
+    return name not in _broken and is_found(name)
 
 
-def _is_found(name: str) -> bool:
+def is_found(name: str) -> bool:
+    """Whether a library is installed, broken or not."""
     try:
         return importlib.util.find_spec(name) is not None
     except Exception:  # of whatever takes part in looking for modules
@@ -39,7 +40,7 @@ def import_library(name: str, how_to_get: str = INSTALL) -> Any:
     try:
         return importlib.import_module(name)
     except Exception as error:  # a library may fail in any way while it is loaded
-        if isinstance(error, ImportError) and not _is_found(name):
+        if isinstance(error, ImportError) and not is_found(name):
             raise DeepMissing(f"a network needs {name}: {how_to_get}") from error
         _broken[name] = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
         raise BrokenLibrary(name, _broken[name]) from error

@@ -28,7 +28,7 @@ from likewise.features.deep.errors import (
     UnusableModel,
 )
 from likewise.features.deep.graph import POOLED, build
-from likewise.features.deep.libraries import broken_among, import_library, is_there
+from likewise.features.deep.libraries import broken_among, import_library, is_found
 from likewise.features.deep.runtime import Network, Preparation
 from likewise.features.deep.weights import read_tensors
 
@@ -51,7 +51,7 @@ def is_installed() -> bool:
 
 @lru_cache(maxsize=1)
 def _is_whole() -> bool:
-    return all(map(is_there, NEEDS)) and _packaged_weights() is not None
+    return all(map(is_found, NEEDS)) and _packaged_weights() is not None
 
 
 def can_run() -> bool:
