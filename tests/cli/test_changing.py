@@ -12,8 +12,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from likewise.collection.collection import Collection
+from likewise.collection.ingest import new_space
 from tests.cli.process import Likewise, few_views, hear_ctrl_c
 from tests.corpus import BROKEN
 from tests.doors import store_of
@@ -28,6 +30,46 @@ def test_a_creation_that_was_killed_is_begun_again(empty: Likewise) -> None:
     assert done.returncode == 0, done.stderr
     assert "12 added" in done.stdout
     assert not list(left.glob("catalog.sqlite.part*"))
+
+
+def test_a_space_that_was_stopped_goes_on(empty: Likewise) -> None:
+    few_views(empty.pictures)
+    with Collection.create(empty.folder / "photos.lw", deep=False) as col:
+        col.spaces.drop("words")
+        col.add(empty.pictures, workers=0)
+    command = ("space", "add", "words", "--workers", "0")
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(new_space, "learn_space", stop)
+        stopped = empty(*command)
+    assert stopped.returncode == 130
+    assert "likewise: stopped; the same command goes on from there" in stopped.stderr
+    done = empty(*command)
+    assert done.returncode == 0, done.stderr
+    assert empty.json("search", 1, "--by", "words")["hits"]
+    assert "words" in empty("space", "add", "--help").stdout.split("holistic by")[0]
+
+
+def test_two_adds_make_one_collection(empty: Likewise) -> None:
+    few_views(empty.pictures)
+    command = [sys.executable, "-m", "likewise", "add", "pictures", "-C", "new.lw"]
+    both = [
+        subprocess.Popen(
+            command, cwd=empty.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    said = [one.communicate(timeout=120)[1] for one in both]
+    assert 0 in [one.returncode for one in both], said
+    for one, errors in zip(both, said, strict=True):
+        assert one.returncode == 0 or "is busy: add runs" in errors, errors
+    assert sum("Created a new collection" in errors for errors in said) == 1
+    with Collection.open(empty.folder / "new.lw") as col:
+        assert len(col) == 12
+        assert col.verify() == []
 
 
 def test_add_sync_problems_remove(empty: Likewise) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 from collections.abc import Iterator
@@ -483,9 +484,9 @@ def test_an_inner_layer_needs_onnx(
     for name, layer in (("plain", None), ("output", "vector"), ("inner", "doubled")):
         recipe = {"feature": "onnx", "path": path, "size": 16, "layer": layer}
         own.spaces.add(name, recipe, workers=0)
-    there = onnx.importlib.util.find_spec
+    there = importlib.util.find_spec
     monkeypatch.setattr(
-        onnx.importlib.util, "find_spec", lambda name: None if name == "onnx" else there(name)
+        importlib.util, "find_spec", lambda name: None if name == "onnx" else there(name)
     )
     made = {name: own.spaces[name].is_available() for name in own.spaces}
     assert made["plain"]

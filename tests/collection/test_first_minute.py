@@ -19,6 +19,7 @@ from likewise.collection.ingest import pool, workers
 from likewise.collection.jobs import ADDING, Pace, Progress
 from likewise.collection.spaces import base
 from likewise.collection.thumbnails import FIRST_SIDE, thumbnail
+from likewise.features.deep.network import is_installed
 from likewise.images import decode, probe
 from tests.collection.pictures import small_scenes, write, write_pictures
 from tests.doors import store_of
@@ -87,6 +88,48 @@ def test_each_picture_counts_once_a_space(
     assert stages == sorted(stages, key=stages.index), "one after the other"
     assert {one.total for one in told} == {n}
     assert any("learning" in one.note for one in told)
+
+
+@pytest.mark.parametrize("name", ["words", "holistic", "psc", "deep"])
+def test_the_count_of_a_new_space_never_goes_back(tmp_path: Path, name: str) -> None:
+    if name == "deep" and not is_installed():
+        pytest.skip("the network cannot run here")
+    write_pictures(tmp_path / "pictures", views=2)
+    told: list[Progress] = []
+    with Collection.create(tmp_path / "c.lw", deep=False) as col:
+        col.spaces.add("own", {"feature": "own"})
+        for one in ("words", "holistic"):
+            col.spaces.drop(one)
+        col.add(tmp_path / "pictures", workers=0)
+        n = len(col)
+        col.spaces.add(name, {"feature": name}, workers=0, report=told.append)
+    assert {(one.stage, one.total) for one in told} == {(f"describing pictures by {name}", n)}
+    counts = [one.done for one in told]
+    assert counts == sorted(counts)
+    assert set(range(1, n + 1)) <= set(counts)
+
+
+def test_a_space_that_was_interrupted_says_what_goes_on(tmp_path: Path) -> None:
+    write_pictures(tmp_path / "pictures", views=2)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.done > 3:
+            with (
+                Collection.open(tmp_path / "c.lw") as other,
+                pytest.raises(CollectionError, match="yet; wait for them: space add runs in"),
+            ):
+                other.search(1, by="words")
+            raise KeyboardInterrupt
+
+    with Collection.create(tmp_path / "c.lw", deep=False) as col:
+        col.spaces.drop("words")
+        col.add(tmp_path / "pictures", workers=0)
+        with pytest.raises(KeyboardInterrupt):
+            col.spaces.add("words", {"feature": "words"}, workers=0, report=interrupt)
+        with pytest.raises(CollectionError, match="was interrupted: likewise add, or the same com"):
+            col.search(1, by="words")
+        col.add(tmp_path / "pictures", workers=0)
+        assert col.search(1, by="words")
 
 
 @needs_deep

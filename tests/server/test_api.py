@@ -22,9 +22,11 @@ from likewise.collection.collection import Collection
 from likewise.collection.feedback.searcher import Searcher
 from likewise.collection.jobs import lease
 from likewise.collection.thumbnail_packs import packs_in
+from likewise.features.deep import libraries
 from likewise.server import schemas, service
 from tests.collection import pair_cases
 from tests.doors import connections_of
+from tests.features.deep_cases import needs_deep
 from tests.server.conftest import Client, N, check_error, client_of
 
 PICTURE = {
@@ -674,6 +676,19 @@ def test_uploads_are_kept_for_a_while(
 # -- the collection -------------------------------------------------------------------------
 
 
+@needs_deep
+def test_the_page_says_why_new_pictures_get_no_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Collection.create(tmp_path / "deep.lw", deep=True).close()
+    with client_of(tmp_path / "deep.lw") as client:
+        assert client.get_json("/api/collection")["hint"] is None
+        monkeypatch.setattr(libraries, "_broken", {"onnxruntime": "ImportError: no libstdc++"})
+        hint = client.get_json("/api/collection")["hint"]
+    assert hint.startswith("New pictures get no vectors in deep, deep-dense: run likewise add")
+    assert "cannot be imported here: ImportError: no libstdc++" in hint
+
+
 def test_the_collection_and_its_problems(reader: Client, home: Path) -> None:
     found = reader.get_json("/api/collection")
     schemas.CollectionOut.model_validate(found, strict=True)
@@ -685,6 +700,10 @@ def test_the_collection_and_its_problems(reader: Client, home: Path) -> None:
     assert (found["similarity"], found["profile"], found["job"]) == ("both", "default", None)
     assert found["deep"] is False
     assert "onnxruntime" in found["hint"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(libraries, "_broken", {"onnxruntime": "ImportError: no libstdc++"})
+        hint = reader.get_json("/api/collection")["hint"]
+    assert "cannot be imported here: ImportError: no libstdc++" in hint
     problems = reader.get_json("/api/collection/problems")
     assert problems["total"] == 1
     assert problems["items"][0]["path"].endswith("broken.jpg")

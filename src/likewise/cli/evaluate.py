@@ -156,9 +156,10 @@ def datasets(
 
 
 def _collection(path: Path | None, stack: ExitStack) -> Collection:
+    from likewise.cli.pictures import open_or_create
     from likewise.collection.collection import Collection
 
     if path is None:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="likewise-"))
         return Collection.create(Path(folder) / "evaluate.lw")
-    return Collection.open(path) if path.exists() else Collection.create(path)
+    return open_or_create(path)[0]

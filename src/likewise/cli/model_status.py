@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +34,27 @@ def models(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 def _pictures_network() -> dict[str, Any]:
     from likewise.features.deep.errors import INSTALL
-    from likewise.features.deep.network import MODEL, is_installed
+    from likewise.features.deep.libraries import broken_among
+    from likewise.features.deep.network import MODEL, NEEDS, can_run, what_it_needs
 
-    here = is_installed()
+    here = can_run()
+    wrong = [str(error) for error in broken_among(NEEDS)]
+    lacks = not here and what_it_needs().endswith(INSTALL)
     return {
         "model": "pictures' network", "for": "looks of pictures", "name": MODEL, "available": here,
-        "missing": [] if here else ["onnxruntime or its weights"],
-        "command": None if here else INSTALL,
+        "missing": [*wrong, *(["onnxruntime or its weights"] if lacks else [])],
+        "command": INSTALL if lacks else None,
     }  # fmt: skip
 
 
 def _text_model() -> dict[str, Any]:
-    from likewise.features.text.status import text_model_status
+    from likewise.features.deep.errors import DeepMissing
+    from likewise.features.deep.libraries import import_library
+    from likewise.features.text.status import LIBRARIES, text_model_status
 
+    for name in LIBRARIES:
+        with suppress(DeepMissing):  # the status tells it
+            import_library(name)
     status = text_model_status()
     return {
         "model": "text model", "for": "typed words",

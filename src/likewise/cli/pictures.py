@@ -237,32 +237,41 @@ def _hire_early(named: Path | None, wanted: list[Path]) -> None:
 
 def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
     """The collection, created if there is none: the one rule is in ``finding.py``."""
-    from likewise.collection.collection import Collection
-    from likewise.collection.creation import is_vacant
     from likewise.collection.ingest.add import check_reachable
 
     # A mistyped folder must not leave an empty collection behind.
     for one in wanted:
         check_reachable(one)
     place = find_for_adding(wanted) if named is None else absolute(named)
-    if not is_vacant(place):
-        col = Collection.open(place)
-        if named is None:
-            tell_found(Found(place, "of these pictures or of this folder"))
-    else:
-        col = Collection.create(place)
+    col, is_new = open_or_create(place)
+    if is_new:
         say(f"Created a new collection: {printable(str(place))}", err=True)
         offer_deep(col)
+    elif named is None:
+        tell_found(Found(place, "of these pictures or of this folder"))
     remember_opened(place)
     return col
+
+
+def open_or_create(place: Path) -> tuple[Collection, bool]:
+    """The collection of a folder, and whether it was created: there was none."""
+    from likewise.collection.collection import Collection
+    from likewise.collection.errors import CollectionExists
+    from likewise.collection.store.locations import is_collection
+
+    if not is_collection(place):
+        # Another command may be creating it at this moment: the first one does.
+        with suppress(CollectionExists):
+            return Collection.create(place), True
+    return Collection.open(place), False
 
 
 def offer_deep(col: Collection) -> None:
     """Say what is missed, where a new collection is made without the network."""
     if "deep" not in col.spaces:
-        from likewise.features.deep.errors import OFFER
+        from likewise.features.deep.network import offer
 
-        say(OFFER, err=True)
+        say(offer(), err=True)
 
 
 def _tell(col: Collection, result: AddResult, json_: bool) -> None:

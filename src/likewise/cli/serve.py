@@ -21,7 +21,7 @@ from likewise.cli.finding import (
 )
 from likewise.cli.options import DEFAULT, Json, Where, tell_found
 from likewise.cli.output import echo_json, plural, say
-from likewise.cli.pictures import offer_deep
+from likewise.cli.pictures import offer_deep, open_or_create
 from likewise.cli.progress import progress_bar
 from likewise.collection.filters_and_metadata import absolute
 from likewise.errors import LikewiseError
@@ -75,8 +75,6 @@ def open_(
     json_: Json = False,
 ) -> None:
     """Open a folder in the browser; its pictures can be searched as they are added."""
-    from likewise.collection.collection import Collection
-
     folder = absolute(folder)
     if not folder.is_dir():
         raise LikewiseError(f"{folder} is not a folder; name a folder of pictures or a collection")
@@ -92,8 +90,9 @@ def open_(
             beside = root == folder.with_name(f"{folder.name}{SUFFIX}")
             how = "beside the folder" if beside else "it has this folder already"
             tell_found(Found(root, how if known else "new, beside the folder"))
-        with Collection.open(root) if known else Collection.create(root) as made:
-            if not known:
+        made, is_new = open_or_create(root)
+        with made:
+            if is_new:
                 offer_deep(made)
         begin = _TakingIn(folder, root, json_)
     _serve(root, host, port or _usual_port(root), name, key, False, browser, json_, begin)

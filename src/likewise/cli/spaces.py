@@ -137,12 +137,14 @@ def add_space(
 ) -> None:
     """Add another kind of vector for every picture, present and future.
 
-    likewise space add psc (or vlad) codes and pools local descriptors into one short vector, over
-    codebooks learned from the collection; likewise space add deep-words makes words from the
-    features of a network; likewise space add NAME --onnx model.onnx --size 224
-    --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses your own network; likewise space add NAME
-    --fit OTHER fits the vectors of another space to the collection; likewise space add NAME --clip
-    FOLDER uses an image-text network of your own, which then answers typed words, too.
+    likewise space add words describes pictures by visual words, likewise space add holistic by
+    colours and edges, both without a network; likewise space add psc (or vlad) codes and pools
+    local descriptors into one short vector, over codebooks learned from the collection; likewise
+    space add deep-words makes words from the features of a network; likewise space add NAME --onnx
+    model.onnx --size 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses your own network;
+    likewise space add NAME --fit OTHER fits the vectors of another space to the collection;
+    likewise space add NAME --clip FOLDER uses an image-text network of your own, which then answers
+    typed words, too.
     """
     network = {
         "path": str(onnx) if onnx else None,
@@ -164,8 +166,7 @@ def add_space(
     recipe |= {key: value for key, value in network.items() if value is not None}
     if fit is not None:
         recipe["source"] = fit
-    stopped = f"'likewise space drop {name}' and add it again"
-    with stoppable(stopped), open_collection(collection) as col:
+    with stoppable("the same command goes on from there"), open_collection(collection) as col:
         with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
             made = {**recipe, "feature": feature}
             col.spaces.add(name, made, workers=who, report=report)

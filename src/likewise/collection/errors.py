@@ -11,6 +11,10 @@ class CollectionError(LikewiseError):
     """A collection that cannot be opened, created or used as asked."""
 
 
+class CollectionExists(CollectionError):
+    """A collection that shall be created and is there, perhaps made by another a moment ago."""
+
+
 class CollectionBusy(CollectionError):
     """Another long job (add, sync, refresh, retrain …) holds the lease."""
 

@@ -15,7 +15,7 @@ from likewise.collection.errors import CollectionBusy
 from likewise.collection.jobs import Report
 from likewise.collection.search.similarities import Similarity
 from likewise.errors import InvalidInput
-from likewise.features.deep.errors import OFFER
+from likewise.features.deep.network import can_run, offer
 from likewise.server.callers import Calling
 from likewise.server.jobs import Events, Job, JobStopped, Work
 from likewise.server.metrics import Metrics
@@ -71,8 +71,24 @@ def collection(request: Request, service: Serving) -> CollectionOut:
         similarity=_ranks_by(service.collection, used),
         profile=used.profile or "default",
         deep=deep,
-        hint=None if deep else OFFER,
+        hint=_hint(service.collection, deep),
     )  # fmt: skip
+
+
+def _hint(col: Collection, deep: bool) -> str | None:
+    """What would make answers better: the network, or that it runs here again."""
+    if not deep:
+        can_run()  # what is wrong with it is part of what is said
+        return offer()
+    lacking = [
+        one
+        for one in col.spaces.values()
+        if one.generation and one.describes_pictures and not one.is_available()
+    ]
+    if not lacking:
+        return None
+    names = ", ".join(one.name for one in lacking)
+    return f"New pictures get no vectors in {names}: {lacking[0].how_to_get()}"
 
 
 def _ranks_by(col: Collection, used: Similarity) -> str:

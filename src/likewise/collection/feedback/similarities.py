@@ -22,6 +22,8 @@ from likewise.collection.store.store import SpaceRow, Store
 
 _ON_REQUEST = ("words", "holistic", "deep", "deep-dense", "look", "deep-words", "psc", "vlad")
 """Spaces that ``likewise space add`` makes by their name alone."""
+_BY_NETWORK = ("deep", "deep-dense", "look", "deep-words")
+"""Those of them that are made by the network, or of what it made."""
 
 
 class Similarities(Mapping[str, Similarity]):
@@ -189,4 +191,13 @@ def _how_to_make(name: str) -> str:
     """What brings a space that a collection can have and this one has not."""
     if name == "both":
         return " yet: likewise space add words makes it"
-    return f" yet: likewise space add {name} makes it" if name in _ON_REQUEST else ""
+    if name not in _ON_REQUEST:
+        return ""
+    made = f"likewise space add {name} makes it"
+    if name in _BY_NETWORK:
+        from likewise.features.deep.network import can_run, what_it_needs
+
+        # The command alone would be refused.
+        if not can_run():
+            return f" yet: once the network runs here ({what_it_needs()}), {made}"
+    return f" yet: {made}"

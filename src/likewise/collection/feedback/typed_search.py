@@ -315,12 +315,11 @@ class TypedSearcher:
         if reader is not None:
             return UNSURE if row is None or row.unsure else None
         if not any(one.text_rank is not None and one.generation for one in spaces.values()):
-            from likewise.features.deep.errors import INSTALL
-            from likewise.features.deep.network import is_installed
+            from likewise.features.deep.network import can_run, what_it_needs
 
             way = "likewise space add deep-dense"
             # The space alone would stay empty where the network that fills it cannot run.
-            first = "" if is_installed() else f"{INSTALL}, then "
+            first = "" if can_run() else f"{what_it_needs()}, then "
             return f"{ONLY_WRITTEN}; to find pictures by meaning: {first}{way}"
         return missing_hint()
 

@@ -261,6 +261,7 @@ def _take_in(
     # In stretches: after a space has learned, workers get to know it.
     while done < len(todo):
         spaces = spaces_to_describe(store, count)
+        result.unmade = note_unmade(store, adding_some=True)  # workers know more of what can run
         stretch = todo[done : done + growth.plan(done)]
         tasks = _tasks(store, stretch, spaces, result)
         try:

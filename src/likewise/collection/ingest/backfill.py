@@ -10,7 +10,7 @@ import os
 from collections.abc import Container, Iterable
 
 from likewise.collection.ingest.derived_rows import derive_rows
-from likewise.collection.ingest.generations import describe_all
+from likewise.collection.ingest.generations import describe_all, load_spaces
 from likewise.collection.ingest.pool import Workers
 from likewise.collection.ingest.workers import n_workers
 from likewise.collection.jobs import Report
@@ -69,11 +69,14 @@ def fill_gaps(
             continue
         paths = {row.id: row.path for row in store.images(missing).values() if row.path}
         reached = [(image, path) for image, path in paths.items() if os.access(path, os.R_OK)]
+        count = n_workers(workers, len(reached))
+        if reached and load_spaces([space], count) is not None:
+            continue  # it lacks them still
         if reached:
             with store.write() as c:
                 # Whoever comes after an interruption must look for itself what there is.
                 put_backfill(c, space.name, RUNNING)
-            describe_all(store, space, reached, n_workers(workers, len(reached)), report)
+            describe_all(store, space, reached, count, report)
         left = set(paths) - set(dict(reached))
         settle_backfill(store, space.name, among=set(paths), left=left)
 

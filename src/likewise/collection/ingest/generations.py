@@ -44,6 +44,8 @@ from likewise.collection.store.log_tables import last_line
 from likewise.collection.store.row_formats import open_idf
 from likewise.collection.store.store import Store
 from likewise.errors import LikewiseError
+from likewise.features.deep.errors import BrokenLibrary
+from likewise.features.deep.libraries import note
 
 _BATCH = 64
 
@@ -51,19 +53,37 @@ _BATCH = 64
 def spaces_to_describe(store: Store, workers: Workers) -> SpaceSet:
     """What a worker describes a new picture in: every space whose rows can be made here.
 
-    They are loaded where pictures will be described, by a worker if there is one: here a network
-    would be memory and half a second for nothing.
+    What is wrong with one is told now, and not as a problem of every picture.
     """
     found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
-    # What is wrong with one is told now, and not as a problem of every picture.
-    if isinstance(workers, int) and workers and found:
-        (refused,) = run(_load, [_LoadTask(SpaceSet(found))], 1, _not_loaded, seconds=LONGEST)
-        if refused is not None:
-            raise refused
-    else:
-        for space in found:
-            space.load()
+    while (broken := load_spaces(found, workers)) is not None:
+        left = [one for one in found if one.is_available()]
+        if len(left) == len(found):
+            raise broken
+        found = left
     return SpaceSet(found)
+
+
+def load_spaces(spaces: Sequence[Space], workers: Workers) -> BrokenLibrary | None:
+    """Load spaces where pictures will be described; gives the library that turns out not to import.
+
+    By a worker if there is one: here a network would be memory and half a second for nothing.  Such
+    a library counts as missing from then on, and so do the spaces that need it; anything else that
+    is wrong with one is raised.
+    """
+    try:
+        if isinstance(workers, int) and workers and spaces:
+            task = _LoadTask(SpaceSet(spaces))
+            (refused,) = run(_load, [task], 1, _not_loaded, seconds=LONGEST)
+            if refused is not None:
+                raise refused
+        else:
+            for space in spaces:
+                space.load()
+    except BrokenLibrary as error:
+        note(error)
+        return error
+    return None
 
 
 class _LoadTask(NamedTuple):

@@ -41,6 +41,10 @@ def first_recipes(
     holistic vectors at a tenth of their price.  ``deep`` says whether it shall (None: where it
     can), ``words`` is a recipe for visual words, and ``all_spaces`` adds ``WITHOUT_NETWORK``.
     """
+    from likewise.features.deep.network import can_run
+
+    if deep is None:
+        can_run()  # a library that cannot be imported counts as missing from then on
     _, whole = validate_recipe({**find_kind("words").default_recipe(), **(words or {})})
     plain = {"words": whole, "holistic": find_kind("holistic").default_recipe()}
     found: dict[str, dict[str, Any]] = {}

@@ -109,13 +109,14 @@ class Spaces(Mapping[str, Space]):
         store = self._store
         with store.lease("space add"):
             space_rows.tidy(store)
+            course = _Describing(report, name, find_kind(whole["feature"]), store.n_images())
             if name in self and is_unfinished(store, name, whole):
                 # Whoever was filling it died, since the lease is ours: go on where that was.
-                finish_space(store, name, workers=workers, report=report)
+                finish_space(store, name, workers=workers, report=course)
             elif name in self or name in self._similarities:
                 raise CollectionError(f"there is a space or similarity {name!r} already")
             else:
-                create_space(store, name, whole, workers=workers, report=report)
+                create_space(store, name, whole, workers=workers, report=course)
             if self[name].generation:
                 fill_codes(self._views, name)
             space_rows.tidy(store)
@@ -126,8 +127,7 @@ class Spaces(Mapping[str, Space]):
         """The spaces that need no network, where they are not there yet; gives their names."""
         missing = [name for name in WITHOUT_NETWORK if name not in self]
         for name in missing:
-            course = _Describing(report, name, find_kind(name), self._store.n_images())
-            self.add(name, {"feature": name}, workers=workers, report=course)
+            self.add(name, {"feature": name}, workers=workers, report=report)
         return missing
 
     def drop(self, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from likewise.collection.search.pixels import Region as Region
 from likewise.collection.search.views import View
 from likewise.collection.spaces.base import DECODE_SIDE, Space
 from likewise.collection.store.store import Store
-from likewise.errors import InvalidInput
+from likewise.errors import InvalidInput, LikewiseError
 from likewise.features.deep.errors import DeepMissing
 from likewise.images import Picture
 
@@ -222,6 +223,8 @@ def _mean_row(rows: list[Any]) -> Any:
 
 def _remedy(space: Space) -> str:
     """What somebody can do whose picture lacks its vector in a space: why it does differs."""
+    with suppress(LikewiseError):
+        space.load()  # a library it needs may be installed and not run here
     if not space.is_available():
         return f"{space.how_to_get()}, or search --by another space"
     return "run likewise add again once its file can be read, or search --by another space"

@@ -18,6 +18,7 @@ from likewise.collection.search.pixels import PixelsOf, decode_here
 from likewise.collection.search.sparse_view import SparseView
 from likewise.collection.spaces.base import Space
 from likewise.collection.spaces.registry import open_spaces
+from likewise.collection.store.backfills import RUNNING, backfill_of
 from likewise.collection.store.log_tables import compacted_segments
 from likewise.collection.store.row_formats import DENSE, SPARSE
 from likewise.collection.store.store import SPACES_DROPPED, Store
@@ -81,9 +82,7 @@ class Views:
                     f"there is no space {name!r}; there are {', '.join(self._spaces)}"
                 )
             if not space.generation:
-                raise CollectionError(
-                    f"space {name!r} has no vectors yet; add pictures (or vectors) first"
-                )
+                raise CollectionError(f"space {name!r} has no vectors yet; {_remedy(store, name)}")
             smaller: Mapping[str, tuple[str, int]] = {}
             opened = _VIEWS[space.row_format.name]
             if profile is not None and not opened.takes_compacted:
@@ -128,3 +127,13 @@ class Views:
     def spaces(self) -> dict[str, Space]:
         """Spaces as the catalog has them now."""
         return open_spaces(self.store)
+
+
+def _remedy(store: Store, name: str) -> str:
+    """What brings the first vectors of a space."""
+    lacks = backfill_of(store, name)
+    if lacks is None or lacks.state != RUNNING:
+        return "add pictures (or vectors) first"
+    if (job := store.running_job()) is not None:
+        return f"wait for them: {job}"
+    return "making them was interrupted: likewise add, or the same command again, goes on with it"

@@ -6,7 +6,6 @@ model here.  The folder is copied into the collection and named by its content.
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from collections.abc import Iterable
 from functools import lru_cache
@@ -18,6 +17,7 @@ from likewise.collection.filters_and_metadata import absolute
 from likewise.collection.spaces.base import Pixels, Recipe, Space, TextRow, Words
 from likewise.errors import InvalidInput
 from likewise.features.deep.errors import UnusableModel
+from likewise.features.deep.libraries import broken_among, is_there
 from likewise.features.text.towers import FILES, ImageTextModel
 
 FOLDER = "models"
@@ -41,9 +41,11 @@ class ClipSpace(Space):
         ImageTextModel.open(absolute(recipe["path"]))
 
     def is_available(self) -> bool:
-        return all(importlib.util.find_spec(name) for name in NEEDS)
+        return all(map(is_there, NEEDS))
 
     def how_to_get(self) -> str:
+        if wrong := "; ".join(map(str, broken_among(NEEDS))):
+            return f"run likewise add again once the network runs here ({wrong})"
         return f"run likewise add again with these installed: pip install {' '.join(NEEDS)}"
 
     def load(self) -> None:

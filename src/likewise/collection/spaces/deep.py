@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from likewise.collection.spaces.base import Pixels, Recipe, Space, TextRow, Words
 from likewise.errors import InvalidInput
 from likewise.features.deep.card import builtin_card
-from likewise.features.deep.errors import INSTALL
-from likewise.features.deep.network import MODEL, is_installed, network
+from likewise.features.deep.network import MODEL, is_installed, network, what_it_needs
 from likewise.features.deep.recipes import (
     KEEP,
     N_DEEP,
@@ -50,7 +49,7 @@ class NetworkSpace(Space):
         return is_installed()
 
     def how_to_get(self) -> str:
-        return f"run likewise add again once the network runs here ({INSTALL})"
+        return f"run likewise add again once the network runs here ({what_it_needs()})"
 
     def load(self) -> None:
         network()

@@ -7,7 +7,6 @@ it goes when no space names it any more.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -22,6 +21,7 @@ from likewise.collection.store.row_formats import FORMATS, RowFormat
 from likewise.errors import InvalidInput
 from likewise.features.deep.card import Card, model_card, wrong_with
 from likewise.features.deep.errors import INSTALL, ChangedModel
+from likewise.features.deep.libraries import broken_among, import_library, is_there
 from likewise.features.deep.onnx_model import OnnxModel, hash_of, open_content, read_model
 from likewise.features.deep.recipes import KEEP, strongest
 from likewise.features.deep.runtime import Preparation, three
@@ -61,15 +61,20 @@ class OnnxSpace(Space):
         return FORMATS[recipe["kind"]]
 
     def is_available(self) -> bool:
+        return all(map(is_there, self._libraries()))
+
+    def _libraries(self) -> tuple[str, ...]:
         # A layer inside the graph is made an output of it, which takes onnx.
         inner = self.recipe.get("inner", self.recipe.get("layer") is not None)
-        needed = ("onnxruntime", "onnx") if inner else ("onnxruntime",)
-        return all(importlib.util.find_spec(name) for name in needed)
+        return ("onnxruntime", "onnx") if inner else ("onnxruntime",)
 
     def how_to_get(self) -> str:
-        return f"run likewise add again once the network runs here ({INSTALL})"
+        wrong = "; ".join(map(str, broken_among(self._libraries())))
+        return f"run likewise add again once the network runs here ({wrong or INSTALL})"
 
     def load(self) -> None:
+        for name in self._libraries():
+            import_library(name)
         for text in self.verify() if self.generation else ():
             raise DamagedCollection(text)
 

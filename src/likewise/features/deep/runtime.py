@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from likewise._lazy import cv2
 from likewise._validation import is_number, one_of, whole
 from likewise.errors import InvalidInput
-from likewise.features.deep.errors import INSTALL, DeepMissing, UnusableModel
+from likewise.features.deep.errors import UnusableModel
+from likewise.features.deep.libraries import import_library
 from likewise.features.pixels import Pixels, as_pixels
 
 Floats = NDArray[np.float32]
@@ -193,10 +194,7 @@ def providers(device: str, available: Sequence[str]) -> list[Any]:
 
 def open_session(model: bytes, name: str, n_threads: int = 1, device: str = "cpu") -> Any:
     """A session of onnxruntime over the bytes of a model; on the processor unless asked."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise DeepMissing(f"a network needs onnxruntime: {INSTALL}") from error
+    onnxruntime = import_library("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads
     options.inter_op_num_threads = 1

@@ -22,12 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.features.deep.errors import INSTALL, DamagedWeights, UnusableModel
+from likewise.features.deep.libraries import broken_among
 from likewise.features.deep.network import cache_folder, from_cache, keep
 from likewise.features.deep.runtime import open_session
 from likewise.features.text import reference
 from likewise.features.text.bert import MASK, OUTPUT, WORDS, Shape, build, word_table
 from likewise.features.text.errors import COMMAND, TextModelMissing
-from likewise.features.text.status import CONFIG, TOKENIZER, WEIGHTS, text_model_status
+from likewise.features.text.status import (
+    CONFIG,
+    LIBRARIES,
+    TOKENIZER,
+    WEIGHTS,
+    text_model_status,
+)
 from likewise.features.text.tensors import MAX_BYTES, read_bytes, tensors_in
 from likewise.features.text.tokens import MAX_BYTES as MAX_TOKENIZER
 from likewise.features.text.tokens import Tokenizer
@@ -92,6 +99,8 @@ class TextModel:
         DamagedWeights, UnusableModel
             For what is there and cannot be used.
         """
+        for error in broken_among(LIBRARIES):
+            raise error
         status = text_model_status(folder)
         if status.where is None or not status.available:
             how = f": {status.command}" if status.command else ""

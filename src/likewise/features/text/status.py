@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
 import shlex
 import shutil
@@ -12,8 +11,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from likewise.features.deep.libraries import broken_among, is_there
 from likewise.features.text.errors import COMMAND, MODEL_PACKAGE
 
+LIBRARIES = ("onnxruntime", "onnx", "tokenizers")
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 
 
@@ -52,9 +53,10 @@ def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
     """
     folder = folder or os.environ.get("LIKEWISE_TEXT_MODEL") or None
     where = Path(folder) if folder is not None else packaged_folder()
-    missing = [name for name in ("onnxruntime", "onnx") if not importlib.util.find_spec(name)]
+    broken = {one.library: str(one) for one in broken_among(LIBRARIES)}
+    missing = [name for name in LIBRARIES[:2] if not (name in broken or is_there(name))]
     commands = [f"pip install {' '.join(missing)}"] if missing else []
-    lacking = [] if importlib.util.find_spec("tokenizers") else ["tokenizers"]
+    lacking = [name for name in LIBRARIES[2:] if not (name in broken or is_there(name))]
     if where is None:
         lacking.append(MODEL_PACKAGE)
     files = (
@@ -64,7 +66,7 @@ def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
     )
     if lacking or (files and folder is None):
         commands.append(COMMAND)
-    missing += [*lacking, *(f"{where}/{name}" for name in files)]
+    missing += [*broken.values(), *lacking, *(f"{where}/{name}" for name in files)]
     command = " && ".join(map(for_this_python, commands)) or None
     return TextModelStatus(not missing, where, tuple(missing), command)
 
@@ -82,7 +84,7 @@ def for_this_python(command: str) -> str:
     here = sys.executable
     quoted = subprocess.list2cmdline([here]) if os.name == "nt" else shlex.quote(here)
     rest = command.removeprefix("pip install ")
-    if importlib.util.find_spec("pip"):
+    if is_there("pip"):
         return f"{quoted} -m pip install {rest}"
     return f"uv pip install --python {quoted} {rest}"
 

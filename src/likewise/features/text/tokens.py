@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.features.deep.errors import UnusableModel
+from likewise.features.deep.errors import BrokenLibrary, DeepMissing, UnusableModel
+from likewise.features.deep.libraries import import_library
 from likewise.features.text.errors import COMMAND, EmptyText, TextModelMissing
 
 MAX_CHARACTERS = 10_000
@@ -116,8 +117,10 @@ class Tokenizer:
 
 def _opened(content: bytes, name: str) -> Any:
     try:
-        import tokenizers
-    except ImportError as error:
+        tokenizers = import_library("tokenizers")
+    except BrokenLibrary:
+        raise
+    except DeepMissing as error:
         raise TextModelMissing(f"words need the package tokenizers: {COMMAND}") from error
     try:
         return tokenizers.Tokenizer.from_buffer(content)

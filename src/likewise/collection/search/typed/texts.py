@@ -40,23 +40,28 @@ Vectors = NDArray[np.float32]
 
 
 def open_words() -> PictureWords | None:
-    """The words of the pictures' network under the text model; None: there is no model here.
+    """The words of the pictures' network under the text model; None: there is none that runs here.
 
     A model that is there and damaged is an error: words would mean something else without it.
     """
+    from likewise.features.deep.errors import BrokenLibrary
     from likewise.features.text import PictureWords, TextModel, TextModelMissing
 
     try:
         return PictureWords(TextModel.open())
-    except TextModelMissing:
+    except (TextModelMissing, BrokenLibrary):
         return None
 
 
 def missing_hint() -> str | None:
     """What would let pictures be found by meaning here; None where nothing is missing."""
+    from likewise.features.deep.libraries import broken_among
     from likewise.features.text import text_model_status
+    from likewise.features.text.status import LIBRARIES
 
     status = text_model_status()
+    if wrong := "; ".join(map(str, broken_among(LIBRARIES))):
+        return f"{ONLY_WRITTEN}: {wrong}"
     if status.available or status.command is None:
         return None
     return f"{ONLY_WRITTEN}; to find pictures by meaning: {status.command}"
