@@ -302,6 +302,25 @@ def test_quick_tasks_are_given_by_the_handful() -> None:
     assert not worker(0.006, 10, ready=False).can_be_left()
 
 
+def answer_at_length(task: tuple[str, int]) -> bytes:
+    folder, number = task
+    (Path(folder) / str(number)).touch()
+    return bytes(7_000)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="buffers of Linux")
+def test_nobody_waits_for_answers_to_be_read(tmp_path: Path) -> None:
+    """As many as a worker has at hand while spaces learn here, as long as those of an add."""
+    tasks = [(str(tmp_path), number) for number in range(40)]
+    answers = run(answer_at_length, tasks, 1, lambda *_: b"", ahead=lambda: len(tasks))
+    found = [next(answers)]
+    deadline = time.monotonic() + 20
+    while len(os.listdir(tmp_path)) < len(tasks) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(os.listdir(tmp_path)) == len(tasks)
+    assert len([*found, *answers]) == len(tasks)
+
+
 def whose(_: int) -> int:
     return os.getpid()
 

@@ -19,6 +19,7 @@ import multiprocessing
 import os
 import queue
 import signal
+import socket
 import sys
 import threading
 import time
@@ -59,6 +60,8 @@ _TICK = 0.5
 _WATCH = 2.0
 """Seconds between two looks at who rests."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+_ROOM = 1 << 20
+"""Bytes asked for, for answers that wait to be read; the system gives what it allows."""
 _STARTS = 3
 """Workers in a row that may die before they say that they are ready."""
 
@@ -445,6 +448,7 @@ def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
         importlib.import_module("cv2")
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
+    _widen(there)
     process = context.Process(target=_serve, args=(there, modules), daemon=True)
     try:
         with _starting_lock, _own_children(), _one_blas_thread_in_children():
@@ -458,6 +462,15 @@ def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
     finally:
         there.close()
     return _Worker(process, here, term=term)
+
+
+def _widen(connection: Connection) -> None:
+    """Answers find room while nobody reads them, for as many tasks as a worker has at hand when this
+    process is busy: one that finds none would wait."""
+    if os.name == "nt":  # no socket there
+        return
+    with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _ROOM)
 
 
 @contextmanager
