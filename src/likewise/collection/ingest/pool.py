@@ -465,8 +465,8 @@ def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
 
 
 def _widen(connection: Connection) -> None:
-    """Answers find room while nobody reads them, for as many tasks as a worker has at hand when this
-    process is busy: one that finds none would wait."""
+    """Answers find room while nobody reads them: of all tasks that a worker has at hand when this
+    process is busy.  Without room it would wait."""
     if os.name == "nt":  # no socket there
         return
     with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as one:
