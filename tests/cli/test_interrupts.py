@@ -124,6 +124,28 @@ def test_one_line_and_130(name: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.strip(), done.stdout) == (130, said, "")
 
 
+AFTERWARDS = {
+    "while Python takes leave": "def command(): atexit.register(press)",
+    "while threads end": """
+        import threading
+        def command():
+            def late():
+                time.sleep(0.2); press(); press(); time.sleep(0.2)
+            threading.Thread(target=late).start()
+        """,
+    "while Python takes itself apart": COMMANDS["while Python takes itself apart"].replace(
+        "press(); wait()", "pass"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AFTERWARDS)
+def test_who_is_done_hears_no_more(name: str, tmp_path: Path) -> None:
+    """A server is ended by Ctrl-C, and what started it may pass the key on once more."""
+    done = run(tmp_path, BEFORE + textwrap.dedent(AFTERWARDS[name]) + WITH)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+
+
 def test_while_the_command_line_is_imported(tmp_path: Path) -> None:
     finder = """
 class Finder:

@@ -25,11 +25,14 @@ PATIENCE = 3.0
 """Seconds a command may take to end; from then on another Ctrl-C ends the process at once."""
 
 _heard: float | None = None
+_ended: float | None = None
+"""When the command was done: what is left is Python's own end."""
 _is_told = False
 
 
 def main() -> None:
     """Run the command line; the entry point of the package."""
+    global _ended
     hear_ctrl_c_once()
     try:
         from likewise.cli.app import main as run
@@ -43,6 +46,9 @@ def main() -> None:
         if ended.code == STOPPED and not _is_told:
             tell_stopped("likewise: stopped")
         raise
+    finally:
+        # A server is ended by Ctrl-C, and whoever runs it (uvx) may pass the key on once more.
+        _ended = time.monotonic()
 
 
 def hear_ctrl_c_once() -> None:
@@ -50,8 +56,8 @@ def hear_ctrl_c_once() -> None:
 
     Who is deaf to it stays so: what a shell starts in the background.
     """
-    global _heard, _is_told
-    _heard, _is_told = None, False
+    global _heard, _ended, _is_told
+    _heard, _ended, _is_told = None, None, False
     ours = threading.current_thread() is threading.main_thread()
     if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _hear)
@@ -85,6 +91,8 @@ def _hear(signum: int, frame: FrameType | None) -> None:
     global _heard
     now = time.monotonic()
     if _heard is None:
+        if _ended is not None and now - _ended <= PATIENCE:
+            return
         _heard = now
         raise KeyboardInterrupt
     if now - _heard > PATIENCE:
@@ -104,5 +112,4 @@ def _raise_again(before: Callable[[Any], object], lost: Any) -> None:
 
 
 def _be_deaf() -> None:
-    if is_interrupted():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
