@@ -24,7 +24,7 @@ from likewise import _durable, jpegs
 from likewise._durable import sync_file, write_whole
 from likewise.collection import jobs, thumbnail_packs, thumbnails
 from likewise.collection.errors import CollectionError
-from likewise.collection.ingest import pool
+from likewise.collection.ingest import pool, worker_process
 from likewise.collection.store import filters, segments
 from likewise.collection.store.connections import connect
 from likewise.collection.thumbnail_packs import packs_in
@@ -121,8 +121,8 @@ def test_without_proc_a_worker_still_leaves_no_core_file(monkeypatch: pytest.Mon
         return real(path, *args, **named)
 
     monkeypatch.setattr("builtins.open", without_proc)
-    pool._leave_no_core()
-    pool._limit_memory()
+    worker_process._leave_no_core()
+    worker_process._limit_memory()
     assert limited == [(resource.RLIMIT_CORE, (0, 0))]
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pytest
 
-from likewise.collection.ingest import pool
+from likewise.collection.ingest import pool, worker_process
 from likewise.collection.ingest.pool import Failure, WorkersCannotStart, picture_seconds, run
 from likewise.errors import InvalidInput
 from likewise.solvers.blas_threads import blas_threads
@@ -63,7 +63,7 @@ def sleep_on_seven(task: int) -> tuple[int, str]:
 def ask_for_all_memory(task: int) -> tuple[int, str]:
     if task == 7:
         try:
-            np.ones(pool.MEMORY + (1 << 30), np.uint8)
+            np.ones(worker_process.MEMORY + (1 << 30), np.uint8)
         except MemoryError:
             return task, "refused"
     return task, ""
@@ -147,7 +147,7 @@ def test_a_fault_of_ours_is_told_with_its_place() -> None:
 
 
 def test_workers_that_cannot_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_serve", os._exit)
+    monkeypatch.setattr(pool, "serve", os._exit)
     with pytest.raises(WorkersCannotStart, match="--workers 0"):
         list(run(die_on_seven, range(3), 1, failed))
 
@@ -337,7 +337,7 @@ def test_a_worker_starts_well_while_another_thread_imports_cv2() -> None:
     """OpenCV puts its folder on sys.path while it loads; ``typing`` there hid Python's."""
     script = """if True:
         import sys, threading, time
-        from likewise.collection.ingest import pool
+        from likewise.collection.ingest import pool, worker_process
 
         def slowly(event, args):
             if event == "import" and args[0] == "cv2" and args[1]:  # its library is being loaded

@@ -125,7 +125,7 @@ class ThumbnailPacks:
         with suppress(ValueError):  # a line that was cut off, or is damaged
             key, side, at, length, sum_ = line.split()
             place = _Place(number, int(at), int(length), int(sum_, 16))
-            # No pack is as long as twice a full one, and none holds one picture only.
+            # Beyond that no thumbnail lies: reading one must not ask for all memory there is.
             if 0 <= place.at < 2 * A_PACK and 0 <= place.length <= A_PACK:
                 self._places[bytes.fromhex(key.decode()), int(side)] = place
 
@@ -154,9 +154,9 @@ class ThumbnailPacks:
 
 
 @lru_cache(maxsize=8)
-def packs_in(folder: str | Path) -> ThumbnailPacks:
+def packs_in(folder: Path) -> ThumbnailPacks:
     """The packs of a folder: one object a process, since it holds what the lists say."""
-    return ThumbnailPacks(Path(folder))
+    return ThumbnailPacks(folder)
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -20,9 +20,10 @@ from likewise._durable import private_folder, sync_file, sync_folder
 from likewise.coding.bow import BagOfWords
 from likewise.collection.errors import CannotDescribe
 from likewise.collection.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
-from likewise.collection.ingest.pool import LONGEST, Failure, Workers, run
+from likewise.collection.ingest.pool import Failure, Workers, run
 from likewise.collection.ingest.survey import PictureSurvey
 from likewise.collection.ingest.walk import Candidate
+from likewise.collection.ingest.worker_process import LONGEST
 from likewise.collection.ingest.workers import (
     DescribeTask,
     PictureDescription,
