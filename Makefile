@@ -125,7 +125,7 @@ docs-setup: $(VENV)/.stamp-docs
 # Code of the pages first, which is quick; then the site; then a look at every link of it.
 docs: export OPENBLAS_NUM_THREADS := 1
 docs: docs-setup
-	$(BIN)/python -m pytest -n 0 -p no:cacheprovider --doctest-glob="*.md" docs/start docs/solvers.md docs/coding.md
+	$(BIN)/python -m pytest -n 0 -p no:cacheprovider --doctest-glob="*.md" docs/start docs/methods
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/site
 	$(BIN)/python tools/docs/check_site.py build/site
 

@@ -68,14 +68,12 @@ MORE = (
 """What computes with those rooms, tested once: where all libraries are switched."""
 
 LEFT_OUT = (
-    "tests/coding/test_docs.py",
     "tests/features/test_deep_weights.py",
     "tests/index/test_files.py",
     "tests/index/test_hostile_files.py",
     "tests/neighbours/test_container.py",
-    "tests/ordinal/test_docs.py",
 )
-"""Files of those rooms that are about bytes on disk and about documents, and slow."""
+"""Files of those rooms that are about bytes on disk, and slow."""
 
 PROMISES = (
     "rankings and scores of the index, in every layout",

@@ -1,4 +1,4 @@
-"""The book of methods and the code cite each other: what is cited is there, on both sides.
+"""The pages of the methods and the code cite each other, and the examples of the pages run.
 
 A formula of a page in ``docs/methods`` has a ``\\tag{n}``, an erratum a row ``| E1 | ...``.
 Docstrings and comments cite "docs/methods/siso.md, (7)" or "docs/methods/solis.md, E1".
@@ -7,6 +7,7 @@ Docstrings and comments cite "docs/methods/siso.md, (7)" or "docs/methods/solis.
 from __future__ import annotations
 
 import ast
+import doctest
 import io
 import pkgutil
 import re
@@ -15,6 +16,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
+from likewise.features.text import text_model_status
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -30,7 +33,6 @@ _CITATION = re.compile(
     rf"docs/methods/([a-z0-9-]+)\.md(?:, ({_PLACE}(?:(?:, | and | to ){_PLACE})*))?"
 )
 _NUMBER = re.compile(r"(?<![\w)])\((\d{1,2})\)")
-_WRONG = "## What the paper printed wrong"
 
 
 @cache
@@ -103,6 +105,15 @@ def test_there_is_a_page_for_every_method() -> None:
     assert [page.stem for page in PAGES] == [
         "ordinal", "psc", "s3ml", "siso", "solis", "staying", "words",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run(page: Path) -> None:
+    if page.stem == "words" and not text_model_status().available:
+        pytest.skip("the sentence model is not installed")
+    done = doctest.testfile(str(page), module_relative=False)
+    assert done.attempted >= 2
+    assert done.failed == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -3,7 +3,7 @@
 The paper: 18 classes x (60 + 40) pictures, 70,000 triplets, p = 18.  Here: the ten classes of
 corel1k x (60 + 40), as many triplets a picture, p = 10.  The 40 test pictures of a class are asked
 for each other; the query is not among the answers (the released code keeps it:
-docs/methods/ordinal.md, O14).
+docs/methods/ordinal.md, O10).
 """
 
 from __future__ import annotations

@@ -459,7 +459,7 @@ def sparsity(weights: ArrayLike, touched: ArrayLike | None = None) -> float:
 
     References
     ----------
-    docs/methods/solis.md, E18.
+    docs/methods/solis.md, E14.
 
     Examples
     --------
