@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,13 +16,21 @@ README = (ROOT / "README.md").read_text()
 
 def test_python_blocks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "holiday.heic").write_bytes(saved(noisy(), "HEIF"))
+    for number, name in enumerate(("holiday", "b", "c", "d", "e")):
+        (tmp_path / f"{name}.heic").write_bytes(saved(noisy(200 + 8 * number), "HEIF"))
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert len(blocks) >= 2
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
-    assert names["vector"].shape == (428,)  # type: ignore[attr-defined]
+    assert names["result"].added == 5
+    assert names["again"][0].id == names["hits"][2].id
+    assert [one.tag for one in names["suggestions"]] == ["garden"]
+    assert names["metric"].gap_ < 1e-3
+
+
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 120
 
 
 def test_make_targets_and_links_exist() -> None:

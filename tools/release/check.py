@@ -29,7 +29,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from tools.release.readme import FROM_CHECKOUT, five_minutes, installing  # noqa: E402
+from tools.release.readme import five_minutes, installing  # noqa: E402
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = ("linux", "macos", "windows")
@@ -259,7 +259,6 @@ def walk_through(python: Path, home: Path) -> str:
     environment = outside(home, python.parent)
     run(python, "-I", "-c", PICTURES, home / "Pictures", cwd=home)
     commands = five_minutes((ROOT / "README.md").read_text())
-    commands = [line.replace(FROM_CHECKOUT, "likewise ") for line in commands]
     opened = [line for line in commands if line.startswith("likewise open ")]
     check(len(opened) == 1 and len(commands) > 11, "the README's five minutes were not found")
     script = "\n".join(["set -ex", *(line for line in commands if line not in opened)])

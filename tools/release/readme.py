@@ -1,19 +1,17 @@
-"""The README's five minutes as commands: what a person would type, in its order."""
+"""Read the commands of the README's five minutes."""
 
 from __future__ import annotations
 
 import re
 
-FROM_CHECKOUT = ".venv/bin/likewise "
-
 
 def five_minutes(readme: str) -> list[str]:
-    """Lines of the section that call the program, as they stand there."""
-    return [line for line in _lines(readme) if line.startswith(FROM_CHECKOUT)]
+    """Return the lines of the section that call the program, in their order."""
+    return [line for line in _lines(readme) if line.startswith("likewise ")]
 
 
 def installing(readme: str) -> list[str]:
-    """Lines of the section that install it without a checkout."""
+    """Return the lines of the section that install Likewise without a checkout."""
     return [line for line in _lines(readme) if line.startswith("pip install ")]
 
 
