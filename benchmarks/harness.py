@@ -1,7 +1,8 @@
-"""What every benchmark needs: CPU time, memory, the machine in words, a table on disk.
+"""What every benchmark needs: CPU time, memory, a description of the machine, tables on disk.
 
-A benchmark gives its rows to a :class:`Report`, which puts them as tables into
-``docs/results/NAME.md``, between sentences written by hand, with ``NAME.csv`` beside it.
+A benchmark gives its rows to a :class:`Report`.  It writes every table to
+``docs/results/NAME.csv``, records size, machine and parameters in ``runs.csv``, and updates the
+blocks of the page.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ import numpy as np
 from benchmarks import pages
 
 RESULTS = Path("docs/results")
+RUNS = "runs.csv"
+"""One row for the tables of a report that were measured together."""
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "opencv-python-headless")
 
@@ -102,8 +106,8 @@ def peak() -> int:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
 
 
-def machine() -> str:
-    """Processor, cores, Python and library versions in one line."""
+def processor() -> str:
+    """Return the processor and the number of cores."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
@@ -111,16 +115,18 @@ def machine() -> str:
             if line.startswith("model name"):
                 model = line.split(":", 1)[1].strip()
                 break
+    return f"{model}, {os.cpu_count()} cores (shared), one thread"
+
+
+def machine() -> str:
+    """Return processor, cores, Python and library versions in one line."""
     versions = []
     for name in _LIBRARIES:
         try:
             versions.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             continue
-    return (
-        f"{model}, {os.cpu_count()} cores (shared), one thread; "
-        f"Python {platform.python_version()}, {', '.join(versions)}"
-    )
+    return f"{processor()}; Python {platform.python_version()}, {', '.join(versions)}"
 
 
 def in_process(module: str, what: str, *arguments: str) -> dict[str, Any]:
@@ -167,10 +173,10 @@ def arguments(description: str) -> argparse.Namespace:
 
 @dataclass
 class Report:
-    """Tables with their circumstances; ``write`` leaves them in docs/results.
+    """The tables of a benchmark, with the size and the machine they were measured at.
 
-    A table's name is the heading it gets when it first appears on the page.  ``left_out`` names
-    what could not be measured here and why: data that is missing, peers that are not installed.
+    ``name`` names the CSV file, ``page`` the page if it has another name.  ``left_out`` says what
+    could not be measured here and why: data that is missing, peers that are not installed.
     """
 
     name: str
@@ -179,58 +185,101 @@ class Report:
     parameters: dict[str, object] = field(default_factory=dict)
     sections: list[tuple[str, list[dict[str, object]]]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    page: str = ""
 
     def __post_init__(self) -> None:
-        # A page that cannot be written should be told before hours of work, not after.
-        pages.blocks(_text(RESULTS / f"{self.name}.md"))
+        # Check the page before hours of work, not after.
+        pages.blocks(_text(RESULTS / self._page_name()))
 
     def add(self, heading: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """One table: a heading and rows with the same keys."""
+        """Add one table: a heading and rows with the same keys."""
         self.sections.append((heading, [dict(row) for row in rows]))
 
     def write(self, folder: Path | None = None) -> Path:
-        """Renew the tables in NAME.md and NAME.csv; gives the page's path.
+        """Write all tables to NAME.csv, update the page, and return the page's path.
 
-        Tables of the page that this run did not measure stay, in both files, and are named.
+        Tables that this run did not measure stay as they are, in the CSV file and on the page.
         """
         folder = RESULTS if folder is None else folder
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self.name}.md"
+        path = folder / self._page_name()
         old = _text(path)
-        made = {heading: table(rows) for heading, rows in self.sections}
-        kept = [name for name in pages.blocks(old) if name not in (*made, pages.RUN)]
-        self._write_csv(path.with_suffix(".csv"), kept)
-        page = pages.renewed(old, self.title, {pages.RUN: self._run(kept), **made})
-        path.write_text(page)
-        sys.stdout.write(page)
+        earlier = self._write_csv(folder / f"{self.name}.csv")
+        self._record_run(folder / RUNS)
+        shown = [name for name in earlier if f"table: {name}" in pages.blocks(old)]
+        new = {f"run: {self.name}": self._run(shown)}
+        new |= {f"table: {heading}": table(rows) for heading, rows in self.sections}
+        path.write_text(pages.update(old, new) if old else pages.draft(self.title, new))
+        sys.stdout.write(pages.draft(self.title, new))
         return path
 
-    def _run(self, kept: Sequence[str]) -> list[str]:
-        lines = [f"Size: {self.size}.", f"Machine: {machine()}."]
-        if self.parameters:
-            settings = ", ".join(f"{key} {value}" for key, value in self.parameters.items())
-            lines.append(f"Parameters: {settings}.")
+    def _page_name(self) -> str:
+        return f"{self.page or self.name}.md"
+
+    def _run(self, earlier: Sequence[str]) -> list[str]:
+        """Return the lines of the run block; parameters and versions are in ``runs.csv``."""
+        lines = [f"Size: {self.size}. Machine: {processor()}. [Details]({RUNS})."]
         if self.left_out:
             lines.append(f"Left out: {'; '.join(self.left_out)}.")
-        if kept:
-            lines.append(f"From an earlier run: {'; '.join(kept)}.")
+        if earlier:
+            lines.append(f"From an earlier run: {'; '.join(earlier)}.")
         return lines
 
-    def _write_csv(self, path: Path, kept: Sequence[str]) -> None:
-        lines: list[dict[str, object]] = []
-        if path.exists():
-            with path.open(newline="") as file:
-                lines += [
-                    {key: value for key, value in row.items() if value}
-                    for row in csv.DictReader(file)
-                    if row["table"] in kept
-                ]
+    def _write_csv(self, path: Path) -> list[str]:
+        """Write the tables and return the names of those kept from earlier runs."""
+        made = {name for name, _ in self.sections}
+        lines: list[dict[str, object]] = [
+            {key: value for key, value in row.items() if value}
+            for row in read_csv(path)
+            if row["table"] not in made
+        ]
+        earlier = list(dict.fromkeys(str(line["table"]) for line in lines))
         lines += [{"table": name, **row} for name, rows in self.sections for row in rows]
-        keys = dict.fromkeys(key for line in lines for key in line)
-        with path.open("w", newline="") as file:
-            table = csv.DictWriter(file, list(keys) or ["table"])
-            table.writeheader()
-            table.writerows(lines)
+        _write_rows(path, lines)
+        return earlier
+
+    def _record_run(self, path: Path) -> None:
+        """Record this run in ``runs.csv``; a table belongs to the last run that measured it."""
+        made = [name for name, _ in self.sections]
+        lines: list[dict[str, object]] = []
+        for row in read_csv(path):
+            tables = row["tables"].split(_BETWEEN)
+            if row["report"] == self.name:
+                tables = [name for name in tables if name not in made]
+            if tables:
+                lines.append({**row, "tables": _BETWEEN.join(tables)})
+        if made:
+            lines.append(
+                {
+                    "report": self.name,
+                    "tables": _BETWEEN.join(made),
+                    "date": datetime.now(UTC).date().isoformat(),
+                    "size": self.size,
+                    "machine": machine(),
+                    "parameters": ", ".join(f"{k} {v}" for k, v in self.parameters.items()),
+                    "left out": "; ".join(self.left_out),
+                }
+            )
+        _write_rows(path, sorted(lines, key=lambda line: str(line["report"])))
+
+
+_BETWEEN = " | "
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file; none if there is no file."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _write_rows(path: Path, lines: Sequence[Mapping[str, object]]) -> None:
+    keys = dict.fromkeys(key for line in lines for key in line)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(keys) or ["table"])
+        writer.writeheader()
+        writer.writerows(lines)
 
 
 def _text(path: Path) -> str:

@@ -1,78 +1,75 @@
-"""Result pages: sentences by hand, tables by the benchmark.
+"""Update the generated blocks of a results page.
 
-A page in ``docs/results/`` is written by a person.  What a run replaces stands between two lines::
+A page in ``docs/results/`` is written by hand.  A benchmark replaces only what stands between two
+markers::
 
-    <!-- table: mAP by space -->          or  <!-- run -->, the circumstances of the run
+    <!-- table: mAP by space -->      or   <!-- run: deep -->, the size and machine of a report
     <!-- end -->
 
-Everything outside of such blocks is left as it is.
+A block that is not on the page is not added: every table is in the CSV file next to the page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-RUN = "run"
 _END = "<!-- end -->"
-_TABLE = "table: "
+_KINDS = ("table: ", "run: ")
 
 
 class PageError(ValueError):
-    """A page whose markers cannot be understood; it was left as it is."""
+    """A page has markers that do not match; the page was not changed."""
 
 
-def marker(name: str) -> str:
-    """The line that begins the block of a table, or of :data:`RUN`."""
-    return f"<!-- {name if name == RUN else _TABLE + name} -->"
+def marker(key: str) -> str:
+    """Return the line that begins a block, such as ``table: mAP by space`` or ``run: deep``."""
+    return f"<!-- {key} -->"
 
 
 def blocks(text: str) -> dict[str, tuple[int, int]]:
-    """Where each block's own lines are: name -> (first line, line of its end), counted from 0."""
+    """Return the lines of every block: key -> (first line, line of its end), counted from 0."""
     found: dict[str, tuple[int, int]] = {}
-    name, start = None, 0
+    key, start = None, 0
     for i, line in enumerate(text.splitlines()):
         if not line.startswith("<!--"):
             continue
         if line == _END:
-            if name is None:
+            if key is None:
                 raise PageError(f"line {i + 1}: {_END} without a beginning")
-            found[name] = start, i
-            name = None
+            found[key] = start, i
+            key = None
             continue
-        if name is not None:
-            raise PageError(f"line {i + 1}: {line} before the {_END} of {marker(name)}")
-        inner = line.removeprefix("<!-- ").removesuffix(" -->")
-        name = inner.removeprefix(_TABLE)
-        if line != marker(name) or (inner == name and name != RUN):
+        if key is not None:
+            raise PageError(f"line {i + 1}: {line} before the {_END} of {marker(key)}")
+        key = line.removeprefix("<!-- ").removesuffix(" -->")
+        if line != marker(key) or not key.startswith(_KINDS):
             raise PageError(
-                f"line {i + 1}: {line} is no marker; there are {marker(RUN)}, "
-                f"{marker('NAME')} and {_END}"
+                f"line {i + 1}: {line} is no marker; there are {marker('run: REPORT')}, "
+                f"{marker('table: NAME')} and {_END}"
             )
-        if name in found:
+        if key in found:
             raise PageError(f"line {i + 1}: a second {line}")
         start = i + 1
-    if name is not None:
-        raise PageError(f"{marker(name)} has no {_END}")
+    if key is not None:
+        raise PageError(f"{marker(key)} has no {_END}")
     return found
 
 
-def renewed(text: str, title: str, new: Mapping[str, Sequence[str]]) -> str:
-    """The page with the lines of these blocks, by name.
-
-    A block that is not there yet is appended under a heading of its name (:data:`RUN`: put below
-    the title); one that is not named stays as it was.  An empty text becomes a page.
-    """
-    old = blocks(text)
-    lines = text.splitlines() or [f"# {title}"]
+def update(text: str, new: Mapping[str, Sequence[str]]) -> str:
+    """Replace the lines of the blocks that are both on the page and in ``new``."""
+    lines = text.splitlines()
     # From the end, so that line numbers further up stay right.
-    for name, (first, end) in sorted(old.items(), key=lambda item: -item[1][0]):
-        if name in new:
-            lines[first:end] = new[name]
-    for name, made in new.items():
-        if name in old:
-            continue
-        if name == RUN:
-            lines[1:1] = ["", marker(RUN), *made, _END]
-        else:
-            lines += ["", f"## {name}", "", marker(name), *made, _END]
+    for key, (first, end) in sorted(blocks(text).items(), key=lambda item: -item[1][0]):
+        if key in new:
+            lines[first:end] = new[key]
+    return "\n".join(lines) + "\n"
+
+
+def draft(title: str, new: Mapping[str, Sequence[str]]) -> str:
+    """Make a page of a title and these blocks, for a report that has no page yet."""
+    lines = [f"# {title}"]
+    for key, made in new.items():
+        kind, _, name = key.partition(": ")
+        lines += ["", f"## {name}"] if kind == "table" else []
+        lines += ["", marker(key), *made, _END]
     return "\n".join(lines) + "\n"

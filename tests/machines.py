@@ -327,17 +327,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
 
 
-def switches(machine: Machine) -> str:
-    return " ".join(f"`{name}={value}`" for name, value in machine.environment.items()) or "none"
-
-
-_OTHERS = (
-    "Imitated are processors of x86-64; arm64, which rounds in ways of its own, was not tried."
+_LIMITS = (
+    "- arm64, which rounds in ways of its own: all of these are x86-64 processors.",
+    "- Real processors: one machine imitates the others by the settings of its libraries.",
+    "- Kernels that changed after this run.",
 )
 
 
 def summary(outcomes: Sequence[Outcome]) -> list[str]:
-    """What the tables say, and what it means for who uses it."""
+    """Return what the tables show and what it means for a user."""
     ran = [one for one in outcomes if not one.same_as]
     wrong = [one.name for one in ran if one.died or one.failed]
     bits = differing(outcomes)
@@ -348,13 +346,13 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
     fails = [f"Something fails on {', '.join(wrong)}."] if wrong else []
     fails += [f"Bits differ: {', '.join(broken)}."] if broken else []
     return [
-        f"**Holds.** {'; '.join(holds)}.",
+        f"**What holds.** {'; '.join(holds)}.",
         "",
-        f"**Does not.** {' '.join([*fails, _OTHERS])}",
+        f"**What does not.** {' '.join(fails) or 'Nothing failed.'}",
         "",
-        "**For you.** A collection ranks alike on another computer of this kind, and what people",
-        "said is folded into the same weights; what BLAS learns (metrics, maps, fitted spaces)",
-        "agrees within what rounding does to sums.",
+        "**For you.** A collection ranks alike on another computer of this kind, and judgements",
+        "give the same weights. What BLAS learns (metrics, maps, fitted spaces) agrees within the",
+        "rounding of sums.",
         "",
     ]
 
@@ -373,8 +371,8 @@ def rendered(
         "# The tests under the arithmetic of several processors",
         "",
         *summary(outcomes),
-        "By `make test-machines` (`tests/machines.py`): each library is told to choose its code",
-        "for another processor, and the rooms that compute are tested in a process of their own.",
+        "`make test-machines` (`tests/machines.py`) makes each library choose its code for another",
+        "processor and runs the numerical tests in a process of their own.",
         "",
         f"Machine: {about}.",
         "",
@@ -391,15 +389,14 @@ def rendered(
     ]
     lines += [f"Not run: {one.what}; this processor has no `{one.needs}`." for one in left_out]
     lines += ["", "## Tests", ""]
-    header = ["machine", "what it is", "passed", "failed", "skipped", "CPU s", "libraries say"]
+    header = ["machine", "what it is", "passed", "failed", "skipped", "CPU s"]
     rows = []
     for one in outcomes:
-        said = ", ".join(f"{name} {value}" for name, value in one.seen.items())
         what = by_name[one.name].what
         counts: list[Any] = [one.passed, one.died or one.failed, one.skipped, f"{one.seconds:.0f}"]
         if one.same_as:
             counts = [f"as {one.same_as!r}", "", "", ""]
-        rows.append([one.name, what, *counts, said])
+        rows.append([one.name, what, *counts])
     lines += [*table(header, rows), "", "## Failures", ""]
     failures = [f"- {one.name}: `{name}`" for one in outcomes for name in one.failures]
     failures += [f"- {one.name}: `{one.broken}`" for one in outcomes if one.broken]
@@ -410,10 +407,9 @@ def rendered(
         for name, others in differing(outcomes).items()
     ]  # fmt: skip
     lines += table(["promise", "digest", f"on {len(outcomes)} machines"], rows)
-    lines += ["", "## Switches", ""]
-    lines += table(
-        ["machine", "environment"], [[one.name, switches(by_name[one.name])] for one in outcomes]
-    )
+    lines += ["", "Settings of each machine, and the code its libraries chose: "]
+    lines[-1] += "[machines.csv](machines.csv)."
+    lines += ["", "## What this does not show", "", *_LIMITS]
     return "\n".join(lines) + "\n"
 
 
@@ -425,14 +421,15 @@ def as_csv(
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(
             ["machine", "environment", "passed", "failed", "skipped", "died", "broken",
-             "same_as", "cpu_seconds", "failures", "promises", "source", "date"]
+             "same_as", "cpu_seconds", "failures", "promises", "libraries", "source", "date"]
         )  # fmt: skip
         for one in outcomes:
             environment = ";".join(f"{k}={v}" for k, v in by_name[one.name].environment.items())
             digests = ";".join(f"{name}={value}" for name, value in one.promises.items())
+            seen = ";".join(f"{name}={value}" for name, value in one.seen.items())
             writer.writerow(
                 [one.name, environment, one.passed, one.failed, one.skipped, one.died, one.broken,
-                 one.same_as, one.seconds, ";".join(one.failures), digests, source, day]
+                 one.same_as, one.seconds, ";".join(one.failures), digests, seen, source, day]
             )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ def main() -> None:
         "Adding by a Dask cluster",
         f"{len(found[data]):,} pictures of {data}" + (" (FULL)" if options.full else ""),
         {"seed": options.seed},
+        page="scale",
     )
     with tempfile.TemporaryDirectory(prefix="likewise-dask-") as name:
         folder = Path(name)

@@ -105,7 +105,11 @@ def main() -> None:
         left_out.append(f"torch ({error})")
     parameters["onnxruntime"] = importlib.import_module("onnxruntime").__version__
     report = harness.Report(
-        "deep-cuda", "The picture network in batches on a CUDA device", "default", parameters
+        "deep-cuda",
+        "The picture network in batches on a CUDA device",
+        "default",
+        parameters,
+        page="deep",
     )
     report.left_out += left_out
     rows: list[Row] = []

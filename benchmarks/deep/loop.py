@@ -70,6 +70,7 @@ def main(seed: int = 0, full: bool = False) -> None:
         "The loop on deep spaces",
         "FULL" if full else "default size",
         {"seed": seed, "least pictures a group": _FEW},
+        page="loop",
     )
     heading = "mAP on pictures not yet seen (told), and of the whole (frozen)"
     report.add(heading, deep_loop_rows(full))

@@ -63,7 +63,7 @@ def main() -> None:
     paths = list(rows[there[0], "deep"].task.paths.values())
     report.add("onnxruntime, 224 pixels", deep_costs.runtime_settings(paths))
     report.write()
-    # The loop of bench-loop on each space: docs/results/deep-loop.md.
+    # The loop of bench-loop on each space: docs/results/loop.md.
     deep_loop.main(options.seed, options.full)
 
 

@@ -117,7 +117,8 @@ def main() -> int:
     full = parser.parse_args().full
     with tempfile.TemporaryDirectory() as place:
         n, planted = plant(Path(place) / "pictures", full)
-        report = Report("duplicates", "Near-duplicates", f"{n} pictures, copies of {planted}")
+        size = f"{n} pictures, copies of {planted}"
+        report = Report("duplicates", "Near-duplicates", size, page="library")
         rows = []
         with Collection.create(Path(place) / "photos.lw") as col:
             col.add(Path(place) / "pictures")

@@ -132,6 +132,7 @@ def main() -> None:
         "The first minute: the start of a command",
         " and ".join(f"{size:,}" for size in SIZES) + " planted views",
         {"rounds": given.rounds, "asked for": f"less than {LIMIT} CPU s"},
+        page="first-minute",
     )
     with tempfile.TemporaryDirectory(prefix="likewise-start-") as temporary:
         folder = Path(temporary)

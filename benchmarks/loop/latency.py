@@ -145,6 +145,7 @@ def main(seed: int = 0) -> None:
         "The loop at work: judging, undo, replay",
         f"default size: 50,000 and 1,000,000 pictures, {REPLAYED:,} judgements replayed",
         {"seed": seed, "judgements timed": JUDGEMENTS, "words": 100_000},
+        page="loop",
     )
     report.add("From a judgement to the re-ranked answer, CPU", latency_rows(seed))
     report.add("Replay of a long log", replay_rows(seed))

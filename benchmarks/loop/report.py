@@ -197,6 +197,6 @@ def main() -> int:
     loop_figure.rounds(tallies)
     loop_figure.clicks_and_transfer(noisy, taught, np.array(loop_transfer.TAUGHT))
     report.write()
-    # From judgement to answer, and replay: docs/results/loop-latency.md.
+    # From judgement to answer, and replay: docs/results/loop.md.
     loop_latency.main(options.seed)
     return 0

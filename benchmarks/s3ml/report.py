@@ -201,11 +201,14 @@ def part(name: str, full: bool, seed: int, again: bool) -> Part:
 
 
 def _said(name: str) -> str:
-    """What the page says about a part that was measured elsewhere; its tables stay, too."""
-    lines = (harness.RESULTS / "s3ml.md").read_text().splitlines()
-    said = next((line for line in lines if line.startswith("Size: ")), "")
-    parts = said.removeprefix("Size: ").removesuffix(".").split("; ")
-    found = [part.removeprefix(f"{name}: ") for part in parts if part.startswith(f"{name}: ")]
+    """Return the recorded size of a part that was measured elsewhere; its tables stay, too."""
+    sizes = [
+        part
+        for row in harness.read_csv(harness.RESULTS / harness.RUNS)
+        if row["report"] == "s3ml"
+        for part in row["size"].split("; ")
+    ]
+    found = [part.removeprefix(f"{name}: ") for part in sizes if part.startswith(f"{name}: ")]
     return found[0] if found else "not measured"
 
 

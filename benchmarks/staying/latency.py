@@ -7,7 +7,6 @@ own, after ``TAUGHT`` judgements.  ``make bench-staying-latency``; a million wit
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 import sys
@@ -18,13 +17,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import harness, pages
+from benchmarks import harness
 from likewise.collection.collection import Collection
 from likewise.collection.spaces import rows as space_rows
 from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 from likewise.images import ImageInfo
 
+TITLE = "From a judgement to the answer in a fitted space"
 SIZES = (50_000, 1_000_000)
 WIDTH = 128
 GROUPS = 500
@@ -136,26 +136,18 @@ def latency_rows(seed: int, sizes: tuple[int, ...] = SIZES) -> list[dict[str, ob
     return rows
 
 
-def write(rows: list[dict[str, object]], folder: Path | None = None) -> Path:
-    """The table into its block of the page, and beside it as a file."""
-    folder = harness.RESULTS if folder is None else folder
-    path = folder / "staying.md"
-    old = path.read_text() if path.exists() else ""
-    block = [*harness.table(rows), "", f"Machine: {harness.machine()}."]
-    new = {"latency": block}
-    if pages.RUN not in pages.blocks(old):
-        new[pages.RUN] = [f"Machine: {harness.machine()}."]
-    path.write_text(pages.renewed(old, "Learning that stays", new))
-    with (folder / "staying-latency.csv").open("w", newline="") as file:
-        table = csv.DictWriter(file, list(rows[0]))
-        table.writeheader()
-        table.writerows(rows)
-    return path
+def write(rows: list[dict[str, object]], seed: int, folder: Path | None = None) -> Path:
+    """Write the table to its CSV file and update the page."""
+    size = " and ".join(f"{row['pictures']:,}" for row in rows) + " generated pictures"
+    report = harness.Report("staying-latency", TITLE, size, {"seed": seed}, page="staying")
+    report.add("latency", rows)
+    return report.write(folder)
 
 
 def main() -> None:
     options = harness.arguments(__doc__.splitlines()[0])
-    write(latency_rows(options.seed, SIZES if options.full else SIZES[:1]))
+    sizes = SIZES if options.full else SIZES[:1]
+    write(latency_rows(options.seed, sizes), options.seed)
 
 
 if __name__ == "__main__":

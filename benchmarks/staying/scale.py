@@ -14,7 +14,6 @@ The graph is over 200,000 rows, with --full over all.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import sys
@@ -27,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import harness, pages
+from benchmarks import harness
 from likewise.collection.collection import Collection
 from likewise.collection.ingest.generations import start_generation
 from likewise.collection.jobs import silent
@@ -39,7 +38,7 @@ from likewise.collection.store import changes as change
 from likewise.collection.store import segments as seg
 
 N, N_GRAPH, WIDTH, K, ASKED = 1_000_000, 200_000, 128, 20, 100
-TABLE, PAGE, CSV = "scale", "staying.md", "staying-scale.csv"
+TITLE = "What stays as a collection grows"
 _SPACE = "rows"
 _CHUNK = 50_000
 _MODULE = "benchmarks.staying.scale"
@@ -276,21 +275,10 @@ def tables(folder: Path, n: int, n_graph: int, seed: int) -> list[Row]:
 
 
 def write(rows: list[Row], size: str, folder: Path | None = None) -> Path:
-    """The table into its block of the page, and beside it as a file."""
-    folder = harness.RESULTS if folder is None else folder
-    path = folder / PAGE
-    old = path.read_text() if path.exists() else ""
-    block = [*harness.table(rows), "", f"Size: {size}.", f"Machine: {harness.machine()}."]
-    new = {TABLE: block}
-    if pages.RUN not in pages.blocks(old):
-        # The tables of the page are of several runs; each says its own circumstances.
-        new[pages.RUN] = [f"Machine: {harness.machine()}."]
-    path.write_text(pages.renewed(old, "What stays as a collection grows", new))
-    with (folder / CSV).open("w", newline="") as file:
-        table = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)))
-        table.writeheader()
-        table.writerows(rows)
-    return path
+    """Write the table to its CSV file and update the page."""
+    report = harness.Report("staying-scale", TITLE, size, page="staying")
+    report.add("scale", rows)
+    return report.write(folder)
 
 
 def main() -> None:
@@ -299,7 +287,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         rows = tables(Path(folder), N, n_graph, options.seed)
     size = f"{N:,} rows, graphs over {n_graph:,}, {ASKED} questions, k {K}, seed {options.seed}"
-    sys.stdout.write(write(rows, size).read_text())
+    write(rows, size)
 
 
 if __name__ == "__main__":

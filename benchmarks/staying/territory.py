@@ -2,22 +2,22 @@
 
 What :class:`likewise.metric.fitted.FittedSpace` finds without a judgement, beside the product's
 ``deep``, all activations and their principal components, in collections that are difficult in one
-way each; when it pays to fit again; what a fit costs.  Run by ``make bench-staying-territory``: the
-tables ``territory-...`` of docs/results/staying.md.
+way each; when it pays to fit again; what a fit costs.  Run by ``make bench-staying-territory``;
+its tables are in docs/results/staying-territory.csv.
 """
 
 from __future__ import annotations
 
-import csv
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import harness, pages
+from benchmarks import harness
 from benchmarks.deep.rows import space_rows, task_of
 from benchmarks.siso.features import cifar_rows, why_not
 from benchmarks.staying.pictures import KINDS, copy_of, page
@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 Row = dict[str, object]
 
+TITLE = "The fitted space in difficult collections"
 SETS = ("corel1k", "caltech101-full", "cifar10", "oxford1k", "planted")
 SIZES = (30, 50, 100, 200, 300, 500, 1_000, 2_500, 5_000)
 N_COPIES = 12
@@ -380,18 +381,13 @@ def _kept(stem: str, made: Iterator[Any]) -> Rows:
 # -- the page -------------------------------------------------------------------------------------
 
 
-def write(tables: Mapping[str, list[Row]], said: list[str]) -> None:
-    """Renew this part's tables in staying.md; its figures go to a CSV of their own."""
-    path = harness.RESULTS / "staying.md"
-    blocks = {f"territory-{name}": harness.table(rows) for name, rows in tables.items()}
-    old = path.read_text() if path.exists() else ""
-    path.write_text(pages.renewed(old, "Learning that stays", {"territory-run": said, **blocks}))
-    lines = [{"table": name, **row} for name, rows in tables.items() for row in rows]
-    with (harness.RESULTS / "staying-territory.csv").open("w", newline="") as file:
-        table = csv.DictWriter(file, list(dict.fromkeys(key for line in lines for key in line)))
-        table.writeheader()
-        table.writerows(lines)
-    print("\n".join(line for name, block in blocks.items() for line in ("", name, *block)))
+def write(tables: Mapping[str, list[Row]], missing: Sequence[str] = ()) -> Path:
+    """Write the tables to their CSV file and update the page."""
+    report = harness.Report("staying-territory", TITLE, "default size", page="staying")
+    report.left_out += [f"{name}, not on this machine" for name in missing]
+    for name, rows in tables.items():
+        report.add(name, rows)
+    return report.write()
 
 
 def main() -> None:
@@ -408,10 +404,7 @@ def main() -> None:
         start = time.perf_counter()
         tables[name] = measure(sets)
         print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
-    said = [f"Machine: {harness.machine()}."]
-    if missing:
-        said.append(f"Left out: {', '.join(missing)}, not on this machine.")
-    write(tables, said)
+    write(tables, missing)
 
 
 if __name__ == "__main__":

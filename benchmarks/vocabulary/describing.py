@@ -252,6 +252,7 @@ def main() -> int:
         "1,317,636 RootSIFT descriptors of 1,008 pictures, full size; describing and assigning "
         f"{_PICTURES} pictures a set, mAP over all",
         {"seed": options.seed, "rounds": 20, "descriptors a word": "at most 40"},
+        page="features",
     )
     measure(root, report, options.seed, full=options.full)
     report.write()

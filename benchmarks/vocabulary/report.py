@@ -174,7 +174,7 @@ def _ranking(
 
 
 def main() -> int:
-    """Run and write docs/results/vocabulary.md; ``--full`` adds 100,000 words to the clustering."""
+    """Run and write docs/results/features.md; ``--full`` adds 100,000 words to the clustering."""
     options = harness.arguments(__doc__ or "")
     root = data_root()
     if root is None or not (root / "oxford1k").is_dir():
@@ -194,6 +194,7 @@ def main() -> int:
             "rounds": ROUNDS,
             "descriptors a word": f"at most {PER_WORD}",
         },
+        page="features",
     )
     sizes = (1_000, 10_000, 100_000) if options.full else (1_000, 10_000)
     made: list[Row] = []

@@ -24,10 +24,11 @@ def test_report_writes_markdown_and_csv(tmp_path: Path, capsys: pytest.CaptureFi
     assert "| a | 1.23 |  |" in text
     assert "| b |  | 12,346 |" in text
     assert "Size: tiny." in text
-    assert "seed 3" in text
-    assert "numpy" in text
     assert "Left out: a peer (not installed)." in text
     assert capsys.readouterr().out == text
+    (run,) = harness.read_csv(tmp_path / harness.RUNS)
+    assert (run["parameters"], run["left out"]) == ("seed 3", "a peer (not installed)")
+    assert "numpy" in run["machine"]
     rows = list(csv.DictReader((tmp_path / "toy.csv").read_text().splitlines()))
     assert rows[0] == {"table": "first", "method": "a", "ms": "1.23456", "ratio": ""}
 

@@ -48,13 +48,13 @@ def test_the_peer_is_a_multiple_of_ours() -> None:
 
 
 def test_sentences_of_the_page_stay(tmp_path: Path) -> None:
-    page = tmp_path / scale.PAGE
+    page = tmp_path / "staying.md"
     page.write_text("# Title\n\nBy hand.\n\n<!-- table: scale -->\nold\n<!-- end -->\n\nBelow.\n")
     scale.write([{"engine": "x", "CPU ms": 1.5}], "small", tmp_path)
     text = page.read_text()
-    assert text.startswith("# Title\n\n<!-- run -->\nMachine: ")
-    assert "<!-- end -->\n\nBy hand.\n" in text
+    assert text.startswith("# Title\n\nBy hand.\n")
     assert text.endswith("<!-- end -->\n\nBelow.\n")
     assert "| x | 1.5 |" in text
     assert "old" not in text
-    assert (tmp_path / scale.CSV).read_text().splitlines() == ["engine,CPU ms", "x,1.5"]
+    lines = (tmp_path / "staying-scale.csv").read_text().splitlines()
+    assert lines == ["table,engine,CPU ms", "scale,x,1.5"]

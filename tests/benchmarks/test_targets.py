@@ -37,6 +37,9 @@ def test_what_is_named_is_there() -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_what_can_be_run_leaves_a_page(folder: Path) -> None:
+def test_what_can_be_run_leaves_a_table_and_is_named_on_its_page(folder: Path) -> None:
     name = "-".join(folder.relative_to(ROOT / "benchmarks").parts).replace("_", "-")
-    assert (ROOT / "docs" / "results" / f"{name}.md").is_file()
+    results = ROOT / "docs" / "results"
+    assert (results / f"{name}.csv").is_file()
+    (page,) = (p for p in results.glob("*.md") if f"({name}.csv)" in p.read_text())
+    assert f"`make bench-{name}`" in page.read_text()

@@ -90,6 +90,7 @@ def main() -> None:
         "The page: frames of the map and of the grid",
         f"{PICTURES:,} pictures on the map, {RESULTS:,} results in the grid",
         parameters={"frames": FRAMES, "window": "1280 x 900", "seed": 0},
+        page="server",
     )
     with driving.served(root) as server, driving.browser() as chrome:
         report.add("Frames, milliseconds", [*map_rows(chrome, server), grid_row(chrome, server)])

@@ -1,6 +1,6 @@
 """Speed and objective of product sparse coding on real SIFT, against SC, SPAMS and scikit-learn.
 
-A part of ``make bench-psc``; alone it writes docs/results/psc-speed.md.  Sub-codebooks are trained
+A part of ``make bench-psc``; alone it updates docs/results/psc.md.  Sub-codebooks are trained
 on other descriptors than those coded.  The explicit codebook of plain sparse coding (SC) holds all
 k^2 products of the same words, so that SC and PSC have the same optimum and differ in time alone.
 """
@@ -271,12 +271,13 @@ def add_coders(report: harness.Report, coded: Any, books: Sequence[Floats]) -> N
 
 
 def measure(full: bool, parts: Sequence[str] = PARTS) -> None:
-    """Write docs/results/psc-speed.md."""
+    """Write docs/results/psc.md."""
     report = harness.Report(
         "psc-speed",
         "Product sparse coding: speed and objective",
         "full" if full else "default",
         {"alpha": ALPHA, "k": K, "seed": SEED},
+        page="psc",
     )
     add_speed(report, full, parts)
     report.write()

@@ -44,7 +44,8 @@ def begin(description: str) -> tuple[harness.Report, int]:
         "threads of the processor": os.cpu_count(),
     }  # fmt: skip
     title = "SISO on a CUDA device: an exact lasso over all tagged pictures"
-    return harness.Report("siso-cuda", title, "default", parameters), options.seed
+    report = harness.Report("siso-cuda", title, "default", parameters, page="siso-speed")
+    return report, options.seed
 
 
 def sizes(seed: int) -> Iterator[tuple[Tagged, Dictionary, float]]:
