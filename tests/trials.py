@@ -1,7 +1,7 @@
 """How often something was tried.
 
 ``make trust`` names a file (``LIKEWISE_TRUST_TRIALS``) to which every trial adds a line; of these
-:mod:`benchmarks.trust.trials` makes the table beside the attack's.  ``LIKEWISE_TRUST_ROUNDS`` says
+:mod:`benchmarks.trust.trials` makes a table.  ``LIKEWISE_TRUST_ROUNDS`` says
 how many rounds it asks for.
 """
 
@@ -12,7 +12,7 @@ import os
 KILLS = "kill -9"
 DISK_ERRORS = "injected I/O errors"
 PICTURES = "mutated pictures"
-WITHOUT_RIGHT = "requests without right"
+WITHOUT_RIGHT = "unauthorised requests"
 DRAWN = "fuzzed requests"
 FLIPS = "flipped bits of a catalog"
 HISTORIES = "random histories, each against a reference"

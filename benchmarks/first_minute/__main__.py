@@ -69,7 +69,7 @@ def main() -> None:
         if "race" in parts:
             sizes = {kind: counts[options.full] for kind, counts in SETS.items()}
             rows = [_race(kind, count, graph, scratch) for kind, count in sizes.items()]
-            report.add("Adding pictures, beside the loop", rows)
+            report.add("Adding pictures, compared with the loop", rows)
             report.write()
         if "open" in parts:
             opened = _open(folder("small", 1_000), scratch)

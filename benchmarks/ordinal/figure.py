@@ -51,7 +51,7 @@ def synthetic(curves: Mapping[str, Any]) -> None:
         axis.set(xlabel="gradient evaluations / comparisons (passes)")
     axes[0][0].legend(fontsize=7, ncol=2)
     drawn.tight_layout()
-    figures.save(drawn, "ordinal.svg", "ordinal.png")
+    figures.save(drawn, "ordinal.svg")
 
 
 def steps(curves: Mapping[str, Any]) -> None:
@@ -66,7 +66,7 @@ def steps(curves: Mapping[str, Any]) -> None:
         axis.set(title=TITLES[loss], yscale="log", xlabel="epoch", ylabel="step")
     axes[0].legend(fontsize=8)
     drawn.tight_layout()
-    figures.save(drawn, "ordinal-steps.svg", "ordinal-steps.png")
+    figures.save(drawn, "ordinal-steps.svg")
 
 
 def panels(people: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
@@ -93,4 +93,4 @@ def panels(people: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     for axis in spots:
         axis.axis("off")
     drawn.tight_layout()
-    figures.save(drawn, "ordinal-people.svg", "ordinal-people.png")
+    figures.save(drawn, "ordinal-people.svg")

@@ -34,7 +34,7 @@ def draw(parts: Mapping[str, Mapping[str, Any]]) -> None:
     axes[2].set(xlabel="rows, 225 features", ylabel="CPU s of T, one thread")
     axes[2].legend(fontsize=8)
     drawn.tight_layout()
-    figures.save(drawn, "s3ml.svg", "s3ml.png")
+    figures.save(drawn, "s3ml.svg")
 
 
 def _bars(axis: Any, found: Mapping[str, Mapping[str, Any]], title: str) -> None:

@@ -40,4 +40,4 @@ def draw(results: Results, folder: Path | None = None) -> None:
         most = max(axes[0], key=lambda axis: len(axis.get_lines()))
         drawn.legend(*most.get_legend_handles_labels(), loc="lower center", ncols=8, fontsize=8)
     drawn.tight_layout(rect=(0, 0.05, 1, 1))
-    figures.save(drawn, "siso.svg", "siso.png", folder=folder)
+    figures.save(drawn, "siso.svg", folder=folder)

@@ -147,4 +147,4 @@ def draw(rows: list[Row]) -> None:
     axis.set(xlabel="tagged pictures", ylabel="CPU ms a query, one thread")
     axis.legend(fontsize=8)
     drawn.tight_layout()
-    figures.save(drawn, "siso-speed.svg", "siso-speed.png")
+    figures.save(drawn, "siso-speed.svg")

@@ -36,4 +36,4 @@ def draw(panels: dict[str, tuple[list[Row], float]]) -> None:
     if panels:
         axes[0][0].legend(fontsize=7)
     drawn.tight_layout()
-    figures.save(drawn, "solis.svg", "solis.png")
+    figures.save(drawn, "solis.svg")

@@ -54,7 +54,7 @@ def draw(outcomes: Sequence[Outcome], name: str = "staying") -> None:
     drawn.legend(handles, labels, loc="upper center", ncol=3, fontsize=9, frameon=False)
     drawn.supxlabel("pages of 20 judged, about other queries than those asked", fontsize=9)
     drawn.tight_layout(rect=(0, 0, 1, 0.91))
-    figures.save(drawn, f"{name}.svg", f"{name}.png")
+    figures.save(drawn, f"{name}.svg")
 
 
 def place(count: int) -> float:

@@ -1,4 +1,4 @@
-"""What ``make trust`` tried and lost, beside the attack that found what had to be mended.
+"""What ``make trust`` tried and lost, next to an earlier test whose findings were repaired.
 
 The tests write down every trial (``tests/trials.py``) and fail at the first loss, so that a file of
 trials that all passed is one of no losses; the soak's figures are those of its last run, which
@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ATTACK: Mapping[str, tuple[str, str]] = {
+EARLIER: Mapping[str, tuple[str, str]] = {
     "kill -9": ("182", "0"),
     "injected I/O errors": ("245", "0"),
     "mutated pictures": ("9,500", "0"),
-    "requests without right": ("1,829", "0"),
+    "unauthorised requests": ("1,829", "0"),
     "fuzzed requests": ("4,296 + 9,320", "0"),
     "flipped bits of a catalog": ("180", "17 wrong answers"),
 }
-"""What the attack tried, and what it lost or broke."""
+"""What an earlier adversarial test tried, and what it lost or broke."""
 SOAK = "A server killed again and again under eight clients"
 
 
@@ -35,11 +35,11 @@ def read(path: Path) -> Counter[str]:
 
 
 def rows(tried: Counter[str], results: Path) -> list[dict[str, Any]]:
-    """The table: what, how often by the attack and what it lost, how often now and what was."""
-    names = [*ATTACK, *(name for name in tried if name not in ATTACK)]
+    """Return the table: what was tried, how often and with what loss, earlier and now."""
+    names = [*EARLIER, *(name for name in tried if name not in EARLIER)]
     made: list[dict[str, Any]] = []
     for name in names:
-        then, lost = ATTACK.get(name, ("-", "-"))
+        then, lost = EARLIER.get(name, ("-", "-"))
         made.append(_row(name, then, lost, tried[name], 0))
     soak = _last_soak(results)
     if soak:
@@ -48,20 +48,16 @@ def rows(tried: Counter[str], results: Path) -> list[dict[str, Any]]:
             for key in ("answers 5xx", "of these lost", "of these gone", "damage found")
         )
         requests = f"{int(soak['requests']):,} ({soak['kills']} kills)"
-        made.append(
-            _row(
-                "requests of many clients beside kills", "8,588 (2 kills)", "0", requests, lost_now
-            )
-        )
+        made.append(_row("requests during kills", "8,588 (2 kills)", "0", requests, lost_now))
         if soak.get("of these searches"):
             searches = int(soak["of these searches"])
-            made.append(_row("searches beside writers", "25,534", "0", searches, lost_now))
+            made.append(_row("searches during writes", "25,534", "0", searches, lost_now))
     return made
 
 
 def _row(what: str, then: str, lost: str, now: Any, lost_now: int) -> dict[str, Any]:
     return {
-        "what": what, "the attack": then, "lost or wrong then": lost, "tried": now,
+        "what": what, "tried earlier": then, "lost or wrong earlier": lost, "tried": now,
         "lost or wrong": lost_now,
     }  # fmt: skip
 

@@ -168,7 +168,7 @@ def test_the_whole_of_it(
         assert part in text
     assert "Left out: nothing at all." in text
     files = {path.name for path in tmp_path.iterdir()}
-    assert files >= {"siso.md", "siso.csv", "siso-runs.csv", "siso.svg", "siso.png"}
+    assert files >= {"siso.md", "siso.csv", "siso-runs.csv", "siso.svg"}
     capsys.readouterr()
 
 

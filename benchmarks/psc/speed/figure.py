@@ -27,7 +27,7 @@ def draw(grown: Sequence[Row], steps: Sequence[Row]) -> None:
     axis.set(xlabel="words K = k^2", ylabel="microseconds a vector", title="Cost against words")
     axis.legend(fontsize=8)
     drawn.tight_layout()
-    figures.save(drawn, "psc-cost.svg", "psc-cost.png")
+    figures.save(drawn, "psc-cost.svg")
     drawn, axis = figures.pyplot().subplots(figsize=(5.5, 4))
     n = [row["bisections"] for row in steps]
     for column, style in (
@@ -42,4 +42,4 @@ def draw(grown: Sequence[Row], steps: Sequence[Row]) -> None:
     )
     axis.legend(fontsize=8)
     drawn.tight_layout()
-    figures.save(drawn, "psc-convergence.svg", "psc-convergence.png")
+    figures.save(drawn, "psc-convergence.svg")
