@@ -22,9 +22,11 @@ from likewise.features.text import text_model_status
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(set((DOCS / "methods").glob("*.md")) - {DOCS / "methods" / "README.md"})
-CODE = sorted((ROOT / "src").rglob("*.py"))
+# Rival methods, whose formulas the pages have as well, are benchmarks.
+SOURCES = [*ROOT.glob("src/likewise"), *ROOT.glob("packages/*/src/*"), ROOT / "benchmarks"]
+CODE = sorted(path for folder in SOURCES for path in folder.rglob("*.py"))
 OTHER_CODE = sorted(
-    path for folder in ("tests", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.py")
+    path for folder in ("tests", "tools") for path in (ROOT / folder).rglob("*.py")
     if "node_modules" not in path.parts and path != Path(__file__)
 )  # fmt: skip
 
@@ -97,7 +99,8 @@ def citations(path: Path) -> dict[str, set[str]]:
 
 
 def name_of(path: Path) -> str:
-    parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    folder = next(one for one in SOURCES if path.is_relative_to(one))
+    parts = path.relative_to(folder.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -163,7 +166,9 @@ def test_every_formula_is_cited_by_code(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_says_where_its_formulas_are(page: Path) -> None:
     """The last table names modules that exist and that cite the formulas of their row."""
-    rows = re.findall(r"^\| (\(.*?) \| (`likewise.*?) \|$", page.read_text(), flags=re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\(.*?) \| (`(?:likewise|benchmarks).*?) \|$", page.read_text(), flags=re.MULTILINE
+    )
     assert set().union(*(places(said) for said, _ in rows)) == {f"({n})" for n in formulas(page)}
     for said, where in rows:
         names = re.findall(r"`([\w.]+)`", where)
@@ -184,7 +189,7 @@ def test_a_page_cites_what_is_there(page: Path) -> None:
     text = re.sub(r"\$.*?\$", "", text, flags=re.DOTALL)
     cited = {int(n) for n in _NUMBER.findall(text)}
     assert cited <= set(formulas(page)), sorted(cited - set(formulas(page)))
-    for name in re.findall(r"`(likewise(?:\.\w+)+)`", text):
+    for name in re.findall(r"`((?:likewise\w*|benchmarks)(?:\.\w+)+)`", text):
         assert pkgutil.resolve_name(name) is not None
     for target in re.findall(r"\]\(([^)#]+)", text):
         assert (page.parent / target).is_file(), f"{page.name} links to {target}"
